@@ -1,0 +1,1 @@
+"""CPython and bash, sandboxed inside your process."""

@@ -1,0 +1,159 @@
+"""Every exception that planaria raises, in one tree.
+
+    PlanariaError
+     +-- ExecutionError            the code raised (type, message, traceback of user frames)
+     |    +-- Exited               the code called sys.exit()
+     +-- TimeoutError              an execution ran out of time (also a builtin TimeoutError)
+     +-- Interrupted               the host interrupted an execution (Ctrl-C, cancellation)
+     +-- LimitError                another limit was reached (which one is in .limit)
+     +-- CrashError                the guest trapped; the session went back to a checkpoint
+     +-- SessionError              the session cannot do that now
+     |    +-- SessionClosed        used after close()
+     |    +-- SessionBusy          an execution is in flight (also: re-entered from its own callback)
+     +-- CallbackError             callbacks were declared wrongly
+     +-- ProtocolError             a frame or value that is not well formed
+     |    +-- EncodeError          a host value that cannot cross the boundary
+     +-- FileSystemError           a host-side operation on files (also a builtin OSError)
+     +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
+     +-- SnapshotError             a snapshot cannot be read or applied
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+__all__ = [
+    "CallbackError",
+    "CrashError",
+    "EncodeError",
+    "ExecutionError",
+    "Exited",
+    "FileSystemError",
+    "Interrupted",
+    "LimitError",
+    "PlanariaError",
+    "ProtocolError",
+    "RuntimeSetupError",
+    "SessionBusy",
+    "SessionClosed",
+    "SessionError",
+    "SnapshotError",
+    "TimeoutError",
+]
+
+
+class PlanariaError(Exception):
+    """Base class of every error of this package."""
+
+
+class ExecutionError(PlanariaError):
+    """The executed code raised.
+
+    `type` is the name of the guest's exception class, `message` its text, `traceback` the user's
+    frames as Python prints them (with `<cell N>` as file), `lineno` the line of the innermost
+    user frame, `stdout` and `stderr` what was printed before. `exit_code` is None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: str = "Exception",
+        traceback: str = "",
+        lineno: int | None = None,
+        stdout: str = "",
+        stderr: str = "",
+        details: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.type = type
+        self.message = message
+        self.traceback = traceback
+        self.lineno = lineno
+        self.stdout = stdout
+        self.stderr = stderr
+        self.details = details or {}
+        self.exit_code: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}" if self.message else self.type
+
+
+class Exited(ExecutionError):
+    """The code called `sys.exit()` (or raised SystemExit); `exit_code` is its status."""
+
+
+class _Stopped(PlanariaError):
+    """What every stopped execution tells: the output so far and what state the session has."""
+
+    def __init__(self, message: str, *, stdout: str = "", stderr: str = "", state: str = "kept") -> None:
+        super().__init__(message)
+        self.message = message
+        self.stdout = stdout
+        self.stderr = stderr
+        #: "kept": stopped at a line, everything up to it is there; "rewound": the session went
+        #: back to its last checkpoint; "lost": there was none and it started afresh.
+        self.state = state
+        self.type = type(self).__name__
+        self.traceback = ""
+        self.lineno: int | None = None
+        self.exit_code: int | None = None
+
+
+class TimeoutError(_Stopped, builtins.TimeoutError):
+    """An execution ran out of time; `state` tells what the session still holds."""
+
+
+class Interrupted(_Stopped):
+    """The host interrupted an execution (Ctrl-C, or the awaiting task was cancelled)."""
+
+
+class LimitError(_Stopped):
+    """A limit other than time was reached; `limit` is the name of the field of `Limits`."""
+
+    def __init__(
+        self, message: str, *, limit: str, stdout: str = "", stderr: str = "", state: str = "kept"
+    ) -> None:
+        super().__init__(message, stdout=stdout, stderr=stderr, state=state)
+        self.limit = limit
+
+
+class CrashError(_Stopped):
+    """The guest trapped (stack or memory exhausted beyond repair); the session went back."""
+
+
+class SessionError(PlanariaError):
+    """The session cannot do that now; the message says what to do instead."""
+
+
+class SessionClosed(SessionError):
+    """The session was used after `close()`."""
+
+
+class SessionBusy(SessionError):
+    """An execution is in flight in this session, possibly the very one that called back."""
+
+
+class CallbackError(PlanariaError):
+    """A callback was declared wrongly (bad name, not callable, duplicate)."""
+
+
+class ProtocolError(PlanariaError, ValueError):
+    """A frame or an encoded value is not well formed, or lies about its size."""
+
+
+class EncodeError(ProtocolError):
+    """A host value has no form on the other side of the boundary."""
+
+
+class FileSystemError(PlanariaError, OSError):
+    """A host-side file operation failed; `errno`, `strerror` and `filename` as in OSError."""
+
+
+class RuntimeSetupError(PlanariaError):
+    """The WebAssembly runtime is missing, damaged, or could not be compiled or cached."""
+
+
+class SnapshotError(PlanariaError):
+    """A snapshot is damaged, foreign, of another version, or cannot be applied here."""

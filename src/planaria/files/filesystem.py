@@ -1,0 +1,221 @@
+"""The protocol that every filesystem of planaria implements, and the words it uses.
+
+Paths are `bytes`, absolute within the filesystem (`b"/a/b"`), separated by `/`; they may hold
+`.`, `..`, doubled slashes and symbolic links, and the filesystem resolves them itself (POSIX
+path resolution: https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_16).
+A path never leaves the filesystem: `..` at the root is the root, an absolute symbolic link starts
+again at the root.
+
+Every operation fails with `OSError` carrying the errno that Linux gives for the same situation,
+and leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+__all__ = ["DirEntry", "FileKind", "FileSystem", "FileSystemUsage", "Handle", "OpenFlags", "Stat"]
+
+
+class FileKind(enum.IntEnum):
+    """The type of a node, with the file type bits of `st_mode` as value (`stat.S_IFREG` and so on)."""
+
+    FIFO = 0o010000
+    CHARACTER_DEVICE = 0o020000
+    DIRECTORY = 0o040000
+    REGULAR = 0o100000
+    SYMBOLIC_LINK = 0o120000
+
+
+class OpenFlags(enum.IntFlag):
+    """How to open a file; the meanings are those of open(2)."""
+
+    READ = 1
+    WRITE = 2
+    APPEND = 4
+    CREATE = 8
+    EXCLUSIVE = 16
+    TRUNCATE = 32
+    DIRECTORY = 64
+    NO_FOLLOW = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What stat(2) tells: sizes in bytes, times in nanoseconds since the epoch."""
+
+    device: int
+    inode: int
+    mode: int
+    """Type and permission bits, as in `st_mode`."""
+    links: int
+    size: int
+    atime: int
+    mtime: int
+    ctime: int
+
+    @property
+    def kind(self) -> FileKind:
+        return FileKind(self.mode & 0o170000)
+
+
+@dataclass(frozen=True, slots=True)
+class DirEntry:
+    """One name in a directory."""
+
+    name: bytes
+    inode: int
+    kind: FileKind
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystemUsage:
+    """What statvfs(3) tells, in bytes and nodes; None where there is no limit."""
+
+    bytes_used: int
+    bytes_limit: int | None
+    nodes_used: int
+    nodes_limit: int | None
+
+
+class Handle(ABC):
+    """An open file or directory: it stays valid when its name is renamed or unlinked.
+
+    A handle has no position; whoever holds it (a descriptor table) keeps one.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def stat(self) -> Stat: ...
+
+    @abstractmethod
+    def read(self, size: int, offset: int) -> bytes:
+        """At most `size` bytes from `offset`; empty at the end of the file."""
+
+    @abstractmethod
+    def write(self, data: bytes | memoryview, offset: int) -> int:
+        """Write all of `data` at `offset` and return its length, or raise (ENOSPC, EDQUOT, EFBIG)."""
+
+    @abstractmethod
+    def append(self, data: bytes | memoryview) -> int:
+        """Write at the end, atomically, and return the offset after what was written."""
+
+    @abstractmethod
+    def truncate(self, size: int) -> None: ...
+
+    @abstractmethod
+    def sync(self) -> None: ...
+
+    @abstractmethod
+    def utime(self, atime: int | None, mtime: int | None) -> None:
+        """Set times in nanoseconds; None leaves one as it is."""
+
+    @abstractmethod
+    def chmod(self, mode: int) -> None: ...
+
+    @abstractmethod
+    def entries(self) -> list[DirEntry]:
+        """A directory's names without `.` and `..`, in a stable order; ENOTDIR for files."""
+
+    @abstractmethod
+    def path(self) -> bytes | None:
+        """The present absolute path of the node, or None when it has no name any more."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release it; closing twice is harmless."""
+
+
+class FileSystem(ABC):
+    """A tree of files. `at` is an open directory of the same filesystem to which a relative path refers."""
+
+    # -- opening and looking -------------------------------------------------------------------
+
+    @abstractmethod
+    def open(self, path: bytes, flags: OpenFlags, mode: int = 0o666, *, at: Handle | None = None) -> Handle: ...
+
+    @abstractmethod
+    def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat: ...
+
+    @abstractmethod
+    def readlink(self, path: bytes, *, at: Handle | None = None) -> bytes: ...
+
+    @abstractmethod
+    def usage(self) -> FileSystemUsage: ...
+
+    # -- changing --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def mkdir(self, path: bytes, mode: int = 0o777, *, at: Handle | None = None) -> None: ...
+
+    @abstractmethod
+    def rmdir(self, path: bytes, *, at: Handle | None = None) -> None: ...
+
+    @abstractmethod
+    def unlink(self, path: bytes, *, at: Handle | None = None) -> None: ...
+
+    @abstractmethod
+    def rename(
+        self, old: bytes, new: bytes, *, old_at: Handle | None = None, new_at: Handle | None = None
+    ) -> None: ...
+
+    @abstractmethod
+    def link(
+        self,
+        old: bytes,
+        new: bytes,
+        *,
+        follow: bool = False,
+        old_at: Handle | None = None,
+        new_at: Handle | None = None,
+    ) -> None: ...
+
+    @abstractmethod
+    def symlink(self, target: bytes, path: bytes, *, at: Handle | None = None) -> None: ...
+
+    @abstractmethod
+    def utime(
+        self,
+        path: bytes,
+        atime: int | None,
+        mtime: int | None,
+        *,
+        follow: bool = True,
+        at: Handle | None = None,
+    ) -> None: ...
+
+    @abstractmethod
+    def chmod(self, path: bytes, mode: int, *, follow: bool = True, at: Handle | None = None) -> None: ...
+
+    # -- as a value --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fork(self) -> Self:
+        """An independent copy that shares unchanged contents; costs by what changes later."""
+
+    @abstractmethod
+    def snapshot(self) -> FileSystemSnapshot:
+        """The present state as an immutable value; costs by what changed since the last one."""
+
+    @abstractmethod
+    def restore(self, snapshot: FileSystemSnapshot) -> None:
+        """Replace the whole state; open handles of the old state become stale (ESTALE)."""
+
+    def scandir(self, path: bytes, *, at: Handle | None = None) -> Iterable[DirEntry]:
+        """The names in a directory."""
+        handle = self.open(path, OpenFlags.READ | OpenFlags.DIRECTORY, at=at)
+        try:
+            return handle.entries()
+        finally:
+            handle.close()
+
+
+class FileSystemSnapshot(ABC):
+    """An immutable state of a filesystem; `restore` takes it back, two can be compared."""
+
+    __slots__ = ()

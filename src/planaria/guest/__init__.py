@@ -1,0 +1,1 @@
+"""Code that runs inside the sandbox: plain Python, the standard library only."""
