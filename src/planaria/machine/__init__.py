@@ -1,0 +1,1 @@
+"""One WebAssembly instance: its memory, its door, its interrupt, its system interface."""

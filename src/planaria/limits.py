@@ -1,0 +1,71 @@
+"""What an execution may use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Final, final
+
+__all__ = ["NOT_GIVEN", "Limits", "NotGiven"]
+
+
+@final
+class NotGiven:
+    """The type of `NOT_GIVEN`, which stands for "not said", where None means "no limit"."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NOT_GIVEN"
+
+
+NOT_GIVEN: Final = NotGiven()
+
+_MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Bounds of a session; None means no bound. Times in seconds, sizes in bytes.
+
+    Raises ValueError for a negative or absurd bound.
+    """
+
+    timeout: float | None = 300.0
+    """Wall time of one execution, callbacks and sleeping included."""
+    cpu_time: float | None = None
+    """Processor time of one execution inside the sandbox."""
+    grace: float = 1.0
+    """After an interrupt, how long the code may take to come back before it is stopped hard."""
+    callback_timeout: float | None = None
+    """Time of one host callback. With a bound, plain functions run on a thread of their own, which is
+    abandoned when it overruns; without one they run on the calling thread."""
+    callbacks: int | None = 10_000
+    """Host callbacks in one execution."""
+    memory: int | None = 2048 * _MIB
+    """The sandbox's whole memory; the interpreter itself takes about 40 MiB of it."""
+    output: int | None = 16 * _MIB
+    """Standard output and standard error, each, of one execution; what is beyond is dropped and
+    `Result.stdout_truncated` says so."""
+    value: int | None = 256 * _MIB
+    """Size of a result's value or a callback's argument on its way over the boundary."""
+    recursion: int = 1000
+    """The guest's recursion limit (`sys.getrecursionlimit()`), at most 20,000."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None:
+                if field.name in ("grace", "recursion"):
+                    raise ValueError(f"Limits({field.name}=None): this one always has a bound")
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise TypeError(f"Limits({field.name}={value!r}): a number or None is wanted")
+            if math.isnan(value) or value < 0:
+                raise ValueError(f"Limits({field.name}={value!r}): a bound is not negative")
+        if not 50 <= self.recursion <= 20_000:
+            raise ValueError(f"Limits(recursion={self.recursion}): between 50 and 20,000")
+        if self.memory is not None and not 64 * _MIB <= self.memory <= 4096 * _MIB:
+            raise ValueError(
+                f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, or None"
+            )

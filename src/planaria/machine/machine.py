@@ -1,0 +1,333 @@
+"""A machine: one WebAssembly instance with its memory, its door and its way of being stopped.
+
+Between two calls the WebAssembly stack is empty, so linear memory and the system interface's tables are
+the whole state of the guest; `Machine.pages` reads what changed since the image, and a new machine made from
+the same image with those pages written over is a copy that lives on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import FrameType
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+import wasmtime
+
+from planaria.errors import SessionError
+from planaria.machine.imports import FUNCTION_NAMES, current, linker
+from planaria.machine.memory import WASM_PAGE_BYTES, MemoryFile, Run, dirty_runs, read_runs, write_runs
+from planaria.machine.stack import call_on_large_stack
+from planaria.machine.ticker import Ticker
+from planaria.machine.wasi.memory import GuestMemory, view_of_address
+from planaria.runtime.native import (
+    RawFunction,
+    RawGlobal,
+    Trap,
+    engine,
+    memory_base,
+    memory_size,
+    set_epoch_callback,
+)
+
+if TYPE_CHECKING:
+    from planaria.machine.wasi.system import Wasi
+
+__all__ = ["Guard", "Machine", "Stopped", "StopReason"]
+
+Result = TypeVar("Result")
+StopReason = Literal["timeout", "cpu", "interrupt"]
+
+_SIGINT_OF_C: Final = 2
+#: The address of the WebAssembly stack when nothing runs; checked before a state is read.
+STACK_BASE: Final = 16777216
+#: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
+_RED_ZONE: Final = 1024
+_FAR_AWAY: Final = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What bounds one entry into the guest; times in seconds, None for no bound.
+
+    `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry. After an
+    interrupt was raised in the guest it has `grace` seconds to come back before it is stopped hard.
+    """
+
+    deadline: float | None = None
+    cpu: float | None = None
+    grace: float = 1.0
+
+
+class Stopped(Exception):
+    """The guest did not come back: it was stopped hard, or trapped. The machine is of no use any more.
+
+    `reason` says why it had been interrupted, None for a trap of its own (`message` tells which).
+    """
+
+    def __init__(self, message: str, reason: StopReason | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+
+
+@cache
+def _ticker() -> Ticker:
+    return Ticker(engine().increment_epoch)
+
+
+_main_thread: Final = threading.main_thread().ident
+
+
+class Machine:
+    """One instance. One thread at a time may be inside; `Session` sees to that.
+
+    `door` answers the guest's requests; `memory_limit` is in bytes. The machine closes itself when it traps.
+    """
+
+    def __init__(
+        self,
+        module: wasmtime.Module,
+        wasi: Wasi,
+        door: Callable[[bytes], bytes],
+        *,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.door = door
+        self.wasi = wasi
+        self.failure: BaseException | None = None
+        self._process = os.getpid()
+        store = wasmtime.Store(engine())
+        if memory_limit is not None:
+            store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
+        set_epoch_callback(store, self._visited)
+        self._store = store
+        store.set_epoch_deadline(_FAR_AWAY)
+        exports = linker().instantiate(store, module).exports(store)
+        memory = exports["memory"]
+        assert isinstance(memory, wasmtime.Memory)
+        self._memory = memory
+        self._base = memory_base(store, memory)
+        self.memory = GuestMemory(lambda: view_of_address(self._base, memory_size(store, memory)))
+        self.allocate = self._function(exports, "host_alloc")
+        self._call = self._function(exports, "PyObject_CallNoArgs")
+        self._release = self._function(exports, "Py_DecRef")
+        self._set_interrupt = self._function(exports, "PyErr_SetInterruptEx")
+        self._turn = self._function(exports, "turn")
+        pointer = exports["__stack_pointer"]
+        assert isinstance(pointer, wasmtime.Global)
+        self._stack_pointer = RawGlobal(store, pointer)
+        wasi.memory = self.memory
+        self.functions = [wasi.functions[name] for name in FUNCTION_NAMES]
+        self._image: MemoryFile | None = None
+        # What the ticker looks at while a call runs.
+        self.on_main_thread = False
+        self._guard = Guard()
+        self._cpu_clock: int | None = None
+        self._cpu_deadline: float | None = None
+        self._reason: StopReason | None = None
+        self._interrupted_at: float | None = None
+        self._kill = False
+        self._running = False
+        self._awake = threading.Event()
+        wasi.sleep = self.sleep
+
+    @staticmethod
+    def _function(exports: wasmtime.InstanceExports, name: str) -> RawFunction:
+        function = exports[name]
+        assert isinstance(function, wasmtime.Func)
+        return RawFunction(exports._store, function)
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    @property
+    def memory_bytes(self) -> int:
+        """The present size of the linear memory."""
+        return memory_size(self._store, self._memory)
+
+    def load(self, image: MemoryFile, size: int, runs: list[Run]) -> None:
+        """Become what `image` with `runs` written over it is, `size` bytes in all.
+
+        Raises SessionError when the memory may not grow so far.
+        """
+        missing = max(size, image.size) - self.memory_bytes
+        if missing > 0 and self._grow(missing) < 0:
+            raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
+        image.map_over(self._base)
+        self._image = image
+        write_runs(self._base, runs)
+        self.memory.refresh()
+
+    def _grow(self, missing: int) -> int:
+        try:
+            return self._memory.grow(self._store, -(-missing // WASM_PAGE_BYTES))
+        except wasmtime.WasmtimeError:
+            return -1
+
+    def pages(self) -> list[Run]:
+        """What changed since the image, by whole pages. The guest must be at rest."""
+        assert self._image is not None and not self._running
+        return read_runs(self._base, dirty_runs(self._base, self.memory_bytes, self._image))
+
+    def capture(self) -> MemoryFile:
+        """The whole memory as a new file. The guest must be at rest."""
+        assert not self._running and self._stack_pointer.get() == STACK_BASE
+        return MemoryFile.capture(self._base, self.memory_bytes)
+
+    # -- calls ----------------------------------------------------------------------------------------
+
+    def turn(self, source: str) -> int:
+        """Run source in the guest's `__main__`, as the artifact offers it; for booting only."""
+
+        def run() -> int:
+            data = source.encode()
+            at = self.allocate(len(data))
+            self.memory.write(at, data)
+            return self._turn(at, len(data))
+
+        return self._guarded(run, Guard())
+
+    def enter(self, function: int, guard: Guard) -> StopReason | None:
+        """Call the guest's function object at address `function` without arguments.
+
+        Returns None, or why an interrupt was raised in the guest meanwhile. Raises `Stopped` when the guest did
+        not come back, and whatever the door or a system function failed with.
+        """
+
+        def run() -> None:
+            self._release(self._call(function))
+
+        self._guarded(run, guard)
+        return self._reason
+
+    def _guarded(self, function: Callable[[], Result], guard: Guard) -> Result:
+        """Run `function`, which calls into the guest, on a large stack under the eyes of the ticker."""
+        self._guard = guard
+        self._reason = self._interrupted_at = None
+        self._kill = False
+        self.failure = None
+        self._awake.clear()
+        if guard.cpu is not None:
+            self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
+            self._cpu_deadline = time.clock_gettime(self._cpu_clock) + guard.cpu
+        else:
+            self._cpu_clock = None
+
+        def run() -> Result:
+            outer, current.machine = current.machine, self
+            self._running = True
+            try:
+                return function()
+            finally:
+                self._running = False
+                current.machine = outer
+
+        handler = self._take_signals()
+        ticker = _ticker()
+        ticker.begin(self)
+        try:
+            self._store.set_epoch_deadline(1)
+            return call_on_large_stack(run, self.interrupt)
+        except Trap as trap:
+            if self.failure is not None:
+                raise self.failure from None
+            raise Stopped(trap.message, self._reason) from None
+        finally:
+            ticker.end(self)
+            if handler is not None:
+                signal.signal(signal.SIGINT, handler)
+            self.failure = None
+
+    # -- being stopped --------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in the guest at the line it is at; from any thread, or a signal handler."""
+        if self._reason is None:
+            self._reason = "interrupt"
+        self._awake.set()
+        _ticker().visit()
+
+    def stop(self) -> None:
+        """Stop the guest hard, wherever it is; the call that runs ends with `Stopped`."""
+        self._kill = True
+        self.interrupt()
+
+    def due(self, now: float) -> bool:
+        """For the ticker: whether the guest must be visited now."""
+        if self._reason is None:
+            deadline, clock = self._guard.deadline, self._cpu_clock
+            if deadline is not None and now >= deadline:
+                self._reason = "timeout"
+            elif clock is not None and self._cpu_deadline is not None and self._used_up(clock):
+                self._reason = "cpu"
+            else:
+                return False
+            self._awake.set()
+            return True
+        if self._interrupted_at is None:
+            return True
+        if now >= self._interrupted_at + self._guard.grace:
+            self._kill = True
+            self._awake.set()
+            return True
+        return False
+
+    def _used_up(self, clock: int) -> bool:
+        try:
+            return time.clock_gettime(clock) >= (self._cpu_deadline or 0)
+        except OSError:  # the thread ended between two looks
+            return False
+
+    def _visited(self) -> int:
+        """The epoch's callback, on the guest's own thread in the midst of its code; see `set_epoch_callback`."""
+        if self._kill:
+            raise Trap("stopped hard")
+        if self._reason is not None and self._interrupted_at is None:
+            self._raise_interrupt()
+        return 1
+
+    def _raise_interrupt(self) -> None:
+        """Have CPython raise KeyboardInterrupt at the next line it executes."""
+        self._interrupted_at = time.monotonic()
+        self._store.set_epoch_deadline(_FAR_AWAY)  # the call below must not be visited
+        top = self._stack_pointer.get()
+        self._stack_pointer.set(top - _RED_ZONE)
+        self._set_interrupt(_SIGINT_OF_C)
+        self._stack_pointer.set(top)
+        self._store.set_epoch_deadline(1)
+
+    def sleep(self, seconds: float) -> bool:
+        """Wait on behalf of the guest; True when the wait was cut short by an interrupt."""
+        if not self._awake.wait(seconds):
+            return False
+        self._awake.clear()
+        if self._kill:
+            raise Trap("stopped hard")
+        if self._reason is not None and self._interrupted_at is None:
+            self._raise_interrupt()
+        return True
+
+    def _take_signals(self) -> signal._HANDLER:
+        """On the main thread, let Ctrl-C interrupt the guest; what to put back afterwards, or None.
+
+        Python's own handler would raise KeyboardInterrupt in the midst of one of our host functions.
+        """
+        self.on_main_thread = threading.get_ident() == _main_thread
+        if not self.on_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return None
+
+        def handler(_number: int, _frame: FrameType | None) -> None:
+            if self._reason == "interrupt":  # pressed again: no more patience
+                self._kill = True
+            self.interrupt()
+
+        return signal.signal(signal.SIGINT, handler)
+
+    def close(self) -> None:
+        """Give the instance and its memory back; closing twice is harmless."""
+        self._store.close()

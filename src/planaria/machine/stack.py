@@ -1,0 +1,163 @@
+"""Calls on a stack of our own, large enough for CPython in WebAssembly.
+
+CPython's own recursion check must fire before the WebAssembly stack ends, so guests get 32 MiB of
+it; a main thread has 8 MiB, other threads often less. Handing each call to a thread with a large
+stack costs two wake-ups across cores (about 55 us on a virtual machine). Switching the stack of
+the calling thread costs 2 us: `swapcontext` of the C library runs a callback on another stack and
+comes back, strictly nested, like any call (makecontext(3)).
+
+Where the C library has no `swapcontext`, where Python checks its stack by address (3.14 and newer),
+or where greenlets copy stacks about, a worker thread with a large stack takes its place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+__all__ = ["STACK_BYTES", "call_on_large_stack", "switches_stacks"]
+
+Result = TypeVar("Result")
+
+STACK_BYTES: Final = 64 << 20
+_GUARD_BYTES: Final = 64 << 10
+_KEEP_FREE: Final = 8
+
+_MAP_NORESERVE: Final = 0x4000
+_MAP_STACK: Final = 0x20000
+_PROT_NONE: Final = 0
+
+_ENTRY = ctypes.CFUNCTYPE(None)
+
+
+def _library() -> ctypes.CDLL | None:
+    """The C library with its context functions typed, or None where it has none we can use."""
+    if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return None
+    if sys.version_info >= (3, 14):
+        return None
+    library = ctypes.CDLL(None, use_errno=True)
+    try:
+        library.getcontext.argtypes = [ctypes.c_void_p]
+        library.swapcontext.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        library.makecontext.argtypes = [ctypes.c_void_p, _ENTRY, ctypes.c_int]
+        library.makecontext.restype = None
+    except AttributeError:  # musl
+        return None
+    library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return library
+
+
+_LIBRARY: Final = _library()
+
+
+class _Segment:
+    """One stack and the two contexts between which it switches; used by one call at a time."""
+
+    __slots__ = ("_entry", "_error", "_fields", "_function", "_here", "_result", "_stack", "_there")
+
+    def __init__(self) -> None:
+        assert _LIBRARY is not None
+        self._stack = mmap.mmap(
+            -1, STACK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_STACK
+        )
+        bottom = ctypes.addressof(ctypes.c_char.from_buffer(self._stack))
+        if _LIBRARY.mprotect(bottom, _GUARD_BYTES, _PROT_NONE):
+            raise OSError(ctypes.get_errno(), "cannot guard the end of a stack")
+        # ucontext_t is 968 bytes on x86-64 and 4560 on AArch64 and begins alike on both:
+        # flags, link, then the stack as pointer, flags and size.
+        self._here = ctypes.create_string_buffer(8192)
+        self._there = ctypes.create_string_buffer(8192)
+        _LIBRARY.getcontext(self._there)
+        self._fields = (ctypes.c_uint64 * 5).from_buffer(self._there)
+        self._fields[1] = ctypes.addressof(self._here)
+        self._fields[2] = bottom
+        self._fields[4] = STACK_BYTES
+        self._entry = _ENTRY(self._run)
+        self._function: Callable[[], Any] | None = None
+        self._result: Any = None
+        self._error: BaseException | None = None
+
+    def _run(self) -> None:
+        try:
+            assert self._function is not None
+            self._result = self._function()
+        except BaseException as error:  # carried to the caller's side of the switch
+            self._error = error
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        assert _LIBRARY is not None
+        self._function = function
+        _LIBRARY.makecontext(self._there, self._entry, 0)
+        _LIBRARY.swapcontext(self._here, self._there)
+        result, error = self._result, self._error
+        self._function = self._result = self._error = None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                error = None  # no cycle through the traceback's frame
+        return result  # type: ignore[no-any-return]
+
+
+_free: list[_Segment] = []
+
+
+def switches_stacks() -> bool:
+    """Whether calls stay on the calling thread (True) or go to a worker thread (False)."""
+    return _LIBRARY is not None and "greenlet" not in sys.modules
+
+
+def call_on_large_stack(function: Callable[[], Result], interrupt: Callable[[], object]) -> Result:
+    """Call `function()` with `STACK_BYTES` of stack; its result or exception comes back.
+
+    Runs on the calling thread where it can, else on another one while this thread waits;
+    `interrupt()` is called when a KeyboardInterrupt hits that wait, and the wait goes on.
+    Calls may nest: each gets a stack of its own.
+    """
+    if not switches_stacks():
+        return call_on_thread(function, interrupt)
+    try:
+        segment = _free.pop()
+    except IndexError:
+        segment = _Segment()
+    try:
+        return segment.call(function)
+    finally:
+        if len(_free) < _KEEP_FREE:
+            _free.append(segment)
+
+
+_stack_size_lock = threading.Lock()
+
+
+def call_on_thread(function: Callable[[], Result], interrupt: Callable[[], object]) -> Result:
+    """Call `function()` on a new thread with a large stack and wait for it."""
+    outcome: list[Result] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(function())
+        except BaseException as error:  # carried to the thread that waits
+            failure.append(error)
+
+    with _stack_size_lock:
+        before = threading.stack_size(STACK_BYTES)
+        try:
+            thread = threading.Thread(target=run, name="planaria-guest", daemon=True)
+            thread.start()
+        finally:
+            threading.stack_size(before)
+    while thread.is_alive():
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            interrupt()
+    if failure:
+        raise failure[0]
+    return outcome[0]

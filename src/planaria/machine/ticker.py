@@ -1,0 +1,91 @@
+"""Stopping a guest that runs: one ticker thread for all machines of an engine.
+
+WebAssembly code checks the engine's epoch at loops and function entries; when it was incremented
+the store's callback runs on the guest's own thread and may raise an interrupt in the guest, stop it,
+or let it go on. So the ticker only looks, every 10 ms while somebody executes, whether a machine has
+something to be told, and increments the epoch then. It sleeps when nobody executes, and starts anew in
+the child of a `fork()`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+__all__ = ["TICK_SECONDS", "Ticker", "Watched"]
+
+TICK_SECONDS: Final = 0.01
+#: Guests on the main thread are visited this often, so that Python can run its signal handlers.
+_VISIT_TICKS: Final = 5
+#: The thread falls asleep after so many ticks without an execution; waking it costs a few us.
+_IDLE_TICKS: Final = 50
+
+
+class Watched(Protocol):
+    """A running guest, as the ticker sees it."""
+
+    #: Runs on the main thread, where Python runs signal handlers.
+    on_main_thread: bool
+
+    def due(self, now: float) -> bool:
+        """Whether the guest must be visited; called from the ticker's thread with `time.monotonic()`."""
+
+
+class Ticker:
+    """Visits running guests by incrementing the epoch; `increment` must be thread-safe."""
+
+    def __init__(self, increment: Callable[[], None]) -> None:
+        self._increment = increment
+        self._running: dict[Watched, None] = {}
+        self._start()
+        os.register_at_fork(after_in_child=self._start)
+
+    def _start(self) -> None:
+        # In the child of a fork no other thread exists: whatever ran there is not running here.
+        self._running = {}
+        self._asleep = True
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, guest: Watched) -> None:
+        """`guest` starts to run. Dictionary operations are atomic, so no lock is taken."""
+        self._running[guest] = None
+        if self._asleep:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="planaria-ticker", daemon=True)
+                self._thread.start()
+            self._wake.set()
+
+    def end(self, guest: Watched) -> None:
+        """`guest` runs no more."""
+        self._running.pop(guest, None)
+
+    def visit(self) -> None:
+        """Visit every running guest now, from whichever thread."""
+        self._increment()
+
+    def _loop(self) -> None:
+        idle = tick = 0
+        while True:
+            running = list(self._running)
+            if running:
+                idle = 0
+                tick += 1
+                now = time.monotonic()
+                due = [guest for guest in running if guest.due(now)]
+                if due or (tick % _VISIT_TICKS == 0 and any(guest.on_main_thread for guest in running)):
+                    self._increment()
+            else:
+                idle += 1
+                if idle > _IDLE_TICKS:
+                    self._asleep = True
+                    if not self._running:  # looked at after `_asleep` is set: `begin` looks the other way round
+                        self._wake.wait()
+                    self._wake.clear()
+                    self._asleep = False
+                    idle = 0
+                    continue
+            time.sleep(TICK_SECONDS)

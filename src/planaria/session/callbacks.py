@@ -1,0 +1,166 @@
+"""Host functions that code in the sandbox may call."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import keyword
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from planaria.errors import CallbackError
+
+__all__ = ["Callback", "CallbackRegistry", "Callbacks", "describe_exception"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: What a user may give as `callbacks=`.
+Callbacks = "CallbackRegistry | Iterable[Callback | Mapping[str, Any] | Callable[..., Any]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """One host function with the name it has in the sandbox (dots make namespaces).
+
+    Raises CallbackError when the name is not usable or the function is not callable.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    description: str = ""
+    schema: Mapping[str, Any] | None = None
+    """A JSON schema of the arguments, shown by `list_callbacks()`."""
+    signature: inspect.Signature | None = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not all(
+            part.isidentifier() and not keyword.iskeyword(part) for part in self.name.split(".")
+        ):
+            raise CallbackError(f"a callback's name is identifiers joined by dots, not {self.name!r}")
+        if not callable(self.function):
+            raise CallbackError(f"callback {self.name!r}: 'fn' is a {type(self.function).__name__}, not a function")
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # some functions written in C do not tell
+            signature = None
+        object.__setattr__(self, "signature", signature)
+
+    @classmethod
+    def of(cls, item: Callback | Mapping[str, Any] | Callable[..., Any]) -> Callback:
+        """Make one of what a user gave: a Callback, a dict, or a function with a name."""
+        if isinstance(item, Callback):
+            return item
+        if isinstance(item, Mapping):
+            unknown = set(item) - {"name", "fn", "description", "schema"}
+            if unknown or "name" not in item or "fn" not in item:
+                raise CallbackError(
+                    "a callback is a dict with 'name' and 'fn', and 'description' and 'schema' if you like; "
+                    + (f"unknown: {', '.join(map(repr, sorted(unknown)))}" if unknown else f"got {sorted(item)}")
+                )
+            return cls(item["name"], item["fn"], item.get("description") or "", item.get("schema"))
+        name = getattr(item, "__name__", None)
+        if callable(item) and name:
+            return cls(name, item, inspect.getdoc(item) or "")
+        raise CallbackError(
+            f"a callback is a function, a dict with 'name' and 'fn', or a Callback, not a {type(item).__name__}"
+        )
+
+    def declaration(self) -> dict[str, Any]:
+        """What the kernel is told about it."""
+        told: dict[str, Any] = {"name": self.name, "description": self.description}
+        if self.schema is not None:
+            told["schema"] = dict(self.schema)
+        if self.signature is not None:
+            told["parameters"] = [
+                (parameter.name, int(parameter.kind), parameter.default is parameter.empty)
+                for parameter in self.signature.parameters.values()
+            ]
+            told["signature"] = _shown(self.signature)
+        return told
+
+
+def _shown(signature: inspect.Signature) -> str:
+    """The signature as text, without defaults whose repr would tell addresses."""
+    parameters = [
+        parameter.replace(default=... if "0x" in repr(parameter.default) else parameter.default)
+        if parameter.default is not parameter.empty
+        else parameter
+        for parameter in signature.parameters.values()
+    ]
+    return str(signature.replace(parameters=parameters))
+
+
+class CallbackRegistry:
+    """Callbacks collected with a decorator:
+
+        registry = CallbackRegistry()
+
+        @registry.callback
+        def add(a: int, b: int) -> int: ...
+
+        @registry.callback(name="store.get", description="Read a key")
+        async def get(key: str) -> str | None: ...
+
+        Session(callbacks=registry)
+    """
+
+    def __init__(self, callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] = ()) -> None:
+        self._callbacks: dict[str, Callback] = {}
+        for item in callbacks:
+            self.add(item)
+
+    def add(self, item: Callback | Mapping[str, Any] | Callable[..., Any]) -> Callback:
+        """Add one; raises CallbackError when the name is taken, or is a namespace of another's."""
+        callback = Callback.of(item)
+        name = callback.name
+        for other in self._callbacks:
+            if other == name or other.startswith(name + ".") or name.startswith(other + "."):
+                raise CallbackError(f"callback {name!r} collides with {other!r}")
+        self._callbacks[name] = callback
+        return callback
+
+    def callback(
+        self,
+        function: Function | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Decorate a function, plainly or with arguments; the function itself is returned unchanged."""
+
+        def register(function: Function) -> Function:
+            text = description if description is not None else (inspect.getdoc(function) or "")
+            self.add(Callback(name or function.__name__, function, text, schema))
+            return function
+
+        return register if function is None else register(function)
+
+    def __iter__(self) -> Iterator[Callback]:
+        return iter(self._callbacks.values())
+
+    def __len__(self) -> int:
+        return len(self._callbacks)
+
+    def get(self, name: str) -> Callback | None:
+        """The callback of that name, or None."""
+        return self._callbacks.get(name)
+
+
+def describe_exception(error: BaseException) -> tuple[str, str]:
+    """The builtin type and the message with which a host exception arrives in the sandbox.
+
+    The type is the nearest builtin class of its ancestors. Names of host files are left out.
+    """
+    kind = next(
+        cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls
+    )
+    if isinstance(error, OSError) and error.errno is not None:
+        return kind, f"[Errno {error.errno}] {error.strerror}"
+    if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
+        return kind, error.args[0]
+    try:
+        return kind, str(error)
+    except Exception:
+        return kind, f"<{type(error).__name__} without a message>"

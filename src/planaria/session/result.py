@@ -1,0 +1,133 @@
+"""What an execution gave."""
+
+from __future__ import annotations
+
+import base64
+import html
+from dataclasses import dataclass, field
+from typing import Any
+
+from planaria.errors import ExecutionError, PlanariaError, TimeoutError
+
+__all__ = ["Output", "Result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A rich output: a mime bundle, as Jupyter's `display_data` message has it.
+
+    `data` maps mime types to contents: bytes for images, str for text, JSON values for JSON.
+    """
+
+    data: dict[str, Any]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        data = {
+            mime: base64.b64encode(content).decode() if isinstance(content, bytes) else content
+            for mime, content in self.data.items()
+        }
+        return data, self.metadata
+
+    def __str__(self) -> str:
+        text = self.data.get("text/plain")
+        return text if isinstance(text, str) else f"<{', '.join(self.data)}>"
+
+
+@dataclass(kw_only=True, slots=True)
+class Result:
+    """What one execution printed, returned and used.
+
+    `stdout` and `stderr` are the exact text; bytes that are not UTF-8 show as U+FFFD there and stand as they
+    were in `stdout_bytes` and `stderr_bytes`.
+    """
+
+    value: Any = None
+    """The value of the last expression; None after a statement or a `;`."""
+    stdout_bytes: bytes = b""
+    stderr_bytes: bytes = b""
+    error: PlanariaError | None = None
+    """ExecutionError, TimeoutError and so on; None when the code ran to its end."""
+    outputs: list[Output] = field(default_factory=list)
+    """Rich outputs in order: display(), figures, and the last value when it has a rich form."""
+    execution_count: int = 0
+    duration_ms: float = 0.0
+    callback_invocations: int = 0
+    peak_memory_bytes: int = 0
+    stdout_truncated: bool = False
+    stderr_truncated: bool = False
+    repr: str | None = None
+    """The value as the guest's `repr` shows it, shortened; None without a value."""
+
+    @property
+    def stdout(self) -> str:
+        return self.stdout_bytes.decode("utf-8", "replace")
+
+    @property
+    def stderr(self) -> str:
+        return self.stderr_bytes.decode("utf-8", "replace")
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the code ran to its end without an exception."""
+        return self.error is None
+
+    @property
+    def exit_code(self) -> int:
+        """What the code would leave as a script's exit status: 0, 1 after an exception, sys.exit()'s status,
+        124 after a timeout (as timeout(1) has it)."""
+        if self.error is None:
+            return 0
+        code = getattr(self.error, "exit_code", None)
+        if code is not None:
+            return int(code)
+        return 124 if isinstance(self.error, TimeoutError) else 1
+
+    def __str__(self) -> str:
+        """What a terminal would show: standard output, the value, and the error."""
+        parts = [self.stdout]
+        if self.repr is not None:
+            parts.append(f"{self.repr}\n")
+        parts.append(self.stderr)
+        if self.error is not None:
+            text = self.error.traceback if isinstance(self.error, ExecutionError) else ""
+            parts.append(text or f"{type(self.error).__name__}: {self.error}\n")
+        return "".join(part if not part or part.endswith("\n") else part + "\n" for part in parts).removesuffix("\n")
+
+    def __repr__(self) -> str:
+        shown = [f"value={self.repr}"] if self.repr is not None else []
+        if self.stdout_bytes:
+            shown.append(f"stdout={_shortened(self.stdout)!r}")
+        if self.stderr_bytes:
+            shown.append(f"stderr={_shortened(self.stderr)!r}")
+        if self.error is not None:
+            shown.append(f"error={self.error!s}")
+        if self.outputs:
+            shown.append(f"outputs={len(self.outputs)}")
+        return f"<Result {self.execution_count}: {', '.join(shown) or 'ok'}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the text escaped, rich outputs as they are made to be shown."""
+        parts = []
+        for text in (self.stdout, self.stderr):
+            if text:
+                parts.append(f"<pre>{html.escape(text)}</pre>")
+        for output in self.outputs:
+            data = output.data
+            if isinstance(png := data.get("image/png"), bytes):
+                parts.append(f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}">')
+            elif isinstance(rich := data.get("text/html"), str):
+                # Guest-made HTML is shown in a frame without scripts or access to the page around it.
+                parts.append(f'<iframe sandbox srcdoc="{html.escape(rich)}" style="border:0;width:100%"></iframe>')
+            elif isinstance(plain := data.get("text/plain"), str):
+                parts.append(f"<pre>{html.escape(plain)}</pre>")
+        if self.repr is not None and not self.outputs:
+            parts.append(f"<pre>{html.escape(self.repr)}</pre>")
+        if self.error is not None:
+            trace = self.error.traceback if isinstance(self.error, ExecutionError) else ""
+            parts.append(f"<pre>{html.escape(trace or str(self.error))}</pre>")
+        return "\n".join(parts)
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
