@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Final, final
+from typing import Final, Literal, final
 
-__all__ = ["NOT_GIVEN", "Limits", "NotGiven"]
+__all__ = ["NOT_GIVEN", "Guard", "Limits", "NotGiven", "StopReason", "Stopped"]
 
 
 @final
@@ -69,3 +69,31 @@ class Limits:
             raise ValueError(
                 f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, or None"
             )
+
+
+StopReason = Literal["timeout", "cpu", "interrupt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What bounds one entry into a kernel; times in seconds, None for no bound.
+
+    `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry. After an
+    interrupt was raised the code has `grace` seconds to come back before it is stopped hard.
+    """
+
+    deadline: float | None = None
+    cpu: float | None = None
+    grace: float = 1.0
+
+
+class Stopped(Exception):
+    """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
+
+    `reason` says why it had been interrupted, None when it died by itself (`message` tells how).
+    """
+
+    def __init__(self, message: str, reason: StopReason | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason

@@ -12,14 +12,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from types import FrameType
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import wasmtime
 
 from planaria.errors import SessionError
+from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.imports import FUNCTION_NAMES, current, linker
 from planaria.machine.memory import WASM_PAGE_BYTES, MemoryFile, Run, dirty_runs, read_runs, write_runs
 from planaria.machine.stack import call_on_large_stack
@@ -38,10 +38,9 @@ from planaria.runtime.native import (
 if TYPE_CHECKING:
     from planaria.machine.wasi.system import Wasi
 
-__all__ = ["Guard", "Machine", "Stopped", "StopReason"]
+__all__ = ["STACK_BASE", "Machine"]
 
 Result = TypeVar("Result")
-StopReason = Literal["timeout", "cpu", "interrupt"]
 
 _SIGINT_OF_C: Final = 2
 #: The address of the WebAssembly stack when nothing runs; checked before a state is read.
@@ -49,31 +48,6 @@ STACK_BASE: Final = 16777216
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """What bounds one entry into the guest; times in seconds, None for no bound.
-
-    `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry. After an
-    interrupt was raised in the guest it has `grace` seconds to come back before it is stopped hard.
-    """
-
-    deadline: float | None = None
-    cpu: float | None = None
-    grace: float = 1.0
-
-
-class Stopped(Exception):
-    """The guest did not come back: it was stopped hard, or trapped. The machine is of no use any more.
-
-    `reason` says why it had been interrupted, None for a trap of its own (`message` tells which).
-    """
-
-    def __init__(self, message: str, reason: StopReason | None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.reason = reason
 
 
 @cache
@@ -212,15 +186,14 @@ class Machine:
         self._kill = False
         self.failure = None
         self._awake.clear()
-        if guard.cpu is not None:
-            self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
-            self._cpu_deadline = time.clock_gettime(self._cpu_clock) + guard.cpu
-        else:
-            self._cpu_clock = None
+        self._cpu_clock = None
 
         def run() -> Result:
             outer, current.machine = current.machine, self
             self._running = True
+            if guard.cpu is not None:
+                self._cpu_deadline = time.thread_time() + guard.cpu
+                self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
             try:
                 return function()
             finally:

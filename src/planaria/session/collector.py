@@ -1,0 +1,116 @@
+"""What one execution prints and shows, as it comes and as a whole."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from typing import Any
+
+from planaria.session.result import Output
+
+__all__ = ["Collector", "Listeners"]
+
+
+class _Stream:
+    """One of the two output streams: its bytes up to the limit, and its text in whole characters."""
+
+    __slots__ = ("_decoder", "_room", "listeners", "pieces", "truncated")
+
+    def __init__(self, limit: int | None, listeners: list[Callable[[str], object]]) -> None:
+        self.pieces: list[bytes] = []
+        self.truncated = False
+        self.listeners = listeners
+        self._room = limit
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if listeners else None
+
+    def write(self, data: bytes) -> None:
+        room = self._room
+        if room is not None:
+            if len(data) > room:
+                data = _whole_characters(data[:room])
+                self.truncated = True
+                self._room = 0
+            else:
+                self._room = room - len(data)
+        if data:
+            self.pieces.append(data)
+            if self._decoder is not None:
+                self._tell(self._decoder.decode(data))
+
+    def finish(self) -> None:
+        if self._decoder is not None:
+            self._tell(self._decoder.decode(b"", final=True))
+
+    def _tell(self, text: str) -> None:
+        if text:
+            for listener in self.listeners:
+                listener(text)
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Without the first bytes of a UTF-8 sequence that was cut off at the end."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 != 0x80:
+            wanted = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+            return data[:-back] if wanted > back else data
+    return data
+
+
+class Listeners:
+    """The functions that want output as it arrives; `on_output` gets the stream's name and the text."""
+
+    def __init__(
+        self,
+        on_stdout: Callable[[str], object] | None = None,
+        on_stderr: Callable[[str], object] | None = None,
+        on_output: Callable[[str, Any], object] | None = None,
+    ) -> None:
+        self.stdout: list[Callable[[str], object]] = []
+        self.stderr: list[Callable[[str], object]] = []
+        self.display: Callable[[Output], object] | None = None
+        if on_stdout is not None:
+            self.stdout.append(on_stdout)
+        if on_stderr is not None:
+            self.stderr.append(on_stderr)
+        if on_output is not None:
+            self.stdout.append(lambda text: on_output("stdout", text))
+            self.stderr.append(lambda text: on_output("stderr", text))
+            self.display = lambda output: on_output("display", output)
+
+
+class Collector:
+    """Gathers the output of one execution, each stream up to `limit` bytes."""
+
+    def __init__(self, limit: int | None, listeners: Listeners) -> None:
+        self._streams = {1: _Stream(limit, listeners.stdout), 2: _Stream(limit, listeners.stderr)}
+        self._display = listeners.display
+        self.outputs: list[Output] = []
+
+    def output(self, descriptor: int, data: bytes) -> None:
+        self._streams[descriptor].write(data)
+
+    def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+        if kind == "clear":
+            self.outputs.clear()
+            return
+        output = Output(data, metadata)
+        self.outputs.append(output)
+        if self._display is not None:
+            self._display(output)
+
+    def finish(self) -> None:
+        for stream in self._streams.values():
+            stream.finish()
+
+    @property
+    def stdout(self) -> bytes:
+        return b"".join(self._streams[1].pieces)
+
+    @property
+    def stderr(self) -> bytes:
+        return b"".join(self._streams[2].pieces)
+
+    @property
+    def truncated(self) -> tuple[bool, bool]:
+        return self._streams[1].truncated, self._streams[2].truncated

@@ -1,0 +1,128 @@
+"""One execution in flight, as a state machine without any I/O.
+
+A `Run` says with which command to enter the kernel next and is fed the report of that entry. When the code
+waits, the run holds the host calls it waits for; whoever drives it answers them. Sessions with and without
+`await`, and executions that wait for another machine, drive the same Run.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from planaria.errors import ProtocolError
+
+__all__ = ["HostCall", "Run", "RunStatus"]
+
+RunStatus = Literal["ready", "waiting", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A host function that the code awaits."""
+
+    id: int
+    name: str
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        shown = [f"id={self.id}", f"name={self.name!r}"]
+        if self.args:
+            shown.append(f"args={self.args!r}")
+        shown.append(f"kwargs={self.kwargs or {}!r}")
+        return f"HostCall({', '.join(shown)})"
+
+
+class Run:
+    """The execution of one cell."""
+
+    def __init__(
+        self, source: str, count: int, tier: str, pending: dict[int, HostCall] | None = None
+    ) -> None:
+        self.source = source
+        self.count = count
+        self.tier = tier
+        self.status: RunStatus = "ready"
+        #: Calls that tasks of earlier executions still wait for come first.
+        self.pending: dict[int, HostCall] = dict(pending or {})
+        #: When to go on without an answer, a value of `time.monotonic()`.
+        self.wake_at: float | None = None
+        #: The kernel's last report ("done" or "error") once the status is done or failed.
+        self.outcome: tuple[Any, ...] | None = None
+        self._answers: list[tuple[Any, ...]] = []
+        self._command: tuple[Any, ...] | None = self.start_command()
+
+    def start_command(self) -> tuple[Any, ...]:
+        """The command with which the execution begins."""
+        return ("run", self.source, {"count": self.count, "name": f"<cell {self.count}>", "tier": self.tier})
+
+    @property
+    def is_over(self) -> bool:
+        return self.outcome is not None
+
+    @property
+    def can_step(self) -> bool:
+        """Whether entering the kernel now would get the execution further."""
+        return not self.is_over and (
+            self._command is not None
+            or bool(self._answers)
+            or (self.wake_at is not None and time.monotonic() >= self.wake_at)
+        )
+
+    def command(self) -> tuple[Any, ...]:
+        """The command for the next entry; taking it forgets it."""
+        command, self._command = self._command, None
+        if command is None:
+            command = ("resume", self._answers)
+            self._answers = []
+        return command
+
+    def resolve(self, identifier: int, value: Any) -> None:
+        """Answer a pending call with a value. Raises KeyError when no such call is pending."""
+        del self.pending[identifier]
+        self._answers.append((identifier, True, value))
+
+    def reject(self, identifier: int, kind: str, message: str) -> None:
+        """Answer a pending call with an exception of a builtin type. Raises KeyError as `resolve` does."""
+        del self.pending[identifier]
+        self._answers.append((identifier, False, (kind, message)))
+
+    def cancel(self, kind: str, message: str) -> None:
+        """Have an exception raised where the execution waits."""
+        self._command = ("cancel", kind, message)
+
+    def report(self, report: tuple[Any, ...]) -> list[HostCall]:
+        """Take in what an entry ended with; returns the host calls that are new.
+
+        A call that nobody awaits any more (its task was cancelled) is no longer pending afterwards.
+
+        Raises ProtocolError for a report that is not one.
+        """
+        match report:
+            case ("done", dict()):
+                self.status, self.outcome = "done", report
+            case ("error", dict()):
+                self.status, self.outcome = "failed", report
+            case ("waiting", list(calls), (int() | float() | None) as seconds, list(dropped)):
+                self.status = "waiting"
+                self.wake_at = None if seconds is None else time.monotonic() + max(0.0, seconds)
+                for identifier in dropped:
+                    self.pending.pop(identifier, None)
+                new = [_call_of(call) for call in calls]
+                for call in new:
+                    self.pending[call.id] = call
+                return new
+            case _:
+                raise ProtocolError(f"the kernel sent an unknown report: {str(report)[:200]}")
+        self.wake_at = None
+        return []
+
+
+def _call_of(item: Any) -> HostCall:
+    match item:
+        case (int(identifier), str(name), tuple(arguments), dict(keywords)):
+            return HostCall(identifier, name, arguments, keywords)
+        case _:
+            raise ProtocolError(f"the kernel sent an unknown host call: {str(item)[:200]}")
