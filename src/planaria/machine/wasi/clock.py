@@ -1,0 +1,106 @@
+"""The clocks that a guest can read: the host's, a frozen one, one set ahead or back.
+
+All times are whole nanoseconds. Realtime counts from 1970-01-01 UTC. Monotonic and CPU time count from
+the beginning of the session and go on from where they were when its state is taken elsewhere, so that a
+timer that was set before a snapshot is due at the right moment after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+__all__ = ["Clock", "FrozenClock", "OffsetClock", "SystemClock"]
+
+
+class Clock(Protocol):
+    """What a session takes its time from."""
+
+    def realtime(self) -> int:
+        """Nanoseconds since the epoch."""
+
+    def monotonic(self) -> int:
+        """Nanoseconds since the session began; never goes back."""
+
+    def cpu(self) -> int:
+        """Nanoseconds of processor time; never goes back."""
+
+    def slept(self, nanoseconds: int) -> None:
+        """The guest slept for so long: a clock that does not run by itself moves on."""
+
+    def state(self) -> dict[str, int]:
+        """What `restore` needs so that the clock goes on from here."""
+
+    def restore(self, state: Mapping[str, int]) -> None: ...
+
+
+class SystemClock:
+    """The time of the host."""
+
+    __slots__ = ("_cpu_base", "_monotonic_base")
+
+    def __init__(self) -> None:
+        self._monotonic_base = time.monotonic_ns()
+        self._cpu_base = time.process_time_ns()
+
+    def realtime(self) -> int:
+        return time.time_ns()
+
+    def monotonic(self) -> int:
+        return time.monotonic_ns() - self._monotonic_base
+
+    def cpu(self) -> int:
+        return time.process_time_ns() - self._cpu_base
+
+    def slept(self, nanoseconds: int) -> None:
+        pass  # it went by on its own
+
+    def state(self) -> dict[str, int]:
+        return {"monotonic": self.monotonic(), "cpu": self.cpu()}
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        self._monotonic_base = time.monotonic_ns() - state["monotonic"]
+        self._cpu_base = time.process_time_ns() - state["cpu"]
+
+
+class FrozenClock:
+    """A clock that stands at `nanoseconds` since the epoch and moves only while the guest sleeps."""
+
+    __slots__ = ("_elapsed", "_start")
+
+    def __init__(self, nanoseconds: int) -> None:
+        self._start = nanoseconds
+        self._elapsed = 0
+
+    def realtime(self) -> int:
+        return self._start + self._elapsed
+
+    def monotonic(self) -> int:
+        return self._elapsed
+
+    def cpu(self) -> int:
+        return 0
+
+    def slept(self, nanoseconds: int) -> None:
+        self._elapsed += nanoseconds
+
+    def state(self) -> dict[str, int]:
+        # Frozen at another moment elsewhere is still this session's time: the moment is not state.
+        return {"monotonic": self._elapsed, "cpu": 0}
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        self._elapsed = state["monotonic"]
+
+
+class OffsetClock(SystemClock):
+    """The time of the host, with the date moved by `nanoseconds` (negative: into the past)."""
+
+    __slots__ = ("_offset",)
+
+    def __init__(self, nanoseconds: int) -> None:
+        super().__init__()
+        self._offset = nanoseconds
+
+    def realtime(self) -> int:
+        return time.time_ns() + self._offset

@@ -1,0 +1,187 @@
+"""The table of open descriptors: numbers, and what the guest reads and writes through them."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from planaria.files.filesystem import DirEntry, FileKind, FileSystem, Handle, OpenFlags
+from planaria.machine.wasi.abi import ALL_RIGHTS, DIRENT, FILE_TYPES, U64_MASK, FdFlags, FileType, Rights
+
+__all__ = ["PREOPEN", "STANDARD_STREAMS", "Descriptor", "DescriptorTable", "Listing", "standard_stream"]
+
+#: The one directory that the guest holds from the beginning: `/`.
+PREOPEN: Final = 3
+STANDARD_STREAMS: Final = 3
+
+_FD_READ: Final = int(Rights.FD_READ)
+_FD_WRITE: Final = int(Rights.FD_WRITE)
+_APPEND: Final = int(FdFlags.APPEND)
+
+
+class Descriptor:
+    """One open file, directory or standard stream.
+
+    `stream` is 0, 1 or 2 for a standard stream, which has no handle, and -1 for everything else.
+    """
+
+    __slots__ = (
+        "append",
+        "flags",
+        "handle",
+        "inheriting",
+        "listing",
+        "position",
+        "readable",
+        "rights",
+        "stream",
+        "type",
+        "writable",
+    )
+
+    def __init__(
+        self,
+        handle: Handle | None,
+        rights: int,
+        inheriting: int,
+        flags: int,
+        *,
+        stream: int = -1,
+        file_type: int | None = None,
+    ) -> None:
+        self.handle: Any = handle  # hot paths have looked at `stream` before
+        self.set_rights(rights, inheriting)
+        self.stream = stream
+        self.type = file_type
+        self.position = 0
+        self.listing: Listing | None = None
+        self.set_flags(flags)
+
+    def set_rights(self, rights: int, inheriting: int) -> None:
+        self.rights = int(rights)  # plain ints: arithmetic with an IntFlag is ten times slower
+        self.inheriting = int(inheriting)
+        self.readable = self.rights & _FD_READ != 0
+        self.writable = self.rights & _FD_WRITE != 0
+
+    def set_flags(self, flags: int) -> None:
+        self.flags = flags
+        self.append = flags & _APPEND != 0
+
+    def look_up_type(self) -> int:
+        """The WASI file type; asked from the handle once, since a node never changes its kind."""
+        if self.type is None:
+            self.type = FILE_TYPES.get(self.handle.stat().mode & 0o170000, int(FileType.UNKNOWN))
+        return self.type
+
+    def close(self) -> None:
+        if self.handle is not None:
+            self.handle.close()
+
+
+def standard_stream(stream: int) -> Descriptor:
+    """Standard input (0), output (1) or error (2): no terminal, of a type that preview 1 cannot name."""
+    rights = (Rights.FD_WRITE if stream else Rights.FD_READ) | Rights.POLL_FD_READWRITE
+    return Descriptor(None, rights, 0, 0, stream=stream, file_type=int(FileType.UNKNOWN))
+
+
+class Listing:
+    """A directory as it was when its reading began, encoded as `fd_readdir` gives it out.
+
+    The cookie of an entry is its number, so an entry is found without looking at those before it, and
+    changes of the directory during the reading cannot make it skip or repeat one.
+    """
+
+    __slots__ = ("encoded", "offsets")
+
+    def __init__(self, encoded: bytes, offsets: list[int]) -> None:
+        self.encoded = encoded
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, own: int, parent: int, entries: Sequence[DirEntry]) -> Listing:
+        """Of these entries, with `.` and `..` (their inodes: `own`, `parent`) before them."""
+        parts: list[bytes] = []
+        offsets = [0]
+        end = 0
+        pack = DIRENT.pack
+        header = DIRENT.size
+        types = FILE_TYPES
+        names = itertools.chain(
+            ((b".", own, FileKind.DIRECTORY), (b"..", parent, FileKind.DIRECTORY)),
+            ((entry.name, entry.inode, entry.kind) for entry in entries),
+        )
+        for cookie, (name, inode, kind) in enumerate(names, 1):
+            parts.append(pack(cookie, inode & U64_MASK, len(name), types[kind]))
+            parts.append(name)
+            end += header + len(name)
+            offsets.append(end)
+        return cls(b"".join(parts), offsets)
+
+    @classmethod
+    def decode(cls, encoded: bytes) -> Listing:
+        offsets = [0]
+        while offsets[-1] < len(encoded):
+            name_length = DIRENT.unpack_from(encoded, offsets[-1])[2]
+            offsets.append(offsets[-1] + DIRENT.size + name_length)
+        return cls(encoded, offsets)
+
+
+class DescriptorTable:
+    """Numbers and what they stand for; a new one gets the lowest free number, as in POSIX.
+
+    `limit` is the greatest count of open descriptors; EMFILE beyond.
+    """
+
+    __slots__ = ("_free", "_next", "files", "get", "limit", "open")
+
+    def __init__(self, files: FileSystem, limit: int) -> None:
+        self.files = files
+        self.limit = limit
+        self.open: dict[int, Descriptor] = {}
+        self.get = self.open.get  # bound once: nearly every call of the guest begins with it
+        self._free: list[int] = []
+        self._next = 0
+        for stream in range(STANDARD_STREAMS):
+            self.put(stream, standard_stream(stream))
+        root = files.open(b"/", OpenFlags.READ | OpenFlags.DIRECTORY)
+        rights = ALL_RIGHTS & ~Rights.FD_WRITE
+        self.put(PREOPEN, Descriptor(root, rights, ALL_RIGHTS, 0, file_type=int(FileType.DIRECTORY)))
+
+    def __len__(self) -> int:
+        return len(self.open)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self.open))
+
+    def put(self, number: int, descriptor: Descriptor) -> None:
+        """Give `descriptor` this number, which must be free and greater than all that were given so far."""
+        for skipped in range(self._next, number):
+            heapq.heappush(self._free, skipped)
+        self._next = number + 1
+        self.open[number] = descriptor
+
+    def add(self, descriptor: Descriptor) -> int:
+        """Give `descriptor` the lowest free number; the caller looked at `limit` before opening."""
+        if self._free:
+            number = heapq.heappop(self._free)
+        else:
+            number = self._next
+            self._next += 1
+        self.open[number] = descriptor
+        return number
+
+    def remove(self, number: int) -> Descriptor:
+        """Free a number that is in use and return what it stood for, not yet closed."""
+        descriptor = self.open.pop(number)
+        heapq.heappush(self._free, number)
+        return descriptor
+
+    def clear(self) -> None:
+        """Close everything and begin again with no descriptor at all."""
+        for descriptor in self.open.values():
+            descriptor.close()
+        self.open.clear()
+        self._free.clear()
+        self._next = 0

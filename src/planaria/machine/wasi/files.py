@@ -1,0 +1,393 @@
+"""The `fd_*` functions: open files, directories and standard streams by number."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from typing import Final
+
+from planaria.files.filesystem import Handle
+from planaria.machine.wasi.abi import (
+    FDSTAT,
+    FILESTAT,
+    U32,
+    U64,
+    Advice,
+    Errno,
+    FdFlags,
+    pack_filestat,
+)
+from planaria.machine.wasi.calls import Calls
+from planaria.machine.wasi.descriptors import PREOPEN, Descriptor, Listing
+from planaria.machine.wasi.paths import times_to_set
+
+__all__ = ["STREAM_PIECE", "TRANSFER_LIMIT", "FileCalls"]
+
+#: The most bytes that one read or write moves, as on Linux; the count that is returned says so.
+TRANSFER_LIMIT: Final = 0x7FFFF000
+#: The most bytes that one write gives to the host's end of a standard stream.
+STREAM_PIECE: Final = 1 << 20
+#: The host holds at most so much of what is being read, however large a buffer the guest names.
+_READ_PIECE: Final = 1 << 22
+#: Scattered appends up to this size are joined, so that they reach the file in one piece.
+_JOIN_LIMIT: Final = 1 << 20
+#: Offsets are signed in every host's interface.
+_OFFSET_LIMIT: Final = (1 << 63) - 1
+
+_BADF: Final = int(Errno.BADF)
+_INVAL: Final = int(Errno.INVAL)
+_NOTDIR: Final = int(Errno.NOTDIR)
+_SPIPE: Final = int(Errno.SPIPE)
+_NOTSUP: Final = int(Errno.NOTSUP)
+_FDFLAGS: Final = int(FdFlags.APPEND | FdFlags.DSYNC | FdFlags.NONBLOCK | FdFlags.RSYNC | FdFlags.SYNC)
+
+
+class FileCalls(Calls):
+    """Everything that takes a descriptor."""
+
+    def _file(self, fd: int) -> Descriptor:
+        """The descriptor `fd` of something in the filesystem; EBADF when closed, EINVAL for a stream."""
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            raise OSError(errno.EBADF, f"descriptor {fd} is not open")
+        if descriptor.stream >= 0:
+            raise OSError(errno.EINVAL, f"descriptor {fd} is a standard stream")
+        return descriptor
+
+    # -- reading and writing -----------------------------------------------------------------------
+
+    def fd_read(self, fd: int, vectors: int, count: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None or not descriptor.readable:
+            return _BADF
+        memory = self.memory
+        if result + 4 > memory.size:
+            memory.require(result, 4)
+        buffers = memory.vectors(vectors, count)
+        if descriptor.stream >= 0:
+            done = self._read_stream(buffers)
+        else:
+            done = self._scatter(descriptor.handle, buffers, descriptor.position)
+            descriptor.position += done
+        U32.pack_into(memory.view, result, done)
+        return 0
+
+    def fd_pread(self, fd: int, vectors: int, count: int, offset: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None or not descriptor.readable:
+            return _BADF
+        if descriptor.stream >= 0:
+            return _SPIPE
+        if offset > _OFFSET_LIMIT:
+            return _INVAL
+        memory = self.memory
+        memory.require(result, 4)
+        done = self._scatter(descriptor.handle, memory.vectors(vectors, count), offset)
+        U32.pack_into(memory.view, result, done)
+        return 0
+
+    def _scatter(self, handle: Handle, buffers: Sequence[tuple[int, int]], offset: int) -> int:
+        view = self.memory.view
+        done = 0
+        try:
+            for at, length in buffers:
+                length = min(length, TRANSFER_LIMIT - done)
+                while length:
+                    wanted = min(length, _READ_PIECE)
+                    data = handle.read(wanted, offset + done)
+                    got = len(data)
+                    view[at : at + got] = data
+                    done += got
+                    if got < wanted:
+                        return done
+                    at += got
+                    length -= got
+        except OSError:
+            if not done:
+                raise
+        return done
+
+    def _read_stream(self, buffers: Sequence[tuple[int, int]]) -> int:
+        for at, length in buffers:
+            if length:  # one piece is enough: a stream may give less than was asked for
+                size = min(length, STREAM_PIECE)
+                data = self.on_input(size)
+                if len(data) > size:
+                    raise ValueError(f"the source of standard input gave {len(data)} bytes for {size}")
+                self.memory.write(at, data)
+                return len(data)
+        return 0
+
+    def fd_write(self, fd: int, vectors: int, count: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None or not descriptor.writable:
+            return _BADF
+        memory = self.memory
+        if result + 4 > memory.size:
+            memory.require(result, 4)
+        buffers = memory.vectors(vectors, count)
+        if descriptor.stream >= 0:
+            done = self._write_stream(descriptor.stream, buffers)
+        elif descriptor.append:
+            done, descriptor.position = self._append(descriptor.handle, buffers)
+        else:
+            done = self._gather(descriptor.handle, buffers, descriptor.position)
+            descriptor.position += done
+        U32.pack_into(memory.view, result, done)
+        return 0
+
+    def fd_pwrite(self, fd: int, vectors: int, count: int, offset: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None or not descriptor.writable:
+            return _BADF
+        if descriptor.stream >= 0:
+            return _SPIPE
+        if offset > _OFFSET_LIMIT:
+            return _INVAL
+        memory = self.memory
+        memory.require(result, 4)
+        buffers = memory.vectors(vectors, count)
+        if descriptor.append:  # as Linux does, against POSIX
+            done, _ = self._append(descriptor.handle, buffers)
+        else:
+            done = self._gather(descriptor.handle, buffers, offset)
+        U32.pack_into(memory.view, result, done)
+        return 0
+
+    def _gather(self, handle: Handle, buffers: Sequence[tuple[int, int]], offset: int) -> int:
+        view = self.memory.view
+        done = 0
+        try:
+            for at, length in buffers:
+                length = min(length, TRANSFER_LIMIT - done)
+                if length:
+                    if offset + done + length > _OFFSET_LIMIT:
+                        raise OSError(errno.EFBIG, "a file cannot be so large")
+                    handle.write(view[at : at + length], offset + done)
+                    done += length
+        except OSError:
+            if not done:
+                raise
+        return done
+
+    def _append(self, handle: Handle, buffers: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """What was written, and the position after it."""
+        view = self.memory.view
+        if len(buffers) > 1 and sum(length for _, length in buffers) <= _JOIN_LIMIT:
+            data = b"".join(view[at : at + length] for at, length in buffers)
+            return len(data), handle.append(data)
+        done = 0
+        position = 0
+        try:
+            for at, length in buffers:
+                length = min(length, TRANSFER_LIMIT - done)
+                position = handle.append(view[at : at + length])
+                done += length
+        except OSError:
+            if not done:
+                raise
+        return done, position
+
+    def _write_stream(self, stream: int, buffers: Sequence[tuple[int, int]]) -> int:
+        view = self.memory.view
+        left = STREAM_PIECE
+        pieces = []
+        for at, length in buffers:
+            pieces.append(view[at : at + min(length, left)])
+            left -= len(pieces[-1])
+        data = b"".join(pieces)
+        if data:
+            self.on_output(stream, data)
+        return len(data)
+
+    # -- position ----------------------------------------------------------------------------------
+
+    def fd_seek(self, fd: int, offset: int, whence: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            return _BADF
+        if descriptor.stream >= 0:
+            return _SPIPE
+        memory = self.memory
+        if result + 8 > memory.size:
+            memory.require(result, 8)
+        if whence == 0:
+            position = offset
+        elif whence == 1:
+            position = descriptor.position + offset
+        elif whence == 2:
+            position = descriptor.handle.stat().size + offset
+        else:
+            return _INVAL
+        if not 0 <= position <= _OFFSET_LIMIT:
+            return _INVAL
+        descriptor.position = position
+        U64.pack_into(memory.view, result, position)
+        return 0
+
+    def fd_tell(self, fd: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            return _BADF
+        if descriptor.stream >= 0:
+            return _SPIPE
+        memory = self.memory
+        if result + 8 > memory.size:
+            memory.require(result, 8)
+        U64.pack_into(memory.view, result, descriptor.position)
+        return 0
+
+    # -- what a descriptor is ----------------------------------------------------------------------
+
+    def fd_fdstat_get(self, fd: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            return _BADF
+        memory = self.memory
+        if result + 24 > memory.size:
+            memory.require(result, 24)
+        FDSTAT.pack_into(
+            memory.view,
+            result,
+            descriptor.look_up_type() if descriptor.type is None else descriptor.type,
+            descriptor.flags,
+            descriptor.rights,
+            descriptor.inheriting,
+        )
+        return 0
+
+    def fd_fdstat_set_flags(self, fd: int, flags: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            return _BADF
+        if flags & ~_FDFLAGS:
+            return _INVAL
+        descriptor.set_flags(flags)
+        return 0
+
+    def fd_fdstat_set_rights(self, fd: int, rights: int, inheriting: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            return _BADF
+        if rights & ~descriptor.rights or inheriting & ~descriptor.inheriting:
+            return int(Errno.NOTCAPABLE)  # rights can only be given up
+        descriptor.set_rights(rights, inheriting)
+        return 0
+
+    def fd_filestat_get(self, fd: int, result: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            return _BADF
+        memory = self.memory
+        if result + 64 > memory.size:
+            memory.require(result, 64)
+        if descriptor.stream >= 0:
+            FILESTAT.pack_into(memory.view, result, 0o600 << 48, 0, descriptor.type or 0, 1, 0, 0, 0, 0)
+        else:
+            pack_filestat(memory.view, result, descriptor.handle.stat())
+        return 0
+
+    def fd_filestat_set_size(self, fd: int, size: int) -> int:
+        descriptor = self._file(fd)
+        if not descriptor.writable or size > _OFFSET_LIMIT:
+            return _INVAL
+        descriptor.handle.truncate(size)
+        return 0
+
+    def fd_filestat_set_times(self, fd: int, atime: int, mtime: int, flags: int) -> int:
+        self._file(fd).handle.utime(*times_to_set(self.clock, atime, mtime, flags))
+        return 0
+
+    def fd_allocate(self, fd: int, offset: int, length: int) -> int:
+        descriptor = self._file(fd)
+        if not descriptor.writable:
+            return _BADF
+        if not length or offset > _OFFSET_LIMIT:
+            return _INVAL
+        if offset + length > _OFFSET_LIMIT:
+            return int(Errno.FBIG)
+        if descriptor.handle.stat().size < offset + length:
+            descriptor.handle.truncate(offset + length)
+        return 0
+
+    def fd_advise(self, fd: int, offset: int, length: int, advice: int) -> int:
+        if fd not in self.table.open:
+            return _BADF
+        if self.table.open[fd].stream >= 0:
+            return _SPIPE
+        # Advice changes no behaviour: everything is in memory, or cached by the host.
+        return 0 if advice <= Advice.NOREUSE and offset <= _OFFSET_LIMIT else _INVAL
+
+    def fd_sync(self, fd: int) -> int:
+        self._file(fd).handle.sync()
+        return 0
+
+    def fd_datasync(self, fd: int) -> int:
+        self._file(fd).handle.sync()
+        return 0
+
+    # -- numbers -----------------------------------------------------------------------------------
+
+    def fd_close(self, fd: int) -> int:
+        table = self.table
+        if fd not in table.open:
+            return _BADF
+        if fd == PREOPEN:
+            return _NOTSUP  # libc holds on to its number for good
+        table.remove(fd).close()
+        return 0
+
+    def fd_renumber(self, fd: int, to: int) -> int:
+        table = self.table
+        if fd not in table.open or to not in table.open:
+            return _BADF
+        if PREOPEN in (fd, to):
+            return _NOTSUP
+        if fd != to:
+            table.open[to].close()
+            table.open[to] = table.remove(fd)
+        return 0
+
+    def fd_prestat_get(self, fd: int, result: int) -> int:
+        if fd != PREOPEN:
+            return _BADF  # this is how libc finds that there are no more
+        memory = self.memory
+        memory.require(result, 8)
+        U64.pack_into(memory.view, result, 1 << 32)  # tag 0, a directory; its name is 1 byte long
+        return 0
+
+    def fd_prestat_dir_name(self, fd: int, path: int, path_length: int) -> int:
+        if fd != PREOPEN:
+            return _BADF
+        if path_length < 1:
+            return int(Errno.NAMETOOLONG)
+        self.memory.write(path, b"/")
+        return 0
+
+    # -- directories -------------------------------------------------------------------------------
+
+    def fd_readdir(self, fd: int, buffer: int, size: int, cookie: int, used: int) -> int:
+        descriptor = self.table.get(fd)
+        if descriptor is None:
+            return _BADF
+        if descriptor.stream >= 0:
+            return _NOTDIR
+        memory = self.memory
+        memory.require(buffer, size)
+        memory.require(used, 4)
+        listing = descriptor.listing
+        if listing is None or cookie == 0:
+            listing = descriptor.listing = self._list(descriptor.handle)
+        if cookie >= len(listing.offsets):
+            return _INVAL
+        start = listing.offsets[cookie]
+        data = listing.encoded[start : start + size]  # the last entry may be cut: libc asks again from it
+        memory.view[buffer : buffer + len(data)] = data
+        U32.pack_into(memory.view, used, len(data))
+        return 0
+
+    def _list(self, handle: Handle) -> Listing:
+        entries = handle.entries()
+        own = handle.stat().inode
+        parent = self.files.stat(b"..", at=handle).inode
+        return Listing.of(own, parent, entries)

@@ -1,0 +1,141 @@
+"""`Wasi`: the system that a guest runs on, as a table of functions for the machine to bind.
+
+Every function takes the raw parameters as non-negative ints (`abi.SIGNATURES` tells their kinds; only the
+offset of `fd_seek` is signed) and returns a WASI errno. Through `Wasi.functions` nothing is ever raised but
+`ProcessExit`: errors become errnos, and what should not have happened is kept in `Wasi.failures`.
+"""
+
+from __future__ import annotations
+
+import collections
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from planaria.files.filesystem import FileSystem
+from planaria.machine.wasi.abi import SIGNATURES, Errno, errno_of
+from planaria.machine.wasi.capture import capture, rebuild
+from planaria.machine.wasi.clock import Clock, SystemClock
+from planaria.machine.wasi.descriptors import DescriptorTable
+from planaria.machine.wasi.files import FileCalls
+from planaria.machine.wasi.memory import GuestMemory
+from planaria.machine.wasi.paths import PathCalls
+from planaria.machine.wasi.polling import PollCalls
+from planaria.machine.wasi.process import ProcessExit, environment_strings
+from planaria.machine.wasi.random import RandomSource, SystemRandom
+
+__all__ = ["Wasi"]
+
+#: How many of the latest failures are kept for the host to look at.
+_FAILURES_KEPT: Final = 32
+#: The host's own waits overflow somewhere beyond this many seconds.
+_LONGEST_SLEEP: Final = 1e9
+
+_IO: Final = int(Errno.IO)
+
+
+def _discard(stream: int, data: bytes) -> None:
+    """Standard output and error lead nowhere."""
+
+
+def _end_of_file(size: int) -> bytes:
+    """Standard input is at its end."""
+    return b""
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(min(seconds, _LONGEST_SLEEP))
+    return True
+
+
+class Wasi(FileCalls, PathCalls, PollCalls):
+    """WASI preview 1 over a `FileSystem`, for one guest.
+
+    `on_output(stream, data)` takes what the guest writes to standard output (1) and error (2);
+    `on_input(size)` gives at most `size` bytes of standard input, none at its end. `sleep(seconds)` waits and
+    returns False when it was interrupted before. All three may raise `OSError`, which the guest sees as its
+    errno. `limit` is the greatest number of open descriptors. Set `memory` before the guest runs.
+    """
+
+    def __init__(
+        self,
+        files: FileSystem,
+        *,
+        memory: GuestMemory | None = None,
+        arguments: Sequence[bytes] = (b"python",),
+        environment: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+        random: RandomSource | None = None,
+        on_output: Callable[[int, bytes], None] = _discard,
+        on_input: Callable[[int], bytes] = _end_of_file,
+        sleep: Callable[[float], bool] = _sleep,
+        limit: int = 1024,
+    ) -> None:
+        self.memory = memory or GuestMemory(lambda: memoryview(bytearray()))
+        self.files = files
+        self.table = DescriptorTable(files, limit)
+        self.arguments = tuple(arguments)
+        self.environment = environment_strings(environment or {})
+        self.clock = clock or SystemClock()
+        self.random = random or SystemRandom()
+        self.on_output = on_output
+        self.on_input = on_input
+        self.sleep = sleep
+        #: Permission bits that new files and directories do not get; preview 1 cannot tell it.
+        self.umask = 0o022
+        #: What went wrong on the host's side while a function ran, the latest last: not for the guest.
+        self.failures: collections.deque[BaseException] = collections.deque(maxlen=_FAILURES_KEPT)
+        #: What the machine binds, by name.
+        self.functions: dict[str, Callable[..., int]] = {
+            name: self._guarded(getattr(self, name)) for name in SIGNATURES
+        }
+
+    def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
+        failures = self.failures
+
+        def call(*parameters: int) -> int:
+            try:
+                return function(*parameters)
+            except OSError as error:
+                number = errno_of(error)
+                if number is None:
+                    failures.append(error)
+                    return _IO
+                return number
+            except ProcessExit:
+                raise
+            except BaseException as error:
+                # Not even KeyboardInterrupt may pass through the frames of the guest below us.
+                failures.append(error)
+                return _IO
+
+        return call
+
+    def chmod(self, path: bytes, mode: int, *, follow: bool = True) -> None:
+        """Change permission bits, which preview 1 has no function for; raises `OSError`."""
+        self.files.chmod(path, mode & 0o7777, follow=follow)
+
+    # -- as a value --------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything of the guest's system but its files, as plain values; for `restore`."""
+        return {
+            "descriptors": capture(self.table),
+            "umask": self.umask,
+            "clock": self.clock.state(),
+            "random": self.random.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any], *, same_inodes: bool = True) -> None:
+        """Go on from a captured state over the present files, which must be those of that moment.
+
+        See `capture.rebuild` for `same_inodes` and for what becomes of files that are not found.
+        """
+        rebuild(self.table, state["descriptors"], same_inodes=same_inodes)
+        self.umask = state["umask"]
+        self.clock.restore(state["clock"])
+        self.random.restore(state["random"])
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        self.table.clear()
