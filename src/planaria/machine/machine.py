@@ -275,15 +275,13 @@ class Machine:
         self._store.set_epoch_deadline(1)
 
     def sleep(self, seconds: float) -> bool:
-        """Wait on behalf of the guest; True when the wait was cut short by an interrupt."""
-        if not self._awake.wait(seconds):
-            return False
+        """Wait on behalf of the guest; False when the wait was cut short by an interrupt."""
+        if not self._awake.wait(min(seconds, threading.TIMEOUT_MAX)):
+            return True
         self._awake.clear()
-        if self._kill:
-            raise Trap("stopped hard")
         if self._reason is not None and self._interrupted_at is None:
             self._raise_interrupt()
-        return True
+        return False
 
     def _take_signals(self) -> signal._HANDLER:
         """On the main thread, let Ctrl-C interrupt the guest; what to put back afterwards, or None.

@@ -1,0 +1,382 @@
+"""What sessions with and without `await` share: everything that is not waiting.
+
+A session enters its executor, hands out the host calls that the code makes, and turns reports into results.
+`Session` and `AsyncSession` differ only in how they wait.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NoReturn
+
+from planaria.errors import (
+    CrashError,
+    ExecutionError,
+    Exited,
+    Interrupted,
+    LimitError,
+    PlanariaError,
+    SessionBusy,
+    SessionClosed,
+    TimeoutError,
+)
+from planaria.executors.executor import Entered, Executor
+from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopReason
+from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
+from planaria.session.collector import Collector, Listeners
+from planaria.session.result import Result
+from planaria.session.run import HostCall, Run
+
+__all__ = ["BaseSession", "Flight"]
+
+#: The sessions inside whose callbacks the present code runs; a session refuses to be entered again from there.
+_calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.ContextVar(
+    "planaria_calling_back", default=frozenset()
+)
+
+Answer = tuple[Any, ...]
+
+
+class Flight:
+    """An execution together with what it printed so far, when it must end, and why it was stopped."""
+
+    def __init__(self, run: Run, collector: Collector, timeout: float | None, limits: Limits) -> None:
+        self.run = run
+        self.collector = collector
+        self.limits = limits
+        self.started = time.monotonic()
+        self.timeout = timeout
+        self.deadline = None if timeout is None else self.started + timeout
+        self.cpu_left = limits.cpu_time
+        self.callbacks = 0
+        self.reason: StopReason | None = None
+        #: The error that ends the execution whatever the kernel reports (a limit, a listener's exception).
+        self.failure: BaseException | None = None
+        #: What the stop left of the session; see `errors._Stopped`.
+        self.state = "kept"
+        self.crash: str | None = None
+        #: After a stop while the code waited: when patience ends.
+        self.patience: float | None = None
+
+    def guard(self) -> Guard:
+        """The bounds of the next entry."""
+        return Guard(
+            deadline=self.deadline if self.reason is None else None,
+            cpu=self.cpu_left if self.reason is None else None,
+            grace=self.limits.grace,
+        )
+
+    def stop(self, reason: StopReason) -> None:
+        """Have the code interrupted where it waits."""
+        self.reason = reason
+        self.patience = time.monotonic() + self.limits.grace
+        self.run.cancel("KeyboardInterrupt", "")
+
+    def seconds_left(self) -> float | None:
+        """How long the code may go on waiting, also for its own timers; None without a bound."""
+        ends = [
+            moment
+            for moment in (
+                self.run.wake_at,
+                self.deadline if self.reason is None else self.patience,
+            )
+            if moment is not None
+        ]
+        return max(0.0, min(ends) - time.monotonic()) if ends else None
+
+
+class BaseSession:
+    """See `Session`; this class has everything but the waiting."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] | CallbackRegistry = (),
+        limits: Limits | None = None,
+        listeners: Listeners | None = None,
+        stdin: str | Callable[[str], str | None] | None = None,
+    ) -> None:
+        self._executor = executor
+        self._callbacks = callbacks if isinstance(callbacks, CallbackRegistry) else CallbackRegistry(callbacks)
+        self._limits = limits or Limits()
+        self._listeners = listeners or Listeners()
+        self._stdin = _line_reader(stdin)
+        self._count = 0
+        self._closed = False
+        self._flight: Flight | None = None
+        #: Calls that tasks which outlived their execution still wait for.
+        self._pending: dict[int, HostCall] = {}
+
+    # -- what a user sees ------------------------------------------------------------------------------
+
+    @property
+    def execution_count(self) -> int:
+        """How many executions there have been."""
+        return self._count
+
+    @property
+    def limits(self) -> Limits:
+        return self._limits
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def interrupt(self) -> None:
+        """Stop the execution that runs now, from another thread: it ends with `Interrupted`."""
+        flight = self._flight
+        if flight is not None:
+            flight.reason = flight.reason or "interrupt"
+            self._executor.interrupt()
+
+    # -- the host's side of the kernel (executors.executor.Host) -------------------------------------------
+
+    def output(self, descriptor: int, data: bytes) -> None:
+        flight = self._flight
+        if flight is None:
+            return
+        try:
+            flight.collector.output(descriptor, data)
+        except BaseException as error:
+            self._fail(flight, error)
+
+    def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+        flight = self._flight
+        if flight is None:
+            return
+        try:
+            flight.collector.display(kind, data, metadata)
+        except BaseException as error:
+            self._fail(flight, error)
+
+    def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
+        raise NotImplementedError
+
+    def input(self, prompt: str) -> str | None:
+        return None if self._stdin is None else self._stdin(prompt)
+
+    def _fail(self, flight: Flight, error: BaseException) -> None:
+        """A function of the user's failed while the guest was running: stop, and raise it when it has stopped."""
+        if flight.failure is None:
+            flight.failure = error
+        self._executor.interrupt()
+
+    # -- one execution ----------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SessionClosed("this session is closed; make a new one")
+
+    def _check_not_calling_back(self) -> None:
+        if id(self) in _calling_back.get():
+            raise SessionBusy(
+                "this session waits for the very callback that wants to use it; "
+                "return from the callback first, or use another session"
+            )
+
+    def _begin(self, code: str, timeout: float | None | NotGiven) -> Flight:
+        if not isinstance(code, str):
+            raise TypeError(f"code is a str, not a {type(code).__name__}")
+        bound = self._limits.timeout if isinstance(timeout, NotGiven) else timeout
+        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0):
+            raise ValueError(f"timeout={timeout!r}: seconds greater than 0, or None for no bound")
+        if self._flight is not None:
+            raise SessionBusy(
+                "an execution waits in this session; resolve its pending calls or cancel it before the next one"
+            )
+        self._count += 1
+        run = Run(code, self._count, self._executor.tier, self._pending)
+        flight = Flight(run, Collector(self._limits.output, self._listeners), bound, self._limits)
+        self._flight = flight
+        return flight
+
+    def _enter(self, flight: Flight) -> list[HostCall]:
+        """Enter the kernel once; returns the host calls that are new. Blocks."""
+        run = flight.run
+        began = time.thread_time() if flight.cpu_left is not None else 0.0
+        try:
+            entered = self._executor.enter(run.command(), flight.guard())
+        except Stopped as stopped:
+            self._crashed(flight, stopped)
+            return []
+        finally:
+            if flight.cpu_left is not None:
+                flight.cpu_left = max(0.0, flight.cpu_left - (time.thread_time() - began))
+        if entered.reason is not None and flight.reason is None:
+            flight.reason = entered.reason
+            flight.patience = time.monotonic() + self._limits.grace
+        return self._take_report(flight, entered)
+
+    def _take_report(self, flight: Flight, entered: Entered) -> list[HostCall]:
+        return flight.run.report(entered.report)
+
+    def _crashed(self, flight: Flight, stopped: Stopped) -> None:
+        """The kernel is gone: bring the session back to life and end the execution."""
+        flight.reason = flight.reason or stopped.reason
+        flight.crash = stopped.message
+        flight.state = self._recover()
+        flight.run.report(("error", {"type": "Stopped", "message": stopped.message}))
+        flight.run.pending.clear()
+
+    def _recover(self) -> str:
+        """After a hard stop: "rewound" to a checkpoint, or "lost" when the session begins afresh."""
+        self._executor.reset()
+        self._configure()
+        return "lost"
+
+    def _configure(self) -> None:
+        """Tell a fresh kernel what this session is like."""
+        self._executor.enter(
+            (
+                "configure",
+                {
+                    "callbacks": [callback.declaration() for callback in self._callbacks],
+                    "recursion_limit": self._limits.recursion,
+                },
+            ),
+            Guard(),
+        )
+
+    def _finish(self, flight: Flight) -> Result:
+        """Turn a run that is over into a result."""
+        self._flight = None
+        self._pending = flight.run.pending
+        collector = flight.collector
+        collector.finish()
+        if flight.failure is not None and not isinstance(flight.failure, PlanariaError):
+            raise flight.failure
+        outcome = flight.run.outcome
+        assert outcome is not None
+        details: dict[str, Any] = outcome[1]
+        stdout_truncated, stderr_truncated = collector.truncated
+        result = Result(
+            value=details.get("value"),
+            stdout_bytes=collector.stdout,
+            stderr_bytes=collector.stderr,
+            outputs=collector.outputs,
+            execution_count=flight.run.count,
+            duration_ms=(time.monotonic() - flight.started) * 1e3,
+            callback_invocations=flight.callbacks,
+            peak_memory_bytes=self._executor.memory_bytes,
+            stdout_truncated=stdout_truncated,
+            stderr_truncated=stderr_truncated,
+            repr=details.get("repr"),
+        )
+        if outcome[0] == "error":
+            result.value = result.repr = None
+            result.error = self._error(flight, result, details)
+        return result
+
+    def _error(self, flight: Flight, result: Result, details: dict[str, Any]) -> PlanariaError:
+        printed = {"stdout": result.stdout, "stderr": result.stderr}
+        if flight.crash is not None or details.get("type") == "KeyboardInterrupt":
+            state = flight.state
+            left = {
+                "kept": "it was stopped at a line and the session has the state reached there",
+                "rewound": "it had to be stopped hard and the session went back to the state before this execution",
+                "lost": "it had to be stopped hard and the session began afresh",
+            }[state]
+            if isinstance(flight.failure, LimitError):
+                return flight.failure
+            if flight.reason == "timeout":
+                return _placed(
+                    TimeoutError(f"no end after {flight.timeout:g} s; {left}", state=state, **printed), details
+                )
+            if flight.reason == "cpu":
+                message = f"the limit cpu_time of {self._limits.cpu_time:g} s is used up; {left}"
+                return _placed(LimitError(message, limit="cpu_time", state=state, **printed), details)
+            if flight.reason == "interrupt":
+                return _placed(Interrupted(f"interrupted; {left}", state=state, **printed), details)
+            if flight.crash is not None:
+                return CrashError(f"the sandbox crashed ({flight.crash}); {left}", state=state, **printed)
+        kind = Exited if details.get("exit_code") is not None else ExecutionError
+        error = kind(
+            details.get("message", ""),
+            type=details.get("type", "Exception"),
+            traceback=details.get("traceback", ""),
+            lineno=details.get("lineno"),
+            details=details,
+            **printed,
+        )
+        error.exit_code = details.get("exit_code")
+        return error
+
+    # -- host calls ---------------------------------------------------------------------------------------
+
+    def _admit(self, flight: Flight, name: str) -> Callback:
+        """The callback of that name, counted; raises what the guest shall see instead."""
+        callback = self._callbacks.get(name)
+        if callback is None:
+            raise NameError(f"there is no callback {name!r}")
+        limit = self._limits.callbacks
+        if limit is not None and flight.callbacks >= limit:
+            if flight.failure is None:
+                message = f"the limit callbacks={limit} of one execution is reached at {name}()"
+                flight.failure = LimitError(message, limit="callbacks", stdout="", stderr="")
+                self._executor.interrupt()
+            raise RuntimeError(f"no more than {limit} callbacks in one execution")
+        flight.callbacks += 1
+        return callback
+
+    def _calling(self) -> contextvars.Token[frozenset[int]]:
+        """Mark the present context as inside a callback of this session."""
+        return _calling_back.set(_calling_back.get() | {id(self)})
+
+    @staticmethod
+    def _called(token: contextvars.Token[frozenset[int]]) -> None:
+        _calling_back.reset(token)
+
+    @staticmethod
+    def _bind(callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Refuse wrong arguments. The kernel has done so already; but the guest could send anything."""
+        if callback.signature is not None:
+            try:
+                callback.signature.bind(*arguments, **keywords)
+            except TypeError as error:
+                raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
+
+    @staticmethod
+    def _failed(error: BaseException) -> Answer:
+        return ("error", *describe_exception(error))
+
+    def _overran(self, callback: Callback) -> NoReturn:
+        raise TimeoutError_(f"callback {callback.name}() took longer than {self._limits.callback_timeout:g} s")
+
+    @staticmethod
+    def _settle(flight: Flight, call: HostCall, answer: Answer) -> None:
+        """Feed an answer to the run, unless nobody waits for it any more."""
+        if call.id not in flight.run.pending:
+            return
+        if answer[0] == "ok":
+            flight.run.resolve(call.id, answer[1])
+        else:
+            flight.run.reject(call.id, answer[1], answer[2])
+
+
+TimeoutError_ = __builtins__["TimeoutError"] if isinstance(__builtins__, dict) else __builtins__.TimeoutError
+
+
+def _placed(error: Any, details: dict[str, Any]) -> Any:
+    """With the traceback and line at which the code was stopped."""
+    error.traceback = details.get("traceback", "")
+    error.lineno = details.get("lineno")
+    return error
+
+
+def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[str], str | None] | None:
+    """`stdin=` as a function of the prompt that gives lines without their newline, None at the end."""
+    if stdin is None or callable(stdin):
+        return stdin
+    lines = iter(stdin.splitlines())
+    return lambda _prompt: next(lines, None)
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - the method itself is wanted
+    )
