@@ -1,0 +1,204 @@
+"""Nodes, mount points and handles: what the path resolution works with.
+
+A filesystem gives its files as `Node` objects. Everything about paths (symbolic links, `..`, trailing
+slashes, mount points) is done once, in `resolution`, so that all filesystems agree about it.
+"""
+
+from __future__ import annotations
+
+import errno
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from planaria.files.failure import failure
+from planaria.files.filesystem import DirEntry, FileKind, Handle, OpenFlags, Stat
+
+if TYPE_CHECKING:
+    from planaria.files.resolution import NodeFileSystem
+
+__all__ = ["MountPoint", "Node", "NodeHandle"]
+
+DIRECTORY = int(FileKind.DIRECTORY)
+
+
+class Node(ABC):
+    """One file, directory, link or device of a filesystem.
+
+    The second half of the methods is for directories; the walk calls them on nothing else. Names
+    given to them are single components, neither empty nor `.` nor `..`, and of allowed length.
+    """
+
+    __slots__ = ()
+
+    #: The filesystem that the node belongs to: links and renames cannot leave it.
+    filesystem: NodeFileSystem
+    #: The type bits of `st_mode`.
+    format: int
+    inode: int
+
+    @abstractmethod
+    def stat(self, device: int) -> Stat: ...
+
+    @abstractmethod
+    def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        """A handle; truncates if the flags say so. Kind and read-only mounts were checked."""
+
+    @abstractmethod
+    def utime(self, atime: int | None, mtime: int | None) -> None: ...
+
+    @abstractmethod
+    def chmod(self, mode: int) -> None: ...
+
+    @abstractmethod
+    def readlink(self) -> bytes:
+        """The target of a symbolic link; EINVAL for other nodes."""
+
+    @abstractmethod
+    def path(self) -> bytes | None:
+        """The present path within the filesystem, or None when there is no name any more."""
+
+    # -- directories ----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def parent(self) -> Node:
+        """The directory above; the root is its own."""
+
+    @abstractmethod
+    def lookup(self, name: bytes) -> Node | None: ...
+
+    @abstractmethod
+    def entries(self) -> list[DirEntry]: ...
+
+    @abstractmethod
+    def create(self, name: bytes, mode: int) -> Node:
+        """Make an empty regular file. The walk has seen that the name is free; EEXIST if it no longer is."""
+
+    @abstractmethod
+    def mkdir(self, name: bytes, mode: int) -> None: ...
+
+    @abstractmethod
+    def symlink(self, name: bytes, target: bytes) -> None: ...
+
+    @abstractmethod
+    def link(self, name: bytes, node: Node) -> None:
+        """Give `node`, which is not a directory, another name."""
+
+    @abstractmethod
+    def unlink(self, name: bytes, node: Node) -> None: ...
+
+    @abstractmethod
+    def rmdir(self, name: bytes, node: Node) -> None:
+        """Remove the directory; ENOTEMPTY unless it is empty."""
+
+    @abstractmethod
+    def rename(self, name: bytes, node: Node, directory: Node, new: bytes, target: Node | None) -> None:
+        """Move `node` over `target`; both kinds fit, and `directory` is not inside `node`."""
+
+
+class MountPoint:
+    """A filesystem at its place in the tree; the outermost one has no parent."""
+
+    __slots__ = ("covered", "device", "filesystem", "parent", "points", "read_only", "root", "shared")
+
+    def __init__(
+        self,
+        filesystem: NodeFileSystem,
+        root: Node,
+        *,
+        device: int = 1,
+        read_only: bool = False,
+        shared: bool = False,
+        parent: MountPoint | None = None,
+        covered: Node | None = None,
+    ) -> None:
+        self.filesystem = filesystem
+        self.root = root
+        self.device = device
+        self.read_only = read_only
+        self.shared = shared
+        self.parent = parent
+        self.covered = covered
+        #: What is mounted on directories of this one, by inode of the covered directory.
+        self.points: dict[int, MountPoint] = {}
+
+    def path(self) -> bytes | None:
+        """Where it is mounted, without a trailing slash (so that the outermost one is empty)."""
+        if self.parent is None or self.covered is None:
+            return b""
+        return self.parent.path_of(self.covered)
+
+    def path_of(self, node: Node) -> bytes | None:
+        """The absolute path of a node of this mount."""
+        prefix, path = self.path(), node.path()
+        if prefix is None or path is None:
+            return None
+        if not prefix:
+            return path
+        return prefix if path == b"/" else prefix + path
+
+
+class NodeHandle(Handle):
+    """An open node. The mount it was opened through decides about writing and its path."""
+
+    __slots__ = ("closed", "flags", "mount", "node")
+
+    def __init__(self, node: Node, flags: OpenFlags, mount: MountPoint) -> None:
+        self.node = node
+        self.flags = int(flags)
+        self.mount = mount
+        self.closed = False
+
+    def check(self) -> None:
+        """Raise EBADF when the handle is closed."""
+        if self.closed:
+            raise failure(errno.EBADF)
+
+    def stat(self) -> Stat:
+        self.check()
+        return self.node.stat(self.mount.device)
+
+    def read(self, size: int, offset: int) -> bytes:
+        raise self.unusable(OpenFlags.READ)
+
+    def write(self, data: bytes | memoryview, offset: int) -> int:
+        raise self.unusable(OpenFlags.WRITE)
+
+    def append(self, data: bytes | memoryview) -> int:
+        raise self.unusable(OpenFlags.WRITE)
+
+    def truncate(self, size: int) -> None:
+        raise self.unusable(OpenFlags.WRITE, otherwise=errno.EINVAL)
+
+    def unusable(self, needed: OpenFlags, otherwise: int = errno.EISDIR) -> OSError:
+        """Why a handle does not do something: not opened for it, or not that kind of file."""
+        if self.closed or not self.flags & needed:
+            return failure(errno.EBADF)
+        return failure(otherwise)
+
+    def sync(self) -> None:
+        self.check()
+
+    def utime(self, atime: int | None, mtime: int | None) -> None:
+        self.check()
+        if self.mount.read_only:
+            raise failure(errno.EROFS, self.path())
+        self.node.utime(atime, mtime)
+
+    def chmod(self, mode: int) -> None:
+        self.check()
+        if self.mount.read_only:
+            raise failure(errno.EROFS, self.path())
+        self.node.chmod(mode)
+
+    def entries(self) -> list[DirEntry]:
+        self.check()
+        if self.node.format != DIRECTORY:
+            raise failure(errno.ENOTDIR, self.path())
+        return self.node.entries()
+
+    def path(self) -> bytes | None:
+        return self.mount.path_of(self.node)
+
+    def close(self) -> None:
+        self.closed = True
