@@ -10,7 +10,15 @@ from typing import Any, Final
 from planaria.files.filesystem import DirEntry, FileKind, FileSystem, Handle, OpenFlags
 from planaria.machine.wasi.abi import ALL_RIGHTS, DIRENT, FILE_TYPES, U64_MASK, FdFlags, FileType, Rights
 
-__all__ = ["PREOPEN", "STANDARD_STREAMS", "Descriptor", "DescriptorTable", "Listing", "standard_stream"]
+__all__ = [
+    "PREOPEN",
+    "STANDARD_STREAMS",
+    "Descriptor",
+    "DescriptorTable",
+    "Listing",
+    "access_flags",
+    "standard_stream",
+]
 
 #: The one directory that the guest holds from the beginning: `/`.
 PREOPEN: Final = 3
@@ -29,6 +37,7 @@ class Descriptor:
 
     __slots__ = (
         "append",
+        "file_type",
         "flags",
         "handle",
         "inheriting",
@@ -37,7 +46,6 @@ class Descriptor:
         "readable",
         "rights",
         "stream",
-        "type",
         "writable",
     )
 
@@ -54,7 +62,7 @@ class Descriptor:
         self.handle: Any = handle  # hot paths have looked at `stream` before
         self.set_rights(rights, inheriting)
         self.stream = stream
-        self.type = file_type
+        self.file_type = file_type
         self.position = 0
         self.listing: Listing | None = None
         self.set_flags(flags)
@@ -71,13 +79,19 @@ class Descriptor:
 
     def look_up_type(self) -> int:
         """The WASI file type; asked from the handle once, since a node never changes its kind."""
-        if self.type is None:
-            self.type = FILE_TYPES.get(self.handle.stat().mode & 0o170000, int(FileType.UNKNOWN))
-        return self.type
+        if self.file_type is None:
+            self.file_type = FILE_TYPES.get(self.handle.stat().mode & 0o170000, int(FileType.UNKNOWN))
+        return self.file_type
 
     def close(self) -> None:
         if self.handle is not None:
             self.handle.close()
+
+
+def access_flags(rights: int) -> OpenFlags:
+    """How the filesystem opens a file for these rights; without either it is for reading (O_SEARCH)."""
+    flags = OpenFlags.WRITE if rights & _FD_WRITE else OpenFlags(0)
+    return flags | OpenFlags.READ if rights & _FD_READ or not flags else flags
 
 
 def standard_stream(stream: int) -> Descriptor:

@@ -94,9 +94,7 @@ class FileCalls(Calls):
                 length = min(length, TRANSFER_LIMIT - done)
                 while length:
                     wanted = min(length, _READ_PIECE)
-                    data = handle.read(wanted, offset + done)
-                    got = len(data)
-                    view[at : at + got] = data
+                    got = handle.read_into(view[at : at + wanted], offset + done)
                     done += got
                     if got < wanted:
                         return done
@@ -249,7 +247,7 @@ class FileCalls(Calls):
         FDSTAT.pack_into(
             memory.view,
             result,
-            descriptor.look_up_type() if descriptor.type is None else descriptor.type,
+            descriptor.look_up_type() if descriptor.file_type is None else descriptor.file_type,
             descriptor.flags,
             descriptor.rights,
             descriptor.inheriting,
@@ -282,7 +280,7 @@ class FileCalls(Calls):
         if result + 64 > memory.size:
             memory.require(result, 64)
         if descriptor.stream >= 0:
-            FILESTAT.pack_into(memory.view, result, 0o600 << 48, 0, descriptor.type or 0, 1, 0, 0, 0, 0)
+            FILESTAT.pack_into(memory.view, result, 0o600 << 48, 0, descriptor.file_type or 0, 1, 0, 0, 0, 0)
         else:
             pack_filestat(memory.view, result, descriptor.handle.stat())
         return 0

@@ -111,7 +111,7 @@ class PathCalls(Calls):
             handle = self.files.open(name, _OPEN_FLAGS[index], 0o666 & ~self.umask, at=at)
             descriptor = Descriptor(handle, rights, inheriting, fdflags)
             if oflags & 2:
-                descriptor.type = int(FileType.DIRECTORY)
+                descriptor.file_type = int(FileType.DIRECTORY)
         U32.pack_into(memory.view, opened, table.add(descriptor))
         return 0
 

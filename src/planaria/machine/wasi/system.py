@@ -126,12 +126,13 @@ class Wasi(FileCalls, PathCalls, PollCalls):
             "random": self.random.state(),
         }
 
-    def restore(self, state: Mapping[str, Any], *, same_inodes: bool = True) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a captured state over the present files, which must be those of that moment.
 
-        See `capture.rebuild` for `same_inodes` and for what becomes of files that are not found.
+        The files come first: fork or restore them, then call this. A file that is not found gives ESTALE to
+        the guest when it uses the descriptor.
         """
-        rebuild(self.table, state["descriptors"], same_inodes=same_inodes)
+        rebuild(self.table, state["descriptors"])
         self.umask = state["umask"]
         self.clock.restore(state["clock"])
         self.random.restore(state["random"])
