@@ -90,7 +90,7 @@ class Machine:
         self.memory = GuestMemory(lambda: view_of_address(self._base, memory_size(store, memory)))
         self.allocate = self._function(exports, "host_alloc")
         self._call = self._function(exports, "PyObject_CallNoArgs")
-        self._release = self._function(exports, "Py_DecRef")
+        self._release = self._function(exports, "_Py_DecRef")
         self._set_interrupt = self._function(exports, "PyErr_SetInterruptEx")
         self._turn = self._function(exports, "turn")
         pointer = exports["__stack_pointer"]
@@ -111,11 +111,10 @@ class Machine:
         self._awake = threading.Event()
         wasi.sleep = self.sleep
 
-    @staticmethod
-    def _function(exports: wasmtime.InstanceExports, name: str) -> RawFunction:
+    def _function(self, exports: wasmtime.InstanceExports, name: str) -> RawFunction:
         function = exports[name]
         assert isinstance(function, wasmtime.Func)
-        return RawFunction(exports._store, function)
+        return RawFunction(self._store, function)
 
     # -- memory ------------------------------------------------------------------------------------
 
