@@ -16,6 +16,9 @@
      +-- FileSystemError           a host-side operation on files (also a builtin OSError)
      +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
      +-- SnapshotError             a snapshot cannot be read or applied
+     +-- Suspended                 the execution waits for a call that was not answered yet
+
+    Suspend                        raised by a callback that has no answer yet
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ __all__ = [
     "SessionClosed",
     "SessionError",
     "SnapshotError",
+    "Suspend",
+    "Suspended",
     "TimeoutError",
 ]
 
@@ -157,3 +162,22 @@ class RuntimeSetupError(PlanariaError):
 
 class SnapshotError(PlanariaError):
     """A snapshot is damaged, foreign, of another version, or cannot be applied here."""
+
+
+class Suspended(PlanariaError):
+    """`execute()` reached a call whose callback raised `Suspend`: the session holds the execution.
+
+    `pending` lists the calls that wait (see `Session.run_in_progress`).
+    """
+
+    def __init__(self, message: str, pending: list[Any]) -> None:
+        super().__init__(message)
+        self.pending = pending
+
+
+class Suspend(Exception):
+    """Raise it in a callback that has no answer yet: the execution parks until somebody resolves the call."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -6,14 +6,16 @@ A session enters its executor, hands out the host calls that the code makes, and
 
 from __future__ import annotations
 
+import asyncio
+import builtins
 import contextvars
-import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from planaria.errors import (
     CrashError,
+    EncodeError,
     ExecutionError,
     Exited,
     Interrupted,
@@ -21,14 +23,16 @@ from planaria.errors import (
     PlanariaError,
     SessionBusy,
     SessionClosed,
+    Suspend,
     TimeoutError,
 )
-from planaria.executors.executor import Entered, Executor
+from planaria.executors.executor import Executor
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopReason
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
 from planaria.session.result import Result
 from planaria.session.run import HostCall, Run
+from planaria.session.threads import submit
 
 __all__ = ["BaseSession", "Flight"]
 
@@ -58,8 +62,12 @@ class Flight:
         #: What the stop left of the session; see `errors._Stopped`.
         self.state = "kept"
         self.crash: str | None = None
-        #: After a stop while the code waited: when patience ends.
+        #: After a stop: when patience with code that does not come back ends.
         self.patience: float | None = None
+        #: Stopped by Ctrl-C: KeyboardInterrupt is raised here once the guest has stopped.
+        self.by_keyboard = False
+        #: Calls whose callback raised Suspend, with its reason: somebody answers them later.
+        self.suspended: dict[int, str] = {}
 
     def guard(self) -> Guard:
         """The bounds of the next entry."""
@@ -208,11 +216,18 @@ class BaseSession:
                 flight.cpu_left = max(0.0, flight.cpu_left - (time.thread_time() - began))
         if entered.reason is not None and flight.reason is None:
             flight.reason = entered.reason
+            flight.by_keyboard = entered.reason == "interrupt" and flight.failure is None
             flight.patience = time.monotonic() + self._limits.grace
-        return self._take_report(flight, entered)
-
-    def _take_report(self, flight: Flight, entered: Entered) -> list[HostCall]:
         return flight.run.report(entered.report)
+
+    def _look_at_clock(self, flight: Flight) -> None:
+        """After a wait: stop code whose time is over, give up code that does not heed it."""
+        now = time.monotonic()
+        if flight.reason is None:
+            if flight.deadline is not None and now >= flight.deadline:
+                flight.stop("timeout")
+        elif flight.patience is not None and now >= flight.patience and not flight.run.can_step:
+            self._crashed(flight, Stopped("it went on waiting after it was interrupted", flight.reason))
 
     def _crashed(self, flight: Flight, stopped: Stopped) -> None:
         """The kernel is gone: bring the session back to life and end the execution."""
@@ -249,6 +264,8 @@ class BaseSession:
         collector.finish()
         if flight.failure is not None and not isinstance(flight.failure, PlanariaError):
             raise flight.failure
+        if flight.by_keyboard:
+            raise KeyboardInterrupt
         outcome = flight.run.outcome
         assert outcome is not None
         details: dict[str, Any] = outcome[1]
@@ -307,57 +324,77 @@ class BaseSession:
 
     # -- host calls ---------------------------------------------------------------------------------------
 
-    def _admit(self, flight: Flight, name: str) -> Callback:
-        """The callback of that name, counted; raises what the guest shall see instead."""
+    def _admit(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Callback:
+        """The callback of that name, counted; raises what the guest shall see instead.
+
+        The kernel has checked the arguments already; but the guest could send anything.
+        """
+        flight = self._flight
+        assert flight is not None
         callback = self._callbacks.get(name)
         if callback is None:
-            raise NameError(f"there is no callback {name!r}")
+            raise NameError(f"there is no callback {name!r} in this session")
         limit = self._limits.callbacks
         if limit is not None and flight.callbacks >= limit:
             if flight.failure is None:
-                message = f"the limit callbacks={limit} of one execution is reached at {name}()"
-                flight.failure = LimitError(message, limit="callbacks", stdout="", stderr="")
+                flight.failure = LimitError(
+                    f"the limit callbacks={limit} of one execution is reached at {name}()", limit="callbacks"
+                )
                 self._executor.interrupt()
             raise RuntimeError(f"no more than {limit} callbacks in one execution")
-        flight.callbacks += 1
-        return callback
-
-    def _calling(self) -> contextvars.Token[frozenset[int]]:
-        """Mark the present context as inside a callback of this session."""
-        return _calling_back.set(_calling_back.get() | {id(self)})
-
-    @staticmethod
-    def _called(token: contextvars.Token[frozenset[int]]) -> None:
-        _calling_back.reset(token)
-
-    @staticmethod
-    def _bind(callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        """Refuse wrong arguments. The kernel has done so already; but the guest could send anything."""
         if callback.signature is not None:
             try:
                 callback.signature.bind(*arguments, **keywords)
             except TypeError as error:
                 raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
+        flight.callbacks += 1
+        return callback
 
-    @staticmethod
-    def _failed(error: BaseException) -> Answer:
-        return ("error", *describe_exception(error))
+    def _call_plainly(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a plain function, marked as inside this session."""
+        token = _calling_back.set(_calling_back.get() | {id(self)})
+        try:
+            return callback.function(*arguments, **keywords)
+        finally:
+            _calling_back.reset(token)
 
-    def _overran(self, callback: Callback) -> NoReturn:
-        raise TimeoutError_(f"callback {callback.name}() took longer than {self._limits.callback_timeout:g} s")
+    async def _call_async(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
+        """Call a function within its time, a plain one on a thread of its own; never raises but Suspend."""
+        try:
+            if callback.is_async:
+                # A context variable set in a task stays in that task.
+                _calling_back.set(_calling_back.get() | {id(self)})
+                waiting = callback.function(*arguments, **keywords)
+            else:
+                waiting = asyncio.wrap_future(submit(lambda: self._call_plainly(callback, arguments, keywords)))
+            try:
+                async with asyncio.timeout(self._limits.callback_timeout) as timeout:
+                    return ("ok", await waiting)
+            except builtins.TimeoutError:
+                if not timeout.expired():
+                    raise
+                bound = self._limits.callback_timeout
+                return ("error", "TimeoutError", f"callback {callback.name}() took longer than {bound:g} s")
+        except Suspend as suspend:
+            return ("suspend", suspend.reason)
+        except Exception as error:
+            return ("error", *describe_exception(error))
 
-    @staticmethod
-    def _settle(flight: Flight, call: HostCall, answer: Answer) -> None:
+    def _settle(self, flight: Flight, call: HostCall, answer: Answer) -> None:
         """Feed an answer to the run, unless nobody waits for it any more."""
-        if call.id not in flight.run.pending:
+        run = flight.run
+        if call.id not in run.pending:
             return
-        if answer[0] == "ok":
-            flight.run.resolve(call.id, answer[1])
-        else:
-            flight.run.reject(call.id, answer[1], answer[2])
-
-
-TimeoutError_ = __builtins__["TimeoutError"] if isinstance(__builtins__, dict) else __builtins__.TimeoutError
+        match answer:
+            case ("ok", value):
+                try:
+                    run.resolve(call.id, value)
+                except EncodeError as error:
+                    run.reject(call.id, "TypeError", f"{call.name}() returned what cannot cross: {error}")
+            case ("error", kind, message):
+                run.reject(call.id, kind, message)
+            case ("suspend", reason):
+                flight.suspended[call.id] = reason
 
 
 def _placed(error: Any, details: dict[str, Any]) -> Any:
@@ -373,10 +410,3 @@ def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[s
         return stdin
     lines = iter(stdin.splitlines())
     return lambda _prompt: next(lines, None)
-
-
-def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it gives a coroutine."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - the method itself is wanted
-    )

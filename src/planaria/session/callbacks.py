@@ -32,6 +32,8 @@ class Callback:
     schema: Mapping[str, Any] | None = None
     """A JSON schema of the arguments, shown by `list_callbacks()`."""
     signature: inspect.Signature | None = field(init=False, compare=False)
+    is_async: bool = field(init=False, compare=False)
+    """Whether calling it gives a coroutine."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not all(
@@ -45,6 +47,10 @@ class Callback:
         except (TypeError, ValueError):  # some functions written in C do not tell
             signature = None
         object.__setattr__(self, "signature", signature)
+        asynchronous = inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(
+            type(self.function).__call__
+        )
+        object.__setattr__(self, "is_async", asynchronous)
 
     @classmethod
     def of(cls, item: Callback | Mapping[str, Any] | Callable[..., Any]) -> Callback:

@@ -1,0 +1,212 @@
+"""The default home: CPython in WebAssembly inside this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from planaria.errors import ProtocolError
+from planaria.executors.executor import Entered, Executor, Host
+from planaria.files.filesystem import FileSystem, FileSystemSnapshot
+from planaria.limits import Guard, Stopped
+from planaria.machine.image import Image
+from planaria.machine.machine import Machine
+from planaria.machine.memory import Run as MemoryRun
+from planaria.machine.wasi.clock import Clock
+from planaria.machine.wasi.random import RandomSource
+from planaria.machine.wasi.system import Wasi
+from planaria.protocol import decode, encode
+from planaria.runtime import tiers
+from planaria.runtime.tiers import Tier
+
+__all__ = ["TierNeeded", "WasmExecutor", "WasmState"]
+
+_EMPTY: Final = b""
+
+
+class TierNeeded(Exception):
+    """In the midst of an execution the code imports modules that only the full tier has."""
+
+    def __init__(self, modules: list[str]) -> None:
+        super().__init__(", ".join(modules))
+        self.modules = modules
+
+
+@dataclass(frozen=True, slots=True)
+class WasmState:
+    """Everything a kernel at rest is: what its memory has beyond the image, its system's tables, its files."""
+
+    image: Image
+    size: int
+    runs: list[MemoryRun]
+    system: dict[str, Any]
+    files: FileSystemSnapshot
+
+
+class WasmExecutor(Executor):
+    """A kernel in a machine of its own, over `files`."""
+
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {
+            "timeout",
+            "process_isolation",
+            "network_isolation",
+            "filesystem_isolation",
+            "memory_limit",
+            "cpu_limit",
+            "reset",
+            "snapshot",
+            "fork",
+            "rewind",
+            "suspend",
+        }
+    )
+
+    def __init__(
+        self,
+        host: Host,
+        image: Image,
+        files: FileSystem,
+        *,
+        memory_limit: int | None = None,
+        environment: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+        random: RandomSource | None = None,
+    ) -> None:
+        self._host = host
+        self._image = image
+        self.files = files
+        self._memory_limit = memory_limit
+        self._environment = dict(environment or {})
+        self._clock = clock
+        self._random = random
+        self._command = _EMPTY
+        self._report: bytes | None = None
+        self._machine: Machine | None = None
+        self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
+        self.reset()
+
+    # -- the life of a machine -------------------------------------------------------------------------
+
+    @property
+    def tier(self) -> str:
+        return self._tier.value
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._live().memory_bytes
+
+    def _live(self) -> Machine:
+        if self._machine is None:
+            raise Stopped("the sandbox is gone", None)
+        return self._machine
+
+    def _new_machine(self) -> Machine:
+        """An instance that is not loaded yet; takes the place of the present one."""
+        wasi = Wasi(
+            self.files,
+            environment=self._environment,
+            clock=self._clock,
+            random=self._random,
+            on_output=self._host.output,
+        )
+        machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
+        old, self._machine = self._machine, machine
+        if old is not None:
+            old.close()
+            old.wasi.close()
+        return machine
+
+    def reset(self) -> None:
+        """A fresh instance of the image; files stay as they are."""
+        machine = self._new_machine()
+        machine.load(self._image.memory, self._image.memory.size, [])
+
+    def capture(self) -> WasmState:
+        """The present state; the kernel must be at rest. Costs by what changed since the image."""
+        machine = self._live()
+        return WasmState(
+            self._image, machine.memory_bytes, machine.pages(), machine.wasi.state(), self.files.snapshot()
+        )
+
+    def restore(self, state: WasmState, *, files: bool = True) -> None:
+        """Become a captured state, which may be another executor's."""
+        if files:
+            self.files.restore(state.files)
+        self._image = state.image
+        machine = self._new_machine()
+        machine.load(state.image.memory, state.size, state.runs)
+        machine.wasi.restore(state.system)
+
+    def move_up(self) -> None:
+        """Go on on the full tier, waiting for its compilation if need be. The kernel must be at rest."""
+        if self._tier is Tier.FULL:
+            return
+        tiers.load(Tier.FULL)
+        state = self.capture()
+        self._tier = Tier.FULL
+        self.restore(state, files=False)
+
+    def close(self) -> None:
+        machine, self._machine = self._machine, None
+        if machine is not None:
+            machine.close()
+            machine.wasi.close()
+
+    # -- entering ------------------------------------------------------------------------------------------
+
+    def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
+        self._command = encode(command)
+        self._report = None
+        machine = self._live()
+        try:
+            reason = machine.enter(self._image.entry, guard)
+        except BaseException:
+            # It stopped in the midst of a call: its memory is no state.
+            self.close()
+            raise
+        if self._report is None:
+            self.close()
+            raise Stopped("the kernel came back without a report", reason)
+        report = decode(self._report)
+        if not isinstance(report, tuple) or not report:
+            raise ProtocolError("the kernel sent a report that is not one")
+        return Entered(report, reason)
+
+    def interrupt(self) -> None:
+        if self._machine is not None:
+            self._machine.interrupt()
+
+    def _door(self, request: bytes) -> bytes:
+        """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""
+        match request[:1]:
+            case b"N":
+                return self._command
+            case b"R":
+                self._report = request[1:]
+                return _EMPTY
+        body = decode(request[1:])
+        match request[:1], body:
+            case b"D", (str(kind), dict(data), dict(metadata)):
+                self._host.display(kind, data, metadata)
+                return _EMPTY
+            case b"C", (str(name), tuple(arguments), dict(keywords)):
+                return encode(self._host.call(name, arguments, keywords))
+            case b"I", str(prompt):
+                line = self._host.input(prompt)
+                return encode(("eof",) if line is None else ("ok", line))
+            case b"F", ("chmod", bytes(path), int(mode), bool(follow)):
+                return encode(self._chmod(path, mode, follow))
+            case b"T", list(modules):
+                if self._tier is Tier.FULL:
+                    return _EMPTY
+                raise TierNeeded(modules)
+        raise ProtocolError(f"the guest asked for something unknown: {request[:40]!r}")
+
+    def _chmod(self, path: bytes, mode: int, follow: bool) -> tuple[Any, ...]:
+        try:
+            self._live().wasi.chmod(path, mode, follow=follow)
+        except OSError as error:
+            return ("errno", error.errno or 5)
+        return ("ok", None)

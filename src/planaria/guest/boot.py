@@ -1,0 +1,44 @@
+"""The first code of ours that runs inside the sandbox; what it leaves behind becomes an image."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+from collections.abc import Callable, Sequence
+
+from planaria.guest.kernel import boot
+from planaria.protocol import encode
+
+__all__ = ["start"]
+
+#: What a person finds in a shell of their own; a session's `env=` adds to it.
+_ENVIRONMENT = {
+    "HOME": "/home/user",
+    "USER": "user",
+    "LOGNAME": "user",
+    "SHELL": "/bin/bash",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "TERM": "dumb",
+    "TZ": "UTC",
+    "PWD": "/home/user",
+}
+
+#: Kept alive: the host calls it by its address.
+_entry: Callable[[], None]
+
+
+def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str], preload: Sequence[str]) -> None:
+    """Start the kernel, import `preload`, and tell the host where to enter."""
+    global _entry
+    os.environ.update(_ENVIRONMENT)
+    os.chdir(_ENVIRONMENT["HOME"])
+    kernel = boot.start(door)
+    kernel.imports.modules = frozenset(tier_modules)
+    for name in preload:
+        importlib.import_module(name)
+    _entry = kernel.enter
+    gc.collect()
+    gc.freeze()  # or each session's first collection would write to every page of the image
+    door(b"B" + encode(id(_entry)))

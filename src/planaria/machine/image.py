@@ -1,0 +1,168 @@
+"""Images: the memory that sessions start from.
+
+An image is made once by booting the interpreter, loading the kernel and importing a set of modules, under a
+frozen clock and seeded random numbers, so that the same recipe gives the same bytes on every machine.
+It is kept in the cache as a file, which every session maps copy-on-write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from filelock import FileLock
+
+from planaria.errors import RuntimeSetupError
+from planaria.files.filesystem import FileSystem
+from planaria.limits import Stopped
+from planaria.machine.machine import Machine
+from planaria.machine.memory import MemoryFile
+from planaria.machine.wasi.clock import FrozenClock
+from planaria.machine.wasi.random import SeededRandom
+from planaria.machine.wasi.system import Wasi
+from planaria.protocol import decode
+from planaria.runtime import tiers
+from planaria.runtime.artifact import artifact
+from planaria.runtime.cache import CompileCache
+from planaria.runtime.library import GUEST_PATH, guest_digest
+
+__all__ = ["Image", "Recipe", "load_image"]
+
+#: Changes when images are made in another way.
+_FORMAT: Final = 1
+#: The moment at which every image is made: 2026-01-01 00:00 UTC.
+_MOMENT: Final = 1_767_225_600 * 10**9
+
+_BOOT: Final = """\
+import sys
+sys.path.insert(0, {path!r})
+import _host
+from planaria.guest import boot
+boot.start(_host.call, {modules!r}, {preload!r})
+"""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What an image is made of."""
+
+    preload: tuple[str, ...] = ()
+    """Modules imported beside those the kernel needs."""
+    artifact: str = field(default_factory=lambda: artifact().digest)
+    guest: str = field(default_factory=guest_digest)
+
+    @property
+    def key(self) -> str:
+        """Names the recipe in the cache."""
+        text = json.dumps([_FORMAT, asdict(self)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    @property
+    def tier(self) -> tiers.Tier:
+        """The least tier on which it can be made."""
+        full = any(artifact().needs_full(name) for name in self.preload)
+        return tiers.Tier.FULL if full else tiers.Tier.CORE
+
+
+
+
+@dataclass(frozen=True)
+class Image:
+    """The memory of a booted interpreter, and what the host must know to use it."""
+
+    recipe: Recipe
+    memory: MemoryFile
+    entry: int
+    """The address of the kernel's entry function."""
+    system: dict[str, Any]
+    """The state of the system interface (`Wasi.state`) at the moment of capture."""
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the memory: the identity against which snapshots are deltas."""
+        with self.memory.view() as view:
+            return hashlib.sha256(view).hexdigest()
+
+
+def load_image(recipe: Recipe, files: Callable[[], FileSystem]) -> Image:
+    """The image of a recipe, from the cache or made now; `files` gives a fresh standard layout to make it in.
+
+    Raises RuntimeSetupError when it cannot be made.
+    """
+    cache = CompileCache()
+    cache.prepare()
+    place = cache.directory / f"image-{recipe.key}"
+    if (image := _read(recipe, place)) is not None:
+        return image
+    with FileLock(cache.directory / f"image-{recipe.key}.lock"):
+        if (image := _read(recipe, place)) is not None:
+            return image
+        return _make(recipe, place, files())
+
+
+def _read(recipe: Recipe, place: Path) -> Image | None:
+    try:
+        facts = json.loads((place / "image.json").read_text("utf-8"))
+        memory = MemoryFile.open(place / "memory")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise RuntimeSetupError(f"the image in {place} cannot be read ({error}); remove that folder") from error
+    if memory.size != facts["size"]:
+        raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
+    return Image(recipe, memory, facts["entry"], facts["system"])
+
+
+def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
+    told: list[bytes] = []
+    printed: list[bytes] = []
+
+    def door(request: bytes) -> bytes:
+        told.append(request)
+        return b""
+
+    wasi = Wasi(
+        files,
+        clock=FrozenClock(_MOMENT),
+        random=SeededRandom(0),
+        on_output=lambda _descriptor, data: printed.append(data),
+    )
+    machine = Machine(tiers.load(recipe.tier), wasi, door)
+    try:
+        full = sorted({name.partition(".")[0] for name in artifact().full_modules})
+        source = _BOOT.format(path=GUEST_PATH, modules=full, preload=list(recipe.preload))
+        machine.turn(source)
+        if not told or told[-1][:1] != b"B":
+            text = b"".join(printed).decode("utf-8", "replace").strip()
+            raise RuntimeSetupError(f"the guest did not boot:\n{text}")
+        entry = decode(told[-1][1:])
+        memory = machine.capture()
+        system = wasi.state()
+    except Stopped as stopped:
+        raise RuntimeSetupError(f"the guest did not boot: {stopped.message}") from stopped
+    finally:
+        machine.close()
+        wasi.close()
+    partial = Path(tempfile.mkdtemp(prefix=f"{place.name}.", suffix=".partial", dir=place.parent))
+    try:
+        with (partial / "memory").open("wb") as file, memory.view() as view:
+            file.write(view)
+            os.fsync(file.fileno())
+        facts = {"size": memory.size, "entry": entry, "system": system}
+        (partial / "image.json").write_text(json.dumps(facts), "utf-8")
+        os.rename(partial, place)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    # From the file, whose pages all processes share, rather than from the copy just captured.
+    return Image(recipe, MemoryFile.open(place / "memory"), entry, system)
+
+
