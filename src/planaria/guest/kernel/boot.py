@@ -41,6 +41,7 @@ def start(door: Callable[[bytes], bytes]) -> Kernel:
     kernel.publish = _publish
     kernel.configure = _configure
     _publish({}, kernel.names)
+    sys.displayhook = kernel.displayhook
     sys.meta_path.insert(0, kernel.imports)
     asyncio.set_event_loop(kernel.loop)
     for module in (asyncio, asyncio.events):

@@ -6,6 +6,7 @@ import __future__
 import ast
 import inspect
 import linecache
+import re
 import tokenize
 from collections.abc import Callable
 from io import StringIO
@@ -16,6 +17,8 @@ __all__ = ["FUTURE_FLAGS", "RUN_NAME", "Cell", "compile_cell"]
 
 #: The name by which rewritten code reaches the kernel's `asyncio.run`; see `_rewrite_runs`.
 RUN_NAME: Final = "__planaria_run__"
+#: A line that begins like this is a compound statement (or a decorator), or could be one.
+_COMPOUND: Final = re.compile(r"\s*(?:(?:if|for|while|with|try|def|class|async|match)\b|@|$)").match
 _AWAIT: Final = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _PARSE: Final = ast.PyCF_ONLY_AST | _AWAIT
 FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -24,11 +27,11 @@ FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
-    `awaits` tells that one of them is a coroutine; `parks` that it is one only because a call of
+    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one of them is a coroutine; `parks` that it is one only because a call of
     `asyncio.run` was rewritten. `flags` are the `from __future__` flags that the cells after it have.
     """
 
-    __slots__ = ("awaits", "body", "flags", "last", "parks", "silent")
+    __slots__ = ("awaits", "body", "captures", "flags", "last", "parks", "silent")
 
     def __init__(self, body: CodeType | None, last: CodeType | None, flags: int, silent: bool) -> None:
         self.body = body
@@ -36,6 +39,7 @@ class Cell:
         self.flags = flags
         #: The cell ends with `;`: its value is not shown.
         self.silent = silent
+        self.captures = False
         self.parks = False
         self.awaits = (body is not None and body.co_flags & inspect.CO_COROUTINE != 0) or (
             last is not None and last.co_flags & inspect.CO_COROUTINE != 0
@@ -43,15 +47,36 @@ class Cell:
 
 
 def compile_cell(
-    source: str, name: str, flags: int = 0, check: Callable[[ast.Module], None] | None = None
+    source: str,
+    name: str,
+    flags: int = 0,
+    check: Callable[[ast.Module], None] | None = None,
+    capture: bool = False,
 ) -> Cell:
     """Compile `source` as the file `name`, or raise SyntaxError (ValueError for null characters).
 
     `check` sees the syntax tree before it is compiled, and may raise.
 
-    The source is put into `linecache`, so that tracebacks and `inspect.getsource` find it.
+    With `capture`, a single simple statement is compiled without going through a syntax tree, which takes half the
+    time; it gives its value to `sys.displayhook`. The source is put into `linecache`, so that tracebacks and `inspect.getsource` find it.
     """
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    if (
+        capture
+        and check is None
+        and "\n" not in source
+        and ";" not in source
+        and "__future__" not in source
+        and not _may_run_a_loop(source)
+        and not _COMPOUND(source)
+    ):
+        try:
+            cell = Cell(compile(source, name, "single", flags | _AWAIT, dont_inherit=True), None, flags, False)
+        except SyntaxError:  # said better below
+            pass
+        else:
+            cell.captures = True
+            return cell
     tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
     if check is not None:
         check(tree)
@@ -68,7 +93,7 @@ def compile_cell(
         elif type(statement) is not ast.Expr:
             break
     cell = _compile(tree, source, name, flags)
-    if "asyncio" in source or "run_until_complete" in source:
+    if _may_run_a_loop(source):
         rewriter = _RewriteRuns()
         plain = not cell.awaits
         tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
@@ -77,6 +102,10 @@ def compile_cell(
             cell = _compile(tree, source, name, flags)
             cell.parks = plain
     return cell
+
+
+def _may_run_a_loop(source: str) -> bool:
+    return "run" in source and ("asyncio" in source or "run_until_complete" in source or "run(" in source)
 
 
 def _compile(tree: ast.Module, source: str, name: str, flags: int) -> Cell:

@@ -45,6 +45,10 @@ def _advance(loop: Loop, until: asyncio.Future[Any]) -> bool:
 _GATES = frozenset({_call.__code__, _advance.__code__})
 
 
+_NOTHING: Report = ("done", {})
+_DONE = encode(_NOTHING)
+
+
 class _Park:
     """What a cell that is not a task awaits: `loop` has to run until `future` is done."""
 
@@ -86,6 +90,9 @@ class Kernel:
         self._door = door
         self._flush = flush
         self._flags = 0
+        self._value: Any = None
+        #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
+        self.displayhook = self._take_value
         self._execution: _Execution | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls()
@@ -127,7 +134,7 @@ class Kernel:
         try:
             if self._flush is not None:
                 self._flush()
-            data = encode(report, names.stand_in)
+            data = _DONE if report is _NOTHING else encode(report, names.stand_in)
         except BaseException as error:
             # Out of memory, or output that cannot be written: what happened must still be told.
             kept = report[1] if report[0] == "error" else {}
@@ -164,11 +171,15 @@ class Kernel:
     def _run(self, source: str, options: dict[str, Any]) -> Report:
         if self._execution is not None:
             return self._misuse("a cell is waiting: resume or cancel it before another one is run")
-        check = None
-        if options.get("tier") == "core" and "import" in source:
-            check = self.imports.check
+        self._value = None
         try:
-            cell = compile_cell(source, options.get("name", "<cell>"), self._flags, check)
+            cell = compile_cell(
+                source,
+                options.get("name") or f"<cell {options['count']}>",
+                self._flags,
+                self.imports.check if self.imports.modules and "import" in source else None,
+                sys.displayhook is self.displayhook,
+            )
         except imports.TierNeededError as needed:
             return ("tier", needed.modules)
         except BaseException as error:
@@ -176,15 +187,13 @@ class Kernel:
         self._flags = cell.flags
         if cell.awaits:
             return self._start(cell)
+        value = None
         try:
-            # One gate for body and value: the common cell costs one call.
-            value = (
-                _call(self._context.run, self._run_plain, cell)
-                if cell.last
-                else _call(self._context.run, exec, cell.body, self.main.__dict__)
-                if cell.body
-                else None
-            )
+            if cell.last is not None:
+                value = _call(self._context.run, self._run_plain, cell)
+            elif cell.body is not None:
+                _call(self._context.run, exec, cell.body, self.main.__dict__)
+                value = self._value
         except BaseException as error:
             return self._ended(None, error, True)
         return self._ended(value, None, cell.silent)
@@ -195,6 +204,9 @@ class Kernel:
             exec(cell.body, space)
         return eval(cell.last, space)  # type: ignore[arg-type]
 
+    def _take_value(self, value: Any) -> None:
+        self._value = value
+
     async def _run_awaiting(self, cell: Cell) -> Any:
         space = self.main.__dict__
         value = None
@@ -203,7 +215,7 @@ class Kernel:
                 value = eval(code, space)
                 if code.co_flags & inspect.CO_COROUTINE:
                     value = await value
-        return value
+        return self._value if cell.captures else value
 
     def _start(self, cell: Cell) -> Report:
         """Begin a cell that may park."""
@@ -310,7 +322,8 @@ class Kernel:
         if error is not None:
             return self._error(error)
         if value is None or silent:
-            return ("done", {})
+            return _NOTHING
+        self._value = None
         self.main.__dict__["_"] = value
         try:
             return ("done", _call(self._describe, value))
@@ -448,7 +461,7 @@ class Kernel:
 
     def _clear(self) -> Report:
         _call(names.clear, self.main)
-        return ("done", {})
+        return _NOTHING
 
     def _configure(self, settings: dict[str, Any]) -> Report:
         settings = dict(settings)
@@ -462,7 +475,7 @@ class Kernel:
             self.configure(settings)
         elif settings:
             return self._misuse(f"unknown settings: {', '.join(settings)}")
-        return ("done", {})
+        return _NOTHING
 
     def _new_names(self) -> None:
         old = self.names
