@@ -1,0 +1,111 @@
+"""Start a kernel in a process or sandbox of its own: takes over streams, input, signals and asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import getpass
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from planaria.guest.kernel.kernel import Kernel
+from planaria.guest.kernel.streams import Streams, flushing_write
+from planaria.guest.kernel.terminal import Terminal
+
+__all__ = ["start"]
+
+#: Above this, deep recursion exhausts the sandbox's stack before Python notices.
+MAX_RECURSION_LIMIT = 50_000
+
+
+def start(door: Callable[[bytes], bytes]) -> Kernel:
+    """The kernel of this interpreter, ready for `enter`.
+
+    It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one of them.
+    """
+    streams = Streams()
+    sys.stdout, sys.stderr = streams.stdout, streams.stderr
+    sys.__stdout__, sys.__stderr__ = streams.stdout, streams.stderr
+    os.write = flushing_write(streams.flush)
+    terminal = Terminal(door, streams.flush)
+    sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
+    builtins.input = terminal.input
+    getpass.getpass = terminal.getpass
+    builtins.exit = builtins.quit = _exit  # type: ignore[assignment]
+
+    kernel = Kernel(door, flush=streams.flush)
+    sys.modules["__main__"] = kernel.main
+    kernel.publish = _publish
+    kernel.configure = _configure
+    _publish({}, kernel.names)
+    sys.displayhook = kernel.displayhook
+    sys.meta_path.insert(0, kernel.imports)
+    asyncio.set_event_loop(kernel.loop)
+    for module in (asyncio, asyncio.events):
+        module.new_event_loop = kernel.new_loop  # type: ignore[assignment]
+    signal.signal(signal.SIGINT, kernel.on_interrupt)
+    _limit_recursion()
+    return kernel
+
+
+def _exit(code: Any = None, /) -> None:
+    """End the execution with a status; the session stays."""
+    raise SystemExit(code)
+
+
+_exit.__name__ = _exit.__qualname__ = "exit"
+
+
+def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Put the kernel's names where every cell finds them, and take back those that are gone."""
+    for name, value in old.items():
+        if name not in new and getattr(builtins, name, None) is value:
+            delattr(builtins, name)
+    for name, value in new.items():
+        setattr(builtins, name, value)
+
+
+def _limit_recursion() -> None:
+    set_limit = sys.setrecursionlimit
+
+    def setrecursionlimit(limit: int, /) -> None:
+        """Set the maximum depth of the Python interpreter stack to n, within what the sandbox's stack can hold."""
+        if isinstance(limit, int) and limit > MAX_RECURSION_LIMIT:
+            raise ValueError(
+                f"a recursion limit of {limit} would exhaust the stack of the sandbox: at most {MAX_RECURSION_LIMIT}"
+            )
+        set_limit(limit)
+
+    sys.setrecursionlimit = setrecursionlimit
+
+
+def _configure(settings: dict[str, Any]) -> None:
+    """Apply the settings that concern the interpreter: environ, seed, reseed, recursion_limit."""
+    for name, value in settings.items():
+        if name == "environ":
+            for variable, text in value.items():
+                if text is None:
+                    os.environ.pop(variable, None)
+                else:
+                    os.environ[variable] = text
+        elif name == "seed" or name == "reseed":
+            if value is not None:
+                _seed(value)
+        elif name == "recursion_limit":
+            sys.setrecursionlimit(value)
+        else:
+            raise ValueError(f"unknown setting {name!r}")
+
+
+def _seed(seed: int | bytes) -> None:
+    """Seed every generator that is already there; those of an image would give all sessions the same numbers."""
+    if "random" in sys.modules:
+        sys.modules["random"].seed(seed)
+    if "numpy.random" in sys.modules:
+        number = seed if isinstance(seed, int) else int.from_bytes(seed, "little")
+        sys.modules["numpy.random"].seed(number % (1 << 32))
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"]._name_sequence = None

@@ -1,0 +1,171 @@
+"""A cell: source text compiled the way a notebook does it."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import inspect
+import linecache
+import re
+import tokenize
+from collections.abc import Callable
+from io import StringIO
+from types import CodeType
+from typing import Final
+
+__all__ = ["FUTURE_FLAGS", "RUN_NAME", "Cell", "compile_cell"]
+
+#: The name by which rewritten code reaches the kernel's `asyncio.run`; see `_rewrite_runs`.
+RUN_NAME: Final = "__planaria_run__"
+#: A line that begins like this is a compound statement (or a decorator), or could be one.
+_COMPOUND: Final = re.compile(r"\s*(?:(?:if|for|while|with|try|def|class|async|match)\b|@|$)").match
+_AWAIT: Final = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_PARSE: Final = ast.PyCF_ONLY_AST | _AWAIT
+FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
+
+
+class Cell:
+    """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
+
+    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one of them is a coroutine; `parks` that it is one only because a call of
+    `asyncio.run` was rewritten. `flags` are the `from __future__` flags that the cells after it have.
+    """
+
+    __slots__ = ("awaits", "body", "captures", "flags", "last", "parks", "silent")
+
+    def __init__(self, body: CodeType | None, last: CodeType | None, flags: int, silent: bool) -> None:
+        self.body = body
+        self.last = last
+        self.flags = flags
+        #: The cell ends with `;`: its value is not shown.
+        self.silent = silent
+        self.captures = False
+        self.parks = False
+        self.awaits = (body is not None and body.co_flags & inspect.CO_COROUTINE != 0) or (
+            last is not None and last.co_flags & inspect.CO_COROUTINE != 0
+        )
+
+
+def compile_cell(
+    source: str,
+    name: str,
+    flags: int = 0,
+    check: Callable[[ast.Module], None] | None = None,
+    capture: bool = False,
+) -> Cell:
+    """Compile `source` as the file `name`, or raise SyntaxError (ValueError for null characters).
+
+    `check` sees the syntax tree before it is compiled, and may raise.
+
+    With `capture`, a single simple statement is compiled without going through a syntax tree, which takes half the
+    time; it gives its value to `sys.displayhook`. The source is put into `linecache`, so that tracebacks and `inspect.getsource` find it.
+    """
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    if (
+        capture
+        and check is None
+        and "\n" not in source
+        and ";" not in source
+        and "__future__" not in source
+        and not _may_run_a_loop(source)
+        and not _COMPOUND(source)
+    ):
+        try:
+            cell = Cell(compile(source, name, "single", flags | _AWAIT, dont_inherit=True), None, flags, False)
+        except SyntaxError:  # said better below
+            pass
+        else:
+            cell.captures = True
+            return cell
+    tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+    if check is not None:
+        check(tree)
+    statements = tree.body
+    if not statements:
+        return Cell(None, None, flags, silent=True)
+    for statement in statements:
+        # A docstring may come before `from __future__`, nothing else.
+        if type(statement) is ast.ImportFrom:
+            if statement.module != "__future__":
+                break
+            for alias in statement.names:
+                flags |= FUTURE_FLAGS.get(alias.name, 0)
+        elif type(statement) is not ast.Expr:
+            break
+    cell = _compile(tree, source, name, flags)
+    if _may_run_a_loop(source):
+        rewriter = _RewriteRuns()
+        plain = not cell.awaits
+        tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+        rewriter.visit(tree)
+        if rewriter.found:
+            cell = _compile(tree, source, name, flags)
+            cell.parks = plain
+    return cell
+
+
+def _may_run_a_loop(source: str) -> bool:
+    return "run" in source and ("asyncio" in source or "run_until_complete" in source or "run(" in source)
+
+
+def _compile(tree: ast.Module, source: str, name: str, flags: int) -> Cell:
+    statements = tree.body
+    last = None
+    final = statements[-1]
+    if type(final) is ast.Expr:
+        del statements[-1]
+        last = compile(ast.Expression(final.value), name, "eval", flags | _AWAIT, dont_inherit=True)
+    body = compile(tree, name, "exec", flags | _AWAIT, dont_inherit=True) if statements else None
+    return Cell(body, last, flags, last is None or _ends_with_semicolon(source))
+
+
+def _ends_with_semicolon(source: str) -> bool:
+    """Whether the last token that is not a comment or blank is `;`."""
+    if ";" not in source:
+        return False
+    if "#" not in source:
+        return source.rstrip().endswith(";")
+    return _last_token(source) == ";"
+
+
+def _last_token(source: str) -> str:
+    last = ""
+    skip = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER, tokenize.DEDENT)
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        if token.type not in skip:
+            last = token.string
+    return last
+
+
+class _RewriteRuns(ast.NodeTransformer):
+    """Turn `asyncio.run(main())` and `loop.run_until_complete(x)` at the top level of a cell into awaits.
+
+    So they can park with an empty stack. Which function is really called is decided when it runs: the kernel's
+    `RUN_NAME` is given the function and its arguments.
+    """
+
+    found = False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            is_run = function.attr == "run_until_complete" or (
+                function.attr == "run"
+                and isinstance(function.value, ast.Name)
+                and function.value.id == "asyncio"
+            )
+        else:
+            is_run = isinstance(function, ast.Name) and function.id == "run"
+        if not is_run:
+            return node
+        self.found = True
+        call = ast.Call(ast.Name(RUN_NAME, ast.Load()), [function, *node.args], node.keywords)
+        return ast.fix_missing_locations(ast.copy_location(ast.Await(ast.copy_location(call, node)), node))
+
+    def _keep(self, node: ast.AST) -> ast.AST:
+        """Other scopes are left alone: an await there would change what they are."""
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _keep  # noqa: N815
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _keep  # noqa: N815

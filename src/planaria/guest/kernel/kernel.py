@@ -1,0 +1,502 @@
+"""The kernel: takes one command from the host, does it, and reports.
+
+The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report there. User
+code, and everything that may run user code (a `__repr__`, a finaliser), is called through one of two
+gates; `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only below a gate. So an interrupt can arrive
+at any line without losing the report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import sys
+from collections.abc import Callable, Coroutine, Generator
+from types import FrameType, ModuleType
+from typing import Any
+
+from planaria.errors import EncodeError
+from planaria.guest.kernel import completion, display, errors, imports, names
+from planaria.guest.kernel.callbacks import Callbacks
+from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
+from planaria.guest.kernel.loop import HostCalls, Loop
+from planaria.protocol import decode, encode
+
+__all__ = ["Kernel"]
+
+Door = Callable[[bytes], bytes]
+Report = tuple[Any, ...]
+
+#: Bytes of the value of a cell; a larger one arrives as a Repr.
+MAX_VALUE = 64 * 1024 * 1024
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    """The gate of plain calls."""
+    return function(*args)
+
+
+def _advance(loop: Loop, until: asyncio.Future[Any]) -> bool:
+    """The gate of tasks."""
+    return loop.advance(until)
+
+
+_GATES = frozenset({_call.__code__, _advance.__code__})
+
+
+_NOTHING: Report = ("done", {})
+_DONE = encode(_NOTHING)
+
+
+class _Park:
+    """What a cell that is not a task awaits: `loop` has to run until `future` is done."""
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self, loop: Loop, future: asyncio.Future[Any]) -> None:
+        self.loop = loop
+        self.future = future
+
+    def __await__(self) -> Generator[_Park, None, None]:
+        yield self
+
+
+class _Execution:
+    """A cell that is under way and has parked, or may."""
+
+    __slots__ = ("cancelled", "coroutine", "future", "loop", "silent")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any] | None, silent: bool) -> None:
+        #: The cell itself, when it is driven by hand because only `asyncio.run` made it a coroutine.
+        self.coroutine = coroutine
+        self.silent = silent
+        self.loop: Loop
+        self.future: asyncio.Future[Any]
+        #: The exception that takes the place of CancelledError.
+        self.cancelled: BaseException | None = None
+
+
+class Kernel:
+    """Runs cells in `main` (by default a fresh `__main__`, which the caller puts into `sys.modules`).
+
+    `flush` writes out what the standard streams hold back; it is called before every report.
+    """
+
+    def __init__(
+        self, door: Door, *, main: ModuleType | None = None, flush: Callable[[], None] | None = None
+    ) -> None:
+        self.main = names.new_main() if main is None else main
+        self._door = door
+        self._flush = flush
+        self._flags = 0
+        self._value: Any = None
+        #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
+        self.displayhook = self._take_value
+        self._execution: _Execution | None = None
+        self._context = contextvars.copy_context()
+        self._calls = HostCalls()
+        self.loop = Loop(self._calls, self._answer_blocking)
+        self._callbacks = Callbacks(self._call_awaited, self._call_blocking)
+        self.display = display.Display(self._send_output)
+        self.imports = imports.TierImports(door)
+        #: Names that cells find without having defined them; the caller puts them into `builtins`.
+        self.names: dict[str, Any] = {}
+        #: Called with the settings of a "configure" command that are not the kernel's own.
+        self.configure: Callable[[dict[str, Any]], None] | None = None
+        #: Called with the names that come and go when host functions are declared.
+        self.publish: Callable[[dict[str, Any], dict[str, Any]], None] | None = None
+        self._callbacks.declare([])
+        self._new_names()
+        self._commands: dict[str, Callable[..., Report]] = {
+            "run": self._run,
+            "resume": self._resume,
+            "cancel": self._cancel,
+            "clear": self._clear,
+            "configure": self._configure,
+            "complete": self._complete,
+            "names": self._user_names,
+            "evaluate": self._evaluate,
+        }
+
+    # -- entry ---------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """Do one command and report. Never raises."""
+        try:
+            command = decode(self._door(b"N"))
+            report = self._commands[command[0]](*command[1:])
+        except BaseException as error:
+            report = self._error(error)
+        self._report(report)
+
+    def _report(self, report: Report) -> None:
+        try:
+            if self._flush is not None:
+                self._flush()
+            data = _DONE if report is _NOTHING else encode(report, names.stand_in)
+        except BaseException as error:
+            # Out of memory, or output that cannot be written: what happened must still be told.
+            kept = report[1] if report[0] == "error" else {}
+            fields = {
+                "type": type(error).__name__,
+                "module": "builtins",
+                "message": "while reporting",
+                "lineno": None,
+            }
+            fields.update((key, kept[key]) for key in ("type", "module", "lineno") if key in kept)
+            fields["traceback"] = ""
+            data = encode(("error", fields))
+        self._door(b"R" + data)
+
+    def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
+        """The handler of SIGINT: raises KeyboardInterrupt when user code runs, otherwise does nothing.
+
+        User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery, or
+        anything that such a frame called.
+        """
+        user = False
+        while frame is not None:
+            if frame.f_code in _GATES:
+                if user:
+                    raise KeyboardInterrupt
+                return
+            if not user:
+                module = frame.f_globals.get("__name__", "")
+                user = not module.startswith(("planaria.guest.kernel", "asyncio."))
+            frame = frame.f_back
+
+    # -- running -------------------------------------------------------------------------------------
+
+    def _run(self, source: str, options: dict[str, Any]) -> Report:
+        if self._execution is not None:
+            return self._misuse("a cell is waiting: resume or cancel it before another one is run")
+        self._value = None
+        try:
+            cell = compile_cell(
+                source,
+                options.get("name") or f"<cell {options['count']}>",
+                self._flags,
+                self.imports.check if self.imports.modules and "import" in source else None,
+                sys.displayhook is self.displayhook,
+            )
+        except imports.TierNeededError as needed:
+            return ("tier", needed.modules)
+        except BaseException as error:
+            return self._error(error)
+        self._flags = cell.flags
+        if cell.awaits:
+            return self._start(cell)
+        value = None
+        try:
+            if cell.last is not None:
+                value = _call(self._context.run, self._run_plain, cell)
+            elif cell.body is not None:
+                _call(self._context.run, exec, cell.body, self.main.__dict__)
+                value = self._value
+        except BaseException as error:
+            return self._ended(None, error, True)
+        return self._ended(value, None, cell.silent)
+
+    def _run_plain(self, cell: Cell) -> Any:
+        space = self.main.__dict__
+        if cell.body is not None:
+            exec(cell.body, space)
+        return eval(cell.last, space)  # type: ignore[arg-type]
+
+    def _take_value(self, value: Any) -> None:
+        self._value = value
+
+    async def _run_awaiting(self, cell: Cell) -> Any:
+        space = self.main.__dict__
+        value = None
+        for code in (cell.body, cell.last):
+            if code is not None:
+                value = eval(code, space)
+                if code.co_flags & inspect.CO_COROUTINE:
+                    value = await value
+        return self._value if cell.captures else value
+
+    def _start(self, cell: Cell) -> Report:
+        """Begin a cell that may park."""
+        coroutine = self._run_awaiting(cell)
+        if cell.parks:
+            self._execution = _Execution(coroutine, cell.silent)
+            return self._drive(self._execution)
+        self._execution = execution = _Execution(None, cell.silent)
+        execution.loop = self.loop
+        execution.future = self.loop.create_task(coroutine, context=self._context)
+        return self._go_on(execution)
+
+    def _drive(self, execution: _Execution) -> Report:
+        """Run a cell that is no task until it parks in a loop, or ends."""
+        assert execution.coroutine is not None
+        error, execution.cancelled = execution.cancelled, None
+        try:
+            if error is None:
+                park = _call(self._context.run, execution.coroutine.send, None)
+            else:
+                park = _call(self._context.run, execution.coroutine.throw, error)
+        except StopIteration as stop:
+            self._execution = None
+            return self._ended(stop.value, None, execution.silent)
+        except BaseException as failure:
+            self._execution = None
+            return self._ended(None, failure, True)
+        execution.loop, execution.future = park.loop, park.future
+        return self._go_on(execution)
+
+    def _go_on(self, execution: _Execution) -> Report:
+        """Run the loop that the cell waits in, until the cell ends or nothing is ready."""
+        loop, future = execution.loop, execution.future
+        while True:
+            try:
+                if _advance(loop, future):
+                    break
+            except KeyboardInterrupt as interrupt:
+                # Either the cell's own task (which is done then), or one that runs beside it.
+                if not future.done():
+                    self._stop(execution, interrupt)
+                continue
+            except BaseException as error:
+                if not future.done():
+                    loop.call_exception_handler(
+                        {"message": "a task beside the cell ended it", "exception": error}
+                    )
+                continue
+            calls = self._calls.take_new()
+            timer = loop.next_timer()
+            if timer is None and not calls and not self._calls.any_of(loop):
+                self._stop(
+                    execution,
+                    RuntimeError(
+                        "waiting for ever: no task can go on, no timer is set and no host call is open"
+                    ),
+                )
+                continue
+            return ("waiting", calls, timer)
+        if execution.coroutine is not None:
+            if execution.cancelled is not None and not future.cancelled():
+                execution.cancelled = None
+            return self._drive(execution)
+        self._execution = None
+        try:
+            value = future.result()
+        except asyncio.CancelledError as error:
+            if execution.cancelled is None:
+                return self._ended(None, error, True)
+            return self._ended(None, execution.cancelled.with_traceback(error.__traceback__), True)
+        except BaseException as error:
+            return self._ended(None, error, True)
+        return self._ended(value, None, execution.silent)
+
+    def _stop(self, execution: _Execution, error: BaseException) -> None:
+        """Cancel what a cell waits for; when it ends by that, it ends with `error`."""
+        execution.cancelled = error
+        execution.future.cancel()
+
+    def _resume(self, answers: list[tuple[Any, ...]]) -> Report:
+        for number, succeeded, value in answers:
+            self._calls.answer(
+                number, value if succeeded else None, None if succeeded else errors.exception_of(*value)
+            )
+        if self._execution is None:
+            return self._misuse("no cell is waiting")
+        return self._go_on(self._execution)
+
+    def _cancel(self, name: str, message: str) -> Report:
+        if self._execution is None:
+            return self._misuse("no cell is waiting")
+        self._stop(self._execution, errors.exception_of(name, message))
+        return self._go_on(self._execution)
+
+    # -- reporting -----------------------------------------------------------------------------------
+
+    def _ended(self, value: Any, error: BaseException | None, silent: bool) -> Report:
+        """The report of a cell that has ended; figures that it drew go out first."""
+        if self.display.pending():
+            try:
+                _call(self.display.flush)
+            except BaseException as failure:
+                error = error or failure
+        if error is not None:
+            return self._error(error)
+        if value is None or silent:
+            return _NOTHING
+        self._value = None
+        self.main.__dict__["_"] = value
+        try:
+            return ("done", _call(self._describe, value))
+        except BaseException as failure:
+            return self._error(failure)
+
+    def _describe(self, value: Any) -> dict[str, Any]:
+        """A value as a report has it: encoded, as text, and shown when it has more than a text."""
+        try:
+            data = encode(value, names.stand_in, max_bytes=MAX_VALUE)
+        except (EncodeError, RecursionError, MemoryError):
+            data = encode(names.stand_in(value))
+        self.display.result(value)
+        return {"value": data, "repr": names.short_repr(value)}
+
+    def _error(self, error: BaseException) -> Report:
+        try:
+            if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
+                _call(lambda: print(error.code, file=sys.stderr))
+            return ("error", _call(errors.describe, error))
+        except BaseException:
+            kind = type(error)
+            fields = {
+                "type": kind.__name__,
+                "module": kind.__module__,
+                "message": "",
+                "traceback": "",
+                "lineno": None,
+            }
+            return ("error", fields)
+
+    def _misuse(self, message: str) -> Report:
+        return (
+            "error",
+            {
+                "type": "RuntimeError",
+                "module": "builtins",
+                "message": message,
+                "traceback": "",
+                "lineno": None,
+            },
+        )
+
+    def _send_output(self, kind: str, bundle: dict[str, Any], metadata: dict[str, Any]) -> None:
+        if self._flush is not None:
+            self._flush()
+        self._door(b"D" + encode((kind, bundle, metadata), names.stand_in))
+
+    # -- host calls ------------------------------------------------------------------------------------
+
+    async def _call_awaited(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return await self._calls.make(name, args, kwargs)
+
+    def _call_blocking(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._flush is not None:
+            self._flush()
+        status, *answer = decode(self._door(b"C" + encode((name, args, kwargs))))
+        if status == "ok":
+            return answer[0]
+        raise errors.exception_of(*answer)
+
+    def _answer_blocking(self, number: int) -> None:
+        """Make an open host call now, for a loop that cannot park."""
+        _, name, args, kwargs = self._calls.open[number]
+        try:
+            value = self._call_blocking(name, args, kwargs)
+        except Exception as error:
+            self._calls.answer(number, None, error)
+        else:
+            self._calls.answer(number, value, None)
+
+    # -- asyncio.run in a cell -------------------------------------------------------------------------
+
+    def new_loop(self) -> Loop:
+        """What `asyncio.new_event_loop` makes in the guest."""
+        return Loop(self._calls, self._answer_blocking)
+
+    async def _run_equivalent(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """What a call of `asyncio.run` or `run_until_complete` at the top level of a cell becomes."""
+        owner = getattr(function, "__self__", None)
+        if (
+            function is asyncio.run
+            and kwargs.get("loop_factory") is None
+            and len(args) == 1
+            and inspect.iscoroutine(args[0])
+        ):
+            return await self._asyncio_run(*args, debug=kwargs.get("debug"))
+        if isinstance(owner, Loop) and len(args) == 1 and not kwargs and function == owner.run_until_complete:
+            if asyncio._get_running_loop() is None:
+                return await self._until_complete(owner, args[0])
+            if owner is self.loop:
+                return await args[0]
+        return function(*args, **kwargs)
+
+    async def _until_complete(self, loop: Loop, awaitable: Any) -> Any:
+        loop._check_closed()  # type: ignore[attr-defined]
+        future = asyncio.ensure_future(awaitable, loop=loop)
+        await _Park(loop, future)
+        return future.result()
+
+    async def _asyncio_run(self, main: Coroutine[Any, Any, Any], *, debug: bool | None = None) -> Any:
+        running = asyncio._get_running_loop()
+        if running is not None:
+            # The cell awaits something else too, so it is a task; `main` becomes another one.
+            before = asyncio.all_tasks(running)
+            try:
+                return await running.create_task(main)
+            finally:
+                left = asyncio.all_tasks(running) - before
+                for task in left:
+                    task.cancel()
+                await asyncio.gather(*left, return_exceptions=True)
+        loop = self.new_loop()
+        if debug is not None:
+            loop.set_debug(debug)
+        asyncio.set_event_loop(loop)
+        try:
+            task = loop.create_task(main)
+            await self._park_task(loop, task)
+            return task.result()
+        finally:
+            left = asyncio.all_tasks(loop)
+            for task in left:
+                task.cancel()
+            if left:
+                await _Park(loop, asyncio.gather(*left, return_exceptions=True))
+            await _Park(loop, loop.create_task(loop.shutdown_asyncgens()))
+            asyncio.set_event_loop(self.loop)
+            loop.close()
+
+    async def _park_task(self, loop: Loop, task: asyncio.Task[Any]) -> None:
+        await _Park(loop, task)
+
+    # -- other commands --------------------------------------------------------------------------------
+
+    def _clear(self) -> Report:
+        _call(names.clear, self.main)
+        return _NOTHING
+
+    def _configure(self, settings: dict[str, Any]) -> Report:
+        settings = dict(settings)
+        callbacks = settings.pop("callbacks", None)
+        if callbacks is not None:
+            self._callbacks.declare(callbacks)
+            self._new_names()
+        if "tier_modules" in settings:
+            self.imports.modules = frozenset(settings.pop("tier_modules"))
+        if self.configure is not None:
+            self.configure(settings)
+        elif settings:
+            return self._misuse(f"unknown settings: {', '.join(settings)}")
+        return _NOTHING
+
+    def _new_names(self) -> None:
+        old = self.names
+        self.names = {
+            **self._callbacks.names,
+            "display": self.display.show,
+            "clear_output": self.display.clear,
+            RUN_NAME: self._run_equivalent,
+        }
+        if self.publish is not None:
+            self.publish(old, self.names)
+
+    def _complete(self, text: str, cursor: int) -> Report:
+        space = {**self.names, **self.main.__dict__}
+        return ("answer", _call(completion.complete, text, cursor, space))
+
+    def _user_names(self) -> Report:
+        return ("answer", _call(names.user_names, self.main))
+
+    def _evaluate(self, expression: str) -> Report:
+        value = _call(
+            self._context.run, eval, compile(expression, "<expression>", "eval"), self.main.__dict__
+        )
+        return ("answer", value)

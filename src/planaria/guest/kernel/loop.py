@@ -1,0 +1,220 @@
+"""The event loop of the kernel: an asyncio loop that returns to the host instead of blocking.
+
+There is nothing to poll inside the sandbox: a future becomes done because a callback ran, a timer was due, or
+the host answered a call. So `advance` runs what is ready and returns; the kernel then returns to the host
+with the calls that are open and the time of the next timer, with nothing of the guest left on the stack.
+
+Where that cannot be (`asyncio.run` deep inside a plain function), the loop blocks: `run_forever` makes open host calls
+through the door one by one and sleeps until timers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import heapq
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["HostCalls", "Loop"]
+
+_Future = asyncio.Future[Any]
+
+
+class HostCalls:
+    """The host calls that are open: made by guest code and not answered yet."""
+
+    def __init__(self) -> None:
+        self._next = 1
+        #: Every open call by id.
+        self.open: dict[int, tuple[_Future, str, tuple[Any, ...], dict[str, Any]]] = {}
+        #: Ids that the host has not been told yet.
+        self.new: list[int] = []
+
+    def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Future:
+        """Note a call, to be reported when the cell parks; the future holds its answer."""
+        future = asyncio.get_running_loop().create_future()
+        number = self._next
+        self._next = number + 1
+        self.open[number] = (future, name, args, kwargs)
+        self.new.append(number)
+        return future
+
+    def take_new(self) -> list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]:
+        """The calls to tell the host now; those whose caller has given up are dropped."""
+        numbers, self.new = self.new, []
+        calls = []
+        for number in numbers:
+            entry = self.open.get(number)
+            if entry is None:
+                continue
+            future, name, args, kwargs = entry
+            if future.done() or future.get_loop().is_closed():
+                del self.open[number]
+            else:
+                calls.append((number, name, args, kwargs))
+        return calls
+
+    def answer(self, number: int, value: Any, error: BaseException | None) -> None:
+        """Give an answer to whoever waits for it; answers to calls that were given up are ignored."""
+        entry = self.open.pop(number, None)
+        if entry is None:
+            return
+        future = entry[0]
+        if future.done() or future.get_loop().is_closed():
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+    def any_of(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether a call of this loop is open."""
+        return any(future.get_loop() is loop and not future.done() for future, *_ in self.open.values())
+
+    def pending_of(self, loop: asyncio.AbstractEventLoop) -> int | None:
+        """The oldest unreported call of a loop, if there is one."""
+        for number in self.new:
+            entry = self.open.get(number)
+            if entry is not None and entry[0].get_loop() is loop and not entry[0].done():
+                return number
+        return None
+
+
+class _NoSelector:
+    """What BaseEventLoop wants to have; never asked."""
+
+    def select(self, timeout: float | None) -> list[Any]:
+        return []
+
+    def close(self) -> None: ...
+
+
+class Loop(asyncio.BaseEventLoop):
+    """An asyncio event loop; see the module's docstring.
+
+    `block` makes one open host call and blocks for the answer; only used where the loop cannot park.
+    """
+
+    _ready: Any
+    _scheduled: Any
+    _timer_cancelled_count: int
+
+    def __init__(self, calls: HostCalls, block: Callable[[int], None]) -> None:
+        super().__init__()
+        self._selector = _NoSelector()
+        self._calls = calls
+        self._block = block
+
+    # -- parking -----------------------------------------------------------------------------------
+
+    def advance(self, until: _Future) -> bool:
+        """Run what is ready until `until` is done (True) or nothing is ready any more (False).
+
+        KeyboardInterrupt and SystemExit raised by a callback pass through, as they do in asyncio.
+        """
+        ready = self._ready
+        old = asyncio._get_running_loop()
+        hooks = sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(self)
+        self._thread_id = threading.get_ident()
+        sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
+        try:
+            while not until.done():
+                if self._scheduled:
+                    self._take_due()
+                if not ready:
+                    return False
+                for _ in range(len(ready)):
+                    handle = ready.popleft()
+                    if not handle._cancelled:
+                        handle._run()
+            return True
+        finally:
+            sys.set_asyncgen_hooks(*hooks)
+            self._thread_id = None
+            asyncio._set_running_loop(old)
+
+    def next_timer(self) -> float | None:
+        """Seconds until the next timer, at least 0; None when there is none."""
+        scheduled = self._scheduled
+        while scheduled and scheduled[0]._cancelled:
+            self._drop_cancelled()
+        return max(0.0, scheduled[0]._when - self.time()) if scheduled else None
+
+    def _drop_cancelled(self) -> None:
+        handle = heapq.heappop(self._scheduled)
+        handle._scheduled = False
+        self._timer_cancelled_count -= 1
+
+    def _take_due(self) -> None:
+        """Make the timers ready that are due."""
+        scheduled, ready = self._scheduled, self._ready
+        if self._timer_cancelled_count > 100 and self._timer_cancelled_count > len(scheduled) // 2:
+            for handle in scheduled:
+                if handle._cancelled:
+                    handle._scheduled = False
+            scheduled[:] = [handle for handle in scheduled if not handle._cancelled]
+            heapq.heapify(scheduled)
+            self._timer_cancelled_count = 0
+        now = self.time() + self._clock_resolution  # type: ignore[attr-defined]
+        while scheduled:
+            if scheduled[0]._cancelled:
+                self._drop_cancelled()
+            elif scheduled[0]._when < now:
+                handle = heapq.heappop(scheduled)
+                handle._scheduled = False
+                ready.append(handle)
+            else:
+                return
+
+    # -- blocking ----------------------------------------------------------------------------------
+
+    def _run_once(self) -> None:
+        """One turn of `run_forever`, which BaseEventLoop drives."""
+        self._take_due()
+        if not self._ready and not self._stopping:  # type: ignore[attr-defined]
+            number = self._calls.pending_of(self)
+            if number is not None:
+                self._calls.new.remove(number)
+                self._block(number)
+            elif (seconds := self.next_timer()) is not None:
+                time.sleep(seconds)
+            else:
+                raise RuntimeError(
+                    "the event loop would wait forever: no task can go on, no timer is set and no host call is open"
+                )
+            self._take_due()
+        ready = self._ready
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+
+    # -- what BaseEventLoop leaves to its subclasses -----------------------------------------------
+
+    def _process_events(self, events: Any) -> None: ...
+
+    def _write_to_self(self) -> None: ...
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> _Future:  # type: ignore[override]
+        """There are no threads: the function runs now, and the future is done when this returns."""
+        self._check_closed()  # type: ignore[attr-defined]
+        future = self.create_future()
+        try:
+            result = contextvars.copy_context().run(func, *args) if executor is None else func(*args)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            if isinstance(error, StopIteration):
+                error = RuntimeError(f"{func!r} raised StopIteration")
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+        return future
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Nothing to shut down."""

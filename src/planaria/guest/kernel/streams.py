@@ -1,0 +1,83 @@
+"""Standard output and error over file descriptors, in one order.
+
+Lines leave as they end, so that text written by `print` and bytes written by `os.write` come in the order in which
+they were written, and the host can show them as they come.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["Streams", "flushing_write"]
+
+
+class _ErrorStream(io.TextIOWrapper):
+    """Unbuffered, and writes out what standard output holds back before its own text."""
+
+    def __init__(self, buffer: io.BufferedWriter, before: io.TextIOWrapper) -> None:
+        super().__init__(
+            buffer, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True
+        )
+        self._before = before
+
+    def write(self, text: str, /) -> int:
+        self._flush_before()
+        count = super().write(text)
+        self.flush()
+        return count
+
+    def writelines(self, lines: Iterable[str], /) -> None:
+        self.write("".join(lines))
+
+    def _flush_before(self) -> None:
+        try:
+            self._before.flush()
+        except ValueError:  # closed by the user's code
+            pass
+
+
+class Streams:
+    """`sys.stdout` and `sys.stderr` over two file descriptors (1 and 2 in the sandbox)."""
+
+    def __init__(self, stdout: int = 1, stderr: int = 2) -> None:
+        self._descriptors = (stdout, stderr)
+        self.reopen()
+
+    def reopen(self) -> None:
+        """New streams, for when the user's code has closed the old ones (not the descriptors)."""
+        out, err = self._descriptors
+        self.stdout = io.TextIOWrapper(
+            io.BufferedWriter(io.FileIO(out, "w", closefd=False)),
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="\n",
+            line_buffering=True,
+        )
+        self.stderr = _ErrorStream(io.BufferedWriter(io.FileIO(err, "w", closefd=False)), self.stdout)
+        self.stdout.__dict__["mode"] = "w"
+        self.stderr.__dict__["mode"] = "w"
+
+    def flush(self) -> None:
+        """Write out what is held back."""
+        if self.stdout.closed or self.stderr.closed:
+            return
+        self.stdout.flush()
+        self.stderr.flush()
+
+
+def flushing_write(flush: Callable[[], None]) -> Callable[[int, Any], int]:
+    """An `os.write` that first writes out what the streams hold back, so that the order is kept."""
+    write = os.write
+
+    def flush_and_write(fd: int, data: Any, /) -> int:
+        if fd == 1 or fd == 2:
+            flush()
+        return write(fd, data)
+
+    flush_and_write.__name__ = "write"
+    flush_and_write.__qualname__ = "write"
+    flush_and_write.__doc__ = write.__doc__
+    return flush_and_write
