@@ -27,10 +27,10 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from planaria.errors import RuntimeSetupError
 
@@ -153,7 +153,7 @@ class CompileCache:
         self.check()
 
     def check(self) -> None:
-        """Raises `RuntimeSetupError` unless the directory exists and only this user (or root) can change it."""
+        """Raises `RuntimeSetupError` unless the directory is there and only this user or root can change it."""
         try:
             status = self.directory.lstat()
         except OSError as error:
@@ -214,11 +214,13 @@ class CompileCache:
             self._check_private(checked, its_status)
         record = self.record(key)
         if record is None:
-            return self._discard(key, "its record is not readable")
+            self._discard(key, "its record is not readable")
+            return None
         if record.stamp == stamp_of(status):
             return path
         if status.st_size != record.stamp[2] or hash_file(path) != record.sha256:
-            return self._discard(key, "its contents are not what was compiled")
+            self._discard(key, "its contents are not what was compiled")
+            return None
         with contextlib.suppress(PermissionError):  # a shared, read-only cache is hashed at each start
             self._write_record(
                 key, EntryRecord(record.sha256, stamp_of(status), record.seconds, record.peak_memory)
@@ -257,7 +259,7 @@ class CompileCache:
             lock.release()
 
     @contextlib.contextmanager
-    def create(self, key: str, *, measure: Any = None) -> Iterator[EntryWriter]:
+    def create(self, key: str, *, measure: Callable[[], int] | None = None) -> Iterator[EntryWriter]:
         """Write an entry (holding its lock); it appears when the block ends without an error.
 
         `measure()` is asked at the end for the peak memory in bytes. Raises `RuntimeSetupError` when the
