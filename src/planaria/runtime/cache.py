@@ -27,10 +27,10 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from planaria.errors import RuntimeSetupError
 
@@ -153,7 +153,7 @@ class CompileCache:
         self.check()
 
     def check(self) -> None:
-        """Raises `RuntimeSetupError` unless the directory exists and only this user (or root) can change it."""
+        """Raises `RuntimeSetupError` unless it is there and only this user or root can change it."""
         try:
             status = self.directory.lstat()
         except OSError as error:
@@ -184,6 +184,18 @@ class CompileCache:
                 f"no code is loaded from it; if you trust what is there, chmod go-w {path}"
             )
 
+    def check_entry(self, key: str) -> None:
+        """Raises `RuntimeSetupError` when somebody else could have written an entry's files."""
+        self.check()
+        for path in (self.record_path(key), self.module_path(key)):
+            try:
+                status = path.lstat()
+            except FileNotFoundError:
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                raise RuntimeSetupError(f"{path} is not a regular file: no code is loaded from it; remove it")
+            self._check_private(path, status)
+
     # -- looking -----------------------------------------------------------------------------------
 
     def record(self, key: str) -> EntryRecord | None:
@@ -200,25 +212,22 @@ class CompileCache:
         """
         path, record_path = self.module_path(key), self.record_path(key)
         try:
-            record_status, status = record_path.lstat(), path.lstat()
+            record_path.lstat()
+            status = path.lstat()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise RuntimeSetupError(f"{path} cannot be read: {error.strerror}") from error
-        self.check()
-        for checked, its_status in ((record_path, record_status), (path, status)):
-            if not stat.S_ISREG(its_status.st_mode):
-                raise RuntimeSetupError(
-                    f"{checked} is not a regular file: no code is loaded from it; remove it"
-                )
-            self._check_private(checked, its_status)
+        self.check_entry(key)
         record = self.record(key)
         if record is None:
-            return self._discard(key, "its record is not readable")
+            self._discard(key, "its record is not readable")
+            return None
         if record.stamp == stamp_of(status):
             return path
         if status.st_size != record.stamp[2] or hash_file(path) != record.sha256:
-            return self._discard(key, "its contents are not what was compiled")
+            self._discard(key, "its contents are not what was compiled")
+            return None
         with contextlib.suppress(PermissionError):  # a shared, read-only cache is hashed at each start
             self._write_record(
                 key, EntryRecord(record.sha256, stamp_of(status), record.seconds, record.peak_memory)
@@ -257,7 +266,7 @@ class CompileCache:
             lock.release()
 
     @contextlib.contextmanager
-    def create(self, key: str, *, measure: Any = None) -> Iterator[EntryWriter]:
+    def create(self, key: str, *, measure: Callable[[], int] | None = None) -> Iterator[EntryWriter]:
         """Write an entry (holding its lock); it appears when the block ends without an error.
 
         `measure()` is asked at the end for the peak memory in bytes. Raises `RuntimeSetupError` when the

@@ -29,10 +29,10 @@ __all__ = ["Recipe", "Tier", "compile_into", "environment_digest", "file_recipe"
 _FORMAT: Final = 1
 
 #: The processor features that wasmtime's code generator may use; a module with others does not load.
-_FEATURES: Final = frozenset(
-    "pni ssse3 sse4_1 sse4_2 cx16 popcnt avx avx2 fma bmi1 bmi2 abm avx512bitalg avx512dq avx512f avx512vl "
-    "avx512vbmi atomics paca pacg fphp asimdhp".split()
-)
+_FEATURES: Final = """
+    pni ssse3 sse4_1 sse4_2 cx16 popcnt avx avx2 fma bmi1 bmi2 abm
+    avx512bitalg avx512dq avx512f avx512vl avx512vbmi atomics paca pacg fphp asimdhp
+"""
 
 #: A niceness that leaves the processors to everybody else.
 _LOWEST_PRIORITY: Final = 19
@@ -66,7 +66,7 @@ def _processor_features() -> str:
     for line in text.splitlines():
         name, _, flags = line.partition(":")
         if name.strip() in ("flags", "Features"):
-            return " ".join(sorted(_FEATURES & set(flags.split())))
+            return " ".join(sorted(set(_FEATURES.split()) & set(flags.split())))
     return ""
 
 

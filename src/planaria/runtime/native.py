@@ -55,13 +55,13 @@ CONFIGURATION: Final = f"epoch_interruption wasm_exceptions max_wasm_stack={WASM
 #: address of the raw 16-byte values (arguments in, results out) and their number, and returns 0 or a trap.
 HostFunction = Callable[[int | None, int, int, int], int]
 
-# `dll[name]` makes a new function object, so that the argument types set here do not change wasmtime-py's own.
+# `dll[name]` makes a new function object, so that setting its argument types does not change wasmtime-py's.
 _HOST_FUNCTION: Final = ctypes.CFUNCTYPE(c_size_t, c_void_p, c_void_p, c_void_p, c_size_t)
 _EPOCH_CALLBACK: Final = ctypes.CFUNCTYPE(c_size_t, c_void_p, c_void_p, POINTER(c_uint64), POINTER(c_uint8))
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:
-    function = _bindings.dll[name]
+    function = _ffi.dll[name]
     function.restype, function.argtypes = result, arguments
     return function
 
@@ -88,7 +88,7 @@ _module_new = _function("wasmtime_module_new", c_void_p, c_void_p, c_char_p, c_s
 _module_serialize = _function("wasmtime_module_serialize", c_void_p, c_void_p, c_void_p)
 
 
-class Trap(Exception):
+class Trap(Exception):  # noqa: N818 (it is what WebAssembly calls it)
     """The guest trapped, or the engine refused a call; `code` is what wasmtime calls the kind of trap.
 
     `code` is None where there is none: a trap made by a host function, an error of the engine, an
@@ -343,7 +343,7 @@ class RawGlobal:
 
     def set(self, value: int) -> None:
         """Raises `Trap` when the global is immutable."""
-        self._value.kind = _ffi.WASMTIME_I32.value
+        self._value.kind = _ffi.WASMTIME_I32
         self._value.of.i32 = value
         error = _global_set(self._store._context(), self._pointer, byref(self._value))
         if error:
@@ -351,7 +351,7 @@ class RawGlobal:
 
 
 def memory_base(store: wasmtime.Store, memory: wasmtime.Memory) -> int:
-    """The host address of the memory's first byte; it stays the same when memory grows within its reservation."""
+    """The host address of the memory's first byte; stays the same while it grows within its reservation."""
     return _memory_data(store._context(), byref(memory._memory)) or 0
 
 

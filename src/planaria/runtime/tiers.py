@@ -22,9 +22,19 @@ __all__ = ["Tier", "ensure", "is_compiled", "load", "load_recipe", "start_backgr
 #: What to expect in seconds on two processor cores; only told to the user.
 _USUAL_SECONDS: Final = {Tier.CORE: 15, Tier.FULL: 90}
 
-_lock = threading.RLock()
+_lock = threading.RLock()  # replaced in a forked child: another thread of its parent may have held it
 _modules: dict[Tier, wasmtime.Module] = {}
 _background: subprocess.Popen[bytes] | None = None
+
+
+def _after_fork() -> None:
+    global _lock, _background
+    _lock = threading.RLock()
+    _background = None  # not our child
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def is_compiled(tier: Tier) -> bool:

@@ -261,6 +261,15 @@ class WasmFile:
             yield index, position, body + size
             position = body + size
 
+    def calls(self, start: int, end: int) -> list[int]:
+        """What look like direct calls in the bytes of a body: every 0x10 (`call`) and the number after it."""
+        found = []
+        position = self.data.find(0x10, start, end)
+        while position != -1:
+            found.append(decode_uleb(self.data, position + 1)[0])
+            position = self.data.find(0x10, position + 1, end)
+        return found
+
     # -- writing -----------------------------------------------------------------------------------
 
     def rewrite(
