@@ -1,1 +1,93 @@
-"""CPython and bash, sandboxed inside your process."""
+"""CPython and bash, sandboxed in WebAssembly inside your process: sessions that can be cut anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from planaria.errors import (
+        CallbackError as CallbackError,
+        CrashError as CrashError,
+        EncodeError as EncodeError,
+        ExecutionError as ExecutionError,
+        Exited as Exited,
+        FileSystemError as FileSystemError,
+        Interrupted as Interrupted,
+        LimitError as LimitError,
+        PlanariaError as PlanariaError,
+        ProtocolError as ProtocolError,
+        RuntimeSetupError as RuntimeSetupError,
+        SessionBusy as SessionBusy,
+        SessionClosed as SessionClosed,
+        SessionError as SessionError,
+        SnapshotError as SnapshotError,
+        Suspend as Suspend,
+        Suspended as Suspended,
+        TimeoutError as TimeoutError,
+    )
+    from planaria.limits import NOT_GIVEN as NOT_GIVEN
+    from planaria.limits import Limits as Limits
+    from planaria.machine.wasi.clock import FrozenClock as FrozenClock
+    from planaria.machine.wasi.clock import OffsetClock as OffsetClock
+    from planaria.protocol import Repr as Repr
+    from planaria.session.async_session import AsyncSession as AsyncSession
+    from planaria.session.callbacks import Callback as Callback
+    from planaria.session.callbacks import CallbackRegistry as CallbackRegistry
+    from planaria.session.result import Output as Output
+    from planaria.session.result import Result as Result
+    from planaria.session.session import Session as Session
+
+#: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
+_HOMES = {
+    **dict.fromkeys(
+        (
+            "CallbackError",
+            "CrashError",
+            "EncodeError",
+            "ExecutionError",
+            "Exited",
+            "FileSystemError",
+            "Interrupted",
+            "LimitError",
+            "PlanariaError",
+            "ProtocolError",
+            "RuntimeSetupError",
+            "SessionBusy",
+            "SessionClosed",
+            "SessionError",
+            "SnapshotError",
+            "Suspend",
+            "Suspended",
+            "TimeoutError",
+        ),
+        "planaria.errors",
+    ),
+    "AsyncSession": "planaria.session.async_session",
+    "Callback": "planaria.session.callbacks",
+    "CallbackRegistry": "planaria.session.callbacks",
+    "FrozenClock": "planaria.machine.wasi.clock",
+    "Limits": "planaria.limits",
+    "NOT_GIVEN": "planaria.limits",
+    "OffsetClock": "planaria.machine.wasi.clock",
+    "Output": "planaria.session.result",
+    "Repr": "planaria.protocol",
+    "Result": "planaria.session.result",
+    "Session": "planaria.session.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'planaria' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

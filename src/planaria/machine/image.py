@@ -97,6 +97,16 @@ def load_image(recipe: Recipe, files: Callable[[], FileSystem]) -> Image:
 
     Raises RuntimeSetupError when it cannot be made.
     """
+    if (image := _loaded.get(recipe)) is None:
+        image = _loaded[recipe] = _load(recipe, files)
+    return image
+
+
+#: The images of this process; they hold one descriptor each.
+_loaded: dict[Recipe, Image] = {}
+
+
+def _load(recipe: Recipe, files: Callable[[], FileSystem]) -> Image:
     cache = CompileCache()
     cache.prepare()
     place = cache.directory / f"image-{recipe.key}"

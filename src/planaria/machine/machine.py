@@ -7,14 +7,14 @@ the same image with those pages written over is a copy that lives on.
 
 from __future__ import annotations
 
+import _signal  # `signal` wraps each call in conversions to enums, which cost more than the call
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable
 from functools import cache
 from types import FrameType
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import wasmtime
 
@@ -42,6 +42,7 @@ __all__ = ["STACK_BASE", "Machine"]
 
 Result = TypeVar("Result")
 
+_SIGINT: Final = int(_signal.SIGINT)
 _SIGINT_OF_C: Final = 2
 #: The address of the WebAssembly stack when nothing runs; checked before a state is read.
 STACK_BASE: Final = 16777216
@@ -212,7 +213,7 @@ class Machine:
         finally:
             ticker.end(self)
             if handler is not None:
-                signal.signal(signal.SIGINT, handler)
+                _signal.signal(_SIGINT, handler)
             self.failure = None
 
     # -- being stopped --------------------------------------------------------------------------------
@@ -282,13 +283,13 @@ class Machine:
             self._raise_interrupt()
         return False
 
-    def _take_signals(self) -> signal._HANDLER:
+    def _take_signals(self) -> Any:
         """On the main thread, let Ctrl-C interrupt the guest; what to put back afterwards, or None.
 
         Python's own handler would raise KeyboardInterrupt in the midst of one of our host functions.
         """
         self.on_main_thread = threading.get_ident() == _main_thread
-        if not self.on_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if not self.on_main_thread or _signal.getsignal(_SIGINT) is not _signal.default_int_handler:
             return None
 
         def handler(_number: int, _frame: FrameType | None) -> None:
@@ -296,7 +297,7 @@ class Machine:
                 self._kill = True
             self.interrupt()
 
-        return signal.signal(signal.SIGINT, handler)
+        return _signal.signal(_SIGINT, handler)
 
     def close(self) -> None:
         """Give the instance and its memory back; closing twice is harmless."""

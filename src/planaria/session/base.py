@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import builtins
 import contextvars
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from planaria.errors import (
@@ -21,13 +23,22 @@ from planaria.errors import (
     Interrupted,
     LimitError,
     PlanariaError,
+    ProtocolError,
     SessionBusy,
     SessionClosed,
+    SessionError,
     Suspend,
     TimeoutError,
 )
-from planaria.executors.executor import Executor
+from planaria.executors.wasm import WasmExecutor
+from planaria.files.layout import standard_layout
+from planaria.files.mount import MountFileSystem
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopReason
+from planaria.machine.image import Recipe, load_image
+from planaria.machine.wasi.clock import Clock
+from planaria.machine.wasi.random import SeededRandom
+from planaria.protocol import decode
+from planaria.runtime.library import library
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
 from planaria.session.result import Result
@@ -101,23 +112,56 @@ class BaseSession:
 
     def __init__(
         self,
-        executor: Executor,
         *,
         callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] | CallbackRegistry = (),
         limits: Limits | None = None,
-        listeners: Listeners | None = None,
+        execution_timeout_ms: float | None | NotGiven = NOT_GIVEN,
+        env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
+        clock: Clock | None = None,
+        seed: int | None = None,
+        on_stdout: Callable[[str], object] | None = None,
+        on_stderr: Callable[[str], object] | None = None,
+        on_output: Callable[[str, Any], object] | None = None,
     ) -> None:
-        self._executor = executor
+        """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
+
+        `callbacks` are functions, dicts with name, fn, description and schema, or a `CallbackRegistry`.
+        `execution_timeout_ms` is `limits.timeout` in milliseconds. `env` are environment variables beside the
+        usual ones; nothing comes from the host's. `stdin` feeds `input()`: a text, or a function of the prompt
+        that gives a line or None. `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every
+        random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
+        called as output arrives.
+        """
         self._callbacks = callbacks if isinstance(callbacks, CallbackRegistry) else CallbackRegistry(callbacks)
         self._limits = limits or Limits()
-        self._listeners = listeners or Listeners()
+        if not isinstance(execution_timeout_ms, NotGiven):
+            bound = None if execution_timeout_ms is None else execution_timeout_ms / 1e3
+            self._limits = replace(self._limits, timeout=bound)
+        self._listeners = Listeners(on_stdout, on_stderr, on_output)
         self._stdin = _line_reader(stdin)
+        self._environment = dict(env or {})
+        self._seed = seed
         self._count = 0
         self._closed = False
         self._flight: Flight | None = None
         #: Calls that tasks which outlived their execution still wait for.
         self._pending: dict[int, HostCall] = {}
+        tree = standard_layout(library=library())
+        self._files = tree
+        self._executor = WasmExecutor(
+            self,
+            load_image(Recipe(), _plain_layout),
+            tree,
+            memory_limit=self._limits.memory,
+            clock=clock,
+            random=None if seed is None else SeededRandom(seed),
+        )
+        self._configure()
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """What a kind of session needs to wait."""
 
     # -- what a user sees ------------------------------------------------------------------------------
 
@@ -245,16 +289,42 @@ class BaseSession:
 
     def _configure(self) -> None:
         """Tell a fresh kernel what this session is like."""
-        self._executor.enter(
-            (
-                "configure",
-                {
-                    "callbacks": [callback.declaration() for callback in self._callbacks],
-                    "recursion_limit": self._limits.recursion,
-                },
-            ),
-            Guard(),
+        settings: dict[str, Any] = {
+            "callbacks": [callback.declaration() for callback in self._callbacks],
+            "recursion_limit": self._limits.recursion,
+        }
+        if self._environment:
+            settings["environ"] = self._environment
+        settings["seed" if self._seed is not None else "reseed"] = (
+            self._seed if self._seed is not None else os.urandom(16)
         )
+        self._tell(("configure", settings))
+
+    def _tell(self, command: tuple[Any, ...]) -> Any:
+        """Give the kernel a command that runs no code of the user's; returns its answer."""
+        entered = self._executor.enter(command, Guard(deadline=time.monotonic() + 60))
+        match entered.report:
+            case ("done", _):
+                return None
+            case ("answer", value):
+                return value
+            case ("error", dict(details)):
+                raise SessionError(f"{command[0]}: {details.get('type')}: {details.get('message')}")
+        raise ProtocolError(f"the kernel answered {command[0]!r} with {entered.report[0]!r}")
+
+    def _clear(self) -> None:
+        self._tell(("clear",))
+
+    def _reset(self) -> None:
+        self._executor.reset()
+        self._flight = None
+        self._pending = {}
+        self._configure()
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._executor.close()
 
     def _finish(self, flight: Flight) -> Result:
         """Turn a run that is over into a result."""
@@ -269,9 +339,10 @@ class BaseSession:
         outcome = flight.run.outcome
         assert outcome is not None
         details: dict[str, Any] = outcome[1]
+        value = details.get("value")
         stdout_truncated, stderr_truncated = collector.truncated
         result = Result(
-            value=details.get("value"),
+            value=None if value is None else decode(value),
             stdout_bytes=collector.stdout,
             stderr_bytes=collector.stderr,
             outputs=collector.outputs,
@@ -380,6 +451,11 @@ class BaseSession:
         except Exception as error:
             return ("error", *describe_exception(error))
 
+    @staticmethod
+    def _cannot_suspend(name: str) -> Answer:
+        """A call that blocks has a stack, which cannot be put aside."""
+        return ("error", "RuntimeError", f"{name}() wants to suspend; only an awaited call can: await {name}(...)")
+
     def _settle(self, flight: Flight, call: HostCall, answer: Answer) -> None:
         """Feed an answer to the run, unless nobody waits for it any more."""
         run = flight.run
@@ -410,3 +486,8 @@ def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[s
         return stdin
     lines = iter(stdin.splitlines())
     return lambda _prompt: next(lines, None)
+
+
+def _plain_layout() -> MountFileSystem:
+    """The tree in which images are made: the standard one under a clock that stands still."""
+    return standard_layout(library=library(), clock=lambda: 0, random=bytes)

@@ -78,23 +78,20 @@ class Callback:
         if self.schema is not None:
             told["schema"] = dict(self.schema)
         if self.signature is not None:
-            told["parameters"] = [
-                (parameter.name, int(parameter.kind), parameter.default is parameter.empty)
-                for parameter in self.signature.parameters.values()
-            ]
-            told["signature"] = _shown(self.signature)
+            told["signature"] = [_declared(one) for one in self.signature.parameters.values()]
         return told
 
 
-def _shown(signature: inspect.Signature) -> str:
-    """The signature as text, without defaults whose repr would tell addresses."""
-    parameters = [
-        parameter.replace(default=... if "0x" in repr(parameter.default) else parameter.default)
-        if parameter.default is not parameter.empty
-        else parameter
-        for parameter in signature.parameters.values()
-    ]
-    return str(signature.replace(parameters=parameters))
+def _declared(parameter: inspect.Parameter) -> tuple[Any, ...]:
+    """A parameter as the kernel takes it: name, kind, annotation, and the default as text if it has one."""
+    annotation = None
+    if parameter.annotation is not parameter.empty:
+        annotation = inspect.formatannotation(parameter.annotation)
+    told = (parameter.name, parameter.kind.name, annotation)
+    if parameter.default is parameter.empty:
+        return told
+    default = repr(parameter.default)
+    return (*told, "..." if "0x" in default else default)  # not the address of an object of the host
 
 
 class CallbackRegistry:

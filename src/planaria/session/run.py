@@ -105,10 +105,10 @@ class Run:
                 self.status, self.outcome = "done", report
             case ("error", dict()):
                 self.status, self.outcome = "failed", report
-            case ("waiting", list(calls), (int() | float() | None) as seconds, list(dropped)):
+            case ("waiting", list(calls), (int() | float() | None) as seconds, *dropped):
                 self.status = "waiting"
                 self.wake_at = None if seconds is None else time.monotonic() + max(0.0, seconds)
-                for identifier in dropped:
+                for identifier in dropped[0] if dropped else ():
                     self.pending.pop(identifier, None)
                 new = [_call_of(call) for call in calls]
                 for call in new:

@@ -154,7 +154,9 @@ class Session(BaseSession):
             except TimeoutError:
                 future.cancel()
                 answer = ("error", "TimeoutError", f"no time left for callback {name}()")
-        return _not_suspended(name, answer)
+        if answer[0] == "suspend":
+            return self._cannot_suspend(name)
+        return answer
 
     # -- state ----------------------------------------------------------------------------------------
 
@@ -191,12 +193,3 @@ def _outcome(answer: Future[Answer]) -> Answer:
         return answer.result()
     except CancelledError:
         return ("error", "RuntimeError", "the call was cancelled on the host")
-
-
-def _not_suspended(name: str, answer: Answer) -> Answer:
-    """A call that blocks has a stack that cannot be put aside."""
-    if answer[0] == "suspend":
-        return ("error", "RuntimeError", f"{name}() wants to suspend; only an awaited call can: await {name}(...)")
-    return answer
-
-

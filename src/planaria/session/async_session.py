@@ -1,0 +1,196 @@
+"""The session with `await`: the same methods as `Session` in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.session.base import Answer, BaseSession, Flight
+from planaria.session.callbacks import describe_exception
+from planaria.session.result import Result
+from planaria.session.run import HostCall
+from planaria.session.threads import submit
+
+__all__ = ["AsyncSession"]
+
+T = TypeVar("T")
+
+
+class AsyncSession(BaseSession):
+    """Python in a sandbox, alive between calls, for use under asyncio.
+
+    The sandbox runs on a thread beside the event loop. Asynchronous callbacks run on the loop that awaits the
+    execution, plain ones on threads; calls awaited together run together. Cancelling the task that awaits an
+    execution interrupts the code and keeps the session.
+    """
+
+    def _prepare(self) -> None:
+        self._lock = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        #: Answers on their way, by the id of their call.
+        self._answers: dict[int, asyncio.Task[Answer]] = {}
+
+    # -- executing ------------------------------------------------------------------------------------
+
+    async def run(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+        """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
+        async with self._turn():
+            flight = self._begin(code, timeout)
+            await self._drive(flight)
+            return self._finish(flight)
+
+    async def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+        """Execute `code` as `run` does, and raise its error: ExecutionError, TimeoutError, LimitError …"""
+        result = await self.run(code, timeout)
+        if result.error is not None:
+            raise result.error
+        return result
+
+    @contextlib.asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Hold the session: from another task wait for it, from its own callback be refused."""
+        self._check_open()
+        self._check_not_calling_back()
+        async with self._lock:
+            self._check_open()
+            self._loop = asyncio.get_running_loop()
+            yield
+
+    async def _drive(self, flight: Flight) -> None:
+        """Take the execution as far as it goes: to its end, or until only suspended calls could help."""
+        run = flight.run
+        cancelled: asyncio.CancelledError | None = None
+        while not run.is_over:
+            try:
+                if run.can_step:
+                    for call in await self._in_thread(lambda: self._enter(flight)):
+                        self._start_call(flight, call)
+                elif flight.suspended and not self._on_their_way(flight):
+                    break
+                else:
+                    await self._wait(flight)
+                self._collect(flight)
+            except asyncio.CancelledError as error:
+                cancelled = error
+                if not run.is_over and not run.can_step:
+                    flight.stop("interrupt")
+        if flight.reason is not None:
+            for answer in self._answers.values():
+                answer.cancel()
+            self._answers.clear()
+        if cancelled is not None:
+            self._flight = None
+            raise cancelled
+
+    async def _in_thread(self, function: Callable[[], T]) -> T:
+        """Call `function` on a thread. When this task is cancelled, the guest is interrupted and waited for."""
+        future = asyncio.wrap_future(submit(function))
+        cancelled: asyncio.CancelledError | None = None
+        while not future.done():
+            try:
+                await asyncio.shield(future)
+            except asyncio.CancelledError as error:
+                if future.done() and not future.cancelled():
+                    break
+                cancelled = error
+                self.interrupt()
+            except BaseException:
+                break
+        result = future.result()
+        if cancelled is not None:
+            raise cancelled
+        return result
+
+    def _on_their_way(self, flight: Flight) -> list[asyncio.Task[Answer]]:
+        return [answer for one, answer in self._answers.items() if one in flight.run.pending]
+
+    async def _wait(self, flight: Flight) -> None:
+        """Wait for an answer, a timer of the code's, or the end of the time."""
+        seconds = flight.seconds_left()
+        if answers := self._on_their_way(flight):
+            await asyncio.wait(answers, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(1.0 if seconds is None else seconds)
+        self._look_at_clock(flight)
+
+    def _collect(self, flight: Flight) -> None:
+        for identifier in [one for one, answer in self._answers.items() if answer.done()]:
+            answer = self._answers.pop(identifier)
+            call = flight.run.pending.get(identifier)
+            if call is not None:
+                self._settle(flight, call, _outcome(answer))
+
+    # -- callbacks --------------------------------------------------------------------------------------
+
+    def _start_call(self, flight: Flight, call: HostCall) -> None:
+        keywords = call.kwargs or {}
+        try:
+            callback = self._admit(call.name, call.args, keywords)
+        except Exception as error:
+            self._settle(flight, call, ("error", *describe_exception(error)))
+            return
+        self._answers[call.id] = asyncio.ensure_future(self._call_async(callback, call.args, keywords))
+
+    def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
+        """A call for which the guest blocks (see `executors.Host`); comes on the sandbox's thread."""
+        flight, loop = self._flight, self._loop
+        assert flight is not None and loop is not None
+        try:
+            callback = self._admit(name, arguments, keywords)
+        except Exception as error:
+            return ("error", *describe_exception(error))
+        future = asyncio.run_coroutine_threadsafe(self._call_async(callback, arguments, keywords), loop)
+        try:
+            answer = future.result(flight.seconds_left())
+        except TimeoutError:
+            future.cancel()
+            return ("error", "TimeoutError", f"no time left for callback {name}()")
+        if answer[0] == "suspend":
+            return self._cannot_suspend(name)
+        return answer
+
+    # -- state ----------------------------------------------------------------------------------------
+
+    async def clear_state(self) -> None:
+        """Forget all variables; modules, files and this instance stay."""
+        async with self._turn():
+            await self._in_thread(self._clear)
+
+    async def reset(self) -> None:
+        """Begin afresh with a new instance; files stay."""
+        async with self._turn():
+            await self._in_thread(self._reset)
+
+    async def close(self) -> None:
+        """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""
+        self._check_not_calling_back()
+        async with self._lock:
+            for answer in self._answers.values():
+                answer.cancel()
+            self._answers.clear()
+            self._close()
+
+    async def start(self) -> None:
+        """Nothing is left to do after construction; `async with` calls it."""
+        self._check_open()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _outcome(answer: asyncio.Task[Answer]) -> Answer:
+    if answer.cancelled():
+        return ("error", "RuntimeError", "the call was cancelled on the host")
+    return answer.result()
+
+
