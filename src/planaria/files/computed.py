@@ -1,0 +1,296 @@
+"""Filesystems whose contents are functions: the devices in /dev and the text files in /proc.
+
+The tree is fixed when it is made, and what is written to a device goes to its function, so there is
+no state to capture.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping
+from typing import Final, Self
+
+from planaria.errors import SnapshotError
+from planaria.files.failure import failure
+from planaria.files.filesystem import (
+    DirEntry,
+    FileKind,
+    FileSystemSnapshot,
+    FileSystemUsage,
+    Manifest,
+    OpenFlags,
+    Stat,
+)
+from planaria.files.node import MountPoint, Node, NodeHandle
+from planaria.files.resolution import NodeFileSystem
+
+__all__ = ["ComputedFileSystem", "Device", "Link", "Text", "Tree"]
+
+FORMAT: Final = "planaria-computed-1"
+_DIRECTORY: Final = int(FileKind.DIRECTORY)
+
+
+class Device:
+    """A character device: `read(size)` gives bytes, `write(data)` takes them and returns how many.
+
+    A device without one of the two cannot be opened for it (ENXIO).
+    """
+
+    __slots__ = ("mode", "read", "write")
+
+    def __init__(
+        self,
+        read: Callable[[int], bytes] | None = None,
+        write: Callable[[bytes], int] | None = None,
+        *,
+        mode: int = 0o666,
+    ) -> None:
+        self.read = read
+        self.write = write
+        self.mode = mode
+
+
+class Text:
+    """A read-only regular file whose contents are computed when it is opened (its size is told as 0)."""
+
+    __slots__ = ("contents",)
+
+    def __init__(self, contents: Callable[[], bytes] | bytes) -> None:
+        self.contents = contents
+
+
+class Link:
+    """A symbolic link whose target may be computed."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Callable[[], bytes] | bytes) -> None:
+        self.target = target
+
+
+#: A directory: fixed names, or a function that gives the names of the moment.
+Tree = Mapping[bytes, "Device | Text | Link | Tree"] | Callable[[], Mapping[bytes, Link]]
+
+
+class ComputedFileSystem(NodeFileSystem):
+    """The fixed tree `tree`; all times are `time` (nanoseconds since the epoch)."""
+
+    __slots__ = ("_nodes", "time")
+
+    def __init__(self, tree: Tree, *, time: int = 0) -> None:
+        super().__init__()
+        self.time = time
+        self._nodes: list[_ComputedNode] = []
+        self.top = MountPoint(self, self._add(None, b"", tree))
+
+    def _add(self, parent: _ComputedDirectory | None, name: bytes, content: object) -> _ComputedNode:
+        inode = len(self._nodes) + 1
+        node: _ComputedNode
+        if isinstance(content, Device):
+            node = _DeviceNode(self, inode, parent, name, FileKind.CHARACTER_DEVICE | content.mode)
+            node.device = content
+        elif isinstance(content, Text):
+            node = _TextNode(self, inode, parent, name, FileKind.REGULAR | 0o444)
+            node.text = content
+        elif isinstance(content, Link):
+            node = _LinkNode(self, inode, parent, name, FileKind.SYMBOLIC_LINK | 0o777)
+            node.content = content
+        else:
+            node = _ComputedDirectory(self, inode, parent, name, FileKind.DIRECTORY | 0o555)
+            self._nodes.append(node)
+            node.fill(content)
+            return node
+        self._nodes.append(node)
+        return node
+
+    def find_node(self, inode: int) -> Node | None:
+        return self._nodes[inode - 1] if 0 < inode <= len(self._nodes) else None
+
+    def usage(self) -> FileSystemUsage:
+        return FileSystemUsage(0, 0, len(self._nodes), len(self._nodes))
+
+    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
+        return isinstance(snapshot, _ComputedSnapshot)
+
+    def snapshot(self) -> FileSystemSnapshot:
+        return _ComputedSnapshot(self)
+
+    def restore(self, snapshot: FileSystemSnapshot) -> None:
+        """Nothing to do: there is no state."""
+
+    def fork(self) -> Self:
+        return self
+
+    def read_manifest(self, manifest: Manifest, chunks: Mapping[str, bytes]) -> FileSystemSnapshot:
+        if manifest != {"format": FORMAT}:
+            raise SnapshotError(f"the description of a filesystem is not of format {FORMAT}")
+        return _ComputedSnapshot(self)
+
+
+class _ComputedSnapshot(FileSystemSnapshot):
+    __slots__ = ("filesystem",)
+
+    def __init__(self, filesystem: ComputedFileSystem) -> None:
+        self.filesystem = filesystem
+
+    def open(self) -> ComputedFileSystem:
+        return self.filesystem
+
+    def manifest(self) -> Manifest:
+        return {"format": FORMAT}
+
+    def chunks(self) -> Mapping[str, bytes]:
+        return {}
+
+
+class _ComputedNode(Node):
+    __slots__ = ("above", "filesystem", "format", "inode", "mode", "name")
+
+    filesystem: ComputedFileSystem
+
+    def __init__(
+        self,
+        filesystem: ComputedFileSystem,
+        inode: int,
+        above: _ComputedDirectory | None,
+        name: bytes,
+        mode: int,
+    ) -> None:
+        self.filesystem = filesystem
+        self.inode = inode
+        self.above = above
+        self.name = name
+        self.mode = mode
+        self.format = mode & 0o170000
+
+    def stat(self, device: int) -> Stat:
+        time = self.filesystem.time
+        return Stat(device, self.inode, self.mode, 2 if self.format == _DIRECTORY else 1, 0, time, time, time)
+
+    def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        return NodeHandle(self, flags, mount)
+
+    def path(self) -> bytes | None:
+        parts: list[bytes] = []
+        node: _ComputedNode = self
+        while node.above is not None:
+            parts.append(node.name)
+            node = node.above
+        return b"/" + b"/".join(reversed(parts))
+
+
+class _ComputedDirectory(_ComputedNode):
+    __slots__ = ("listing", "names")
+
+    names: dict[bytes, _ComputedNode]
+    listing: Callable[[], Mapping[bytes, Link]] | None
+
+    def fill(self, content: object) -> None:
+        self.names = {}
+        self.listing = None
+        if callable(content):
+            self.listing = content
+        else:
+            assert isinstance(content, Mapping)
+            for name, inner in content.items():
+                self.names[name] = self.filesystem._add(self, name, inner)
+
+    @property
+    def parent(self) -> Node:
+        return self.above or self
+
+    def _present(self) -> dict[bytes, _ComputedNode]:
+        if self.listing is None:
+            return self.names
+        names: dict[bytes, _ComputedNode] = {}
+        for number, (name, link) in enumerate(self.listing().items()):
+            # Such nodes come and go, so their numbers lie apart from those of the fixed ones.
+            node = _LinkNode(self.filesystem, (self.inode << 32) + number, self, name, 0o120777)
+            node.content = link
+            names[name] = node
+        return names
+
+    def lookup(self, name: bytes) -> Node | None:
+        return self._present().get(name)
+
+    def entries(self) -> list[DirEntry]:
+        return [DirEntry(name, node.inode, FileKind(node.format)) for name, node in self._present().items()]
+
+
+class _LinkNode(_ComputedNode):
+    __slots__ = ("content",)
+
+    content: Link
+
+    def readlink(self) -> bytes:
+        target = self.content.target
+        return target() if callable(target) else target
+
+
+class _TextNode(_ComputedNode):
+    __slots__ = ("text",)
+
+    text: Text
+
+    def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        if int(flags) & (OpenFlags.WRITE | OpenFlags.TRUNCATE):
+            raise failure(errno.EACCES)
+        contents = self.text.contents
+        return _TextHandle(self, flags, mount, contents() if callable(contents) else contents)
+
+
+class _TextHandle(NodeHandle):
+    __slots__ = ("contents",)
+
+    def __init__(self, node: Node, flags: OpenFlags, mount: MountPoint, contents: bytes) -> None:
+        super().__init__(node, flags, mount)
+        self.contents = contents
+
+    def read(self, size: int, offset: int) -> bytes:
+        self.check()
+        if size < 0 or offset < 0:
+            raise failure(errno.EINVAL)
+        return self.contents[offset : offset + size]
+
+
+class _DeviceNode(_ComputedNode):
+    __slots__ = ("device",)
+
+    device: Device
+
+    def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        wanted = int(flags)
+        if (wanted & OpenFlags.READ and self.device.read is None) or (
+            wanted & OpenFlags.WRITE and self.device.write is None
+        ):
+            raise failure(errno.ENXIO)
+        return _DeviceHandle(self, flags, mount)
+
+
+class _DeviceHandle(NodeHandle):
+    """Offsets mean nothing to a device, and truncating one is harmless, as for /dev/null."""
+
+    __slots__ = ()
+
+    node: _DeviceNode
+
+    def read(self, size: int, offset: int) -> bytes:
+        read = self.node.device.read
+        if self.closed or read is None or not self.flags & OpenFlags.READ:
+            raise failure(errno.EBADF)
+        if size < 0:
+            raise failure(errno.EINVAL)
+        return read(size)
+
+    def write(self, data: bytes | memoryview, offset: int) -> int:
+        write = self.node.device.write
+        if self.closed or write is None or not self.flags & OpenFlags.WRITE:
+            raise failure(errno.EBADF)
+        return write(bytes(data))
+
+    def append(self, data: bytes | memoryview) -> int:
+        self.write(data, 0)
+        return 0
+
+    def truncate(self, size: int) -> None:
+        self.check()

@@ -1,0 +1,84 @@
+"""The tree that a guest sees."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from planaria.files.computed import Device
+from planaria.files.devices import DeviceFileSystem, ProcFileSystem
+from planaria.files.filesystem import FileSystem, OpenFlags
+from planaria.files.memory import MemoryFileSystem
+from planaria.files.mount import MountFileSystem
+from planaria.files.quota import Quota
+
+__all__ = ["HOME", "make_directories", "standard_layout"]
+
+HOME = b"/home/user"
+
+_FILES = {
+    b"/etc/passwd": b"root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:/home/user:/bin/bash\n",
+    b"/etc/group": b"root:x:0:\nuser:x:1000:\n",
+    b"/etc/hostname": b"planaria\n",
+    b"/etc/hosts": b"127.0.0.1\tlocalhost planaria\n",
+    b"/etc/shells": b"/bin/sh\n/bin/bash\n",
+    b"/etc/os-release": b'NAME="planaria"\nID=planaria\nPRETTY_NAME="planaria"\nVERSION_ID="1"\n',
+}
+_DIRECTORIES = (b"/bin", b"/dev", b"/etc", HOME, b"/proc", b"/root", b"/usr/bin", b"/usr/lib")
+
+
+def make_directories(filesystem: FileSystem, path: bytes, mode: int = 0o755) -> None:
+    """Make the directory `path` (absolute) and those above it that are missing."""
+    at = b""
+    for name in path.split(b"/"):
+        if name:
+            at += b"/" + name
+            try:
+                filesystem.mkdir(at, mode)
+            except FileExistsError:
+                pass
+
+
+def standard_layout(
+    *,
+    library: FileSystem | None = None,
+    storage: FileSystem | None = None,
+    storage_path: bytes = b"/data",
+    storage_shared: bool = True,
+    clock: Callable[[], int] = time.time_ns,
+    quota: Quota | None = None,
+    random: Callable[[int], bytes] = os.urandom,
+    streams: Mapping[str, Device] | None = None,
+) -> MountFileSystem:
+    """A new tree: /home/user, /tmp, /etc, /dev, /proc, /usr/local/lib and so on.
+
+    `library` is mounted read only at /usr/local/lib. `storage` is mounted at `storage_path`, which
+    exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
+    nor forked with the tree. `quota` limits the root filesystem, which holds everything else that can
+    be written; `random` feeds /dev/random and /dev/urandom; `streams` are as in `DeviceFileSystem`.
+    With a clock that repeats, the same layout has the same manifest.
+    """
+    root = MemoryFileSystem(clock=clock, quota=quota)
+    for path in _DIRECTORIES:
+        make_directories(root, path)
+    root.mkdir(b"/tmp", 0o1777)
+    make_directories(root, b"/var/tmp")
+    root.chmod(b"/var/tmp", 0o1777)
+    make_directories(root, b"/usr/local/lib")
+    for path, contents in _FILES.items():
+        handle = root.open(path, OpenFlags.WRITE | OpenFlags.CREATE, 0o644)
+        try:
+            handle.write(contents, 0)
+        finally:
+            handle.close()
+    tree = MountFileSystem(root)
+    now = clock()
+    tree.mount(b"/dev", DeviceFileSystem(random=random, streams=streams, time=now))
+    tree.mount(b"/proc", ProcFileSystem(time=now))
+    if library is not None:
+        tree.mount(b"/usr/local/lib", library, read_only=True, shared=True)
+    if storage is not None:
+        make_directories(root, storage_path)
+        tree.mount(storage_path, storage, shared=storage_shared)
+    return tree

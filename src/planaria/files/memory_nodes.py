@@ -1,0 +1,331 @@
+"""The nodes of a filesystem in memory, and what they have in common.
+
+Live nodes are ordinary mutable objects. A node remembers the immutable record of the last snapshot
+until it changes, and shares contents and names with it.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from planaria.files.failure import failure
+from planaria.files.filesystem import FileKind, OpenFlags, Stat
+from planaria.files.node import MountPoint, Node, NodeHandle
+from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota
+from planaria.files.records import Record, RecordTable
+from planaria.files.resolution import NodeFileSystem
+
+if TYPE_CHECKING:
+    from planaria.files.memory_directory import MemoryDirectory
+
+__all__ = ["ROOT", "Clock", "MemoryHandle", "MemoryNode", "MemoryStore", "MemorySymbolicLink"]
+
+#: The inode of the root.
+ROOT: Final = 1
+UNLIMITED: Final = 2**100
+_DIRECTORY: Final = int(FileKind.DIRECTORY)
+
+#: Gives the time in nanoseconds since the epoch.
+Clock = Callable[[], int]
+
+
+class MemoryStore(NodeFileSystem):
+    """What the nodes of one filesystem have in common: the table of inodes, the clock, the accounts."""
+
+    __slots__ = (
+        "bytes_limit",
+        "changed",
+        "clock",
+        "file_limit",
+        "handles",
+        "handles_limit",
+        "lock",
+        "next_inode",
+        "nodes",
+        "nodes_limit",
+        "orphans",
+        "quota",
+        "records",
+        "table",
+        "used",
+    )
+
+    def __init__(self, clock: Clock, quota: Quota) -> None:
+        super().__init__(path_limit=quota.path_length, name_limit=quota.name_length)
+        self.lock = threading.RLock()
+        self.clock = clock
+        #: The limits; they are fixed when the filesystem is made.
+        self.quota = quota
+        self.bytes_limit = UNLIMITED if quota.bytes is None else quota.bytes
+        self.file_limit = MAX_FILE_SIZE if quota.file_size is None else quota.file_size
+        self.nodes_limit = UNLIMITED if quota.nodes is None else quota.nodes
+        self.handles_limit = UNLIMITED if quota.handles is None else quota.handles
+
+    def begin(
+        self,
+        records: RecordTable,
+        *,
+        next_inode: int,
+        nodes: int,
+        used: int,
+        orphans: Iterable[int] = (),
+    ) -> None:
+        """Start with a state of which only the records exist yet."""
+        #: The state at the last snapshot, and the inodes that changed since then.
+        self.records = records
+        self.changed: set[int] = set()
+        self.table = NodeTable(self)
+        self.next_inode = next_inode
+        self.nodes = nodes
+        self.used = used
+        self.handles = 0
+        #: Inodes without a name, which live as long as somebody has them open.
+        self.orphans = set(orphans)
+
+    def thaw(self, record: Record) -> MemoryNode:
+        """The live node of a record."""
+        raise NotImplementedError
+
+    def find_node(self, inode: int) -> Node | None:
+        try:
+            return self.table[inode]
+        except KeyError:
+            return None
+
+    # The lock is held for these.
+
+    def charge(self, cost: int) -> None:
+        """Count `cost` more bytes, or ENOSPC."""
+        if cost > 0 and self.used + cost > self.bytes_limit:
+            raise failure(errno.ENOSPC, None, f"No space left on device (quota of {self.bytes_limit} bytes)")
+        self.used += cost
+
+    def nameless(self, node: MemoryNode) -> None:
+        """The last name is gone."""
+        if node.opens:
+            self.orphans.add(node.inode)
+        else:
+            self.free(node)
+
+    def free(self, node: MemoryNode) -> None:
+        """The last name and the last handle are gone."""
+        self.used -= node.cost()
+        self.nodes -= 1
+        self.changed.add(node.inode)
+        self.orphans.discard(node.inode)
+        del self.table[node.inode]
+
+
+class NodeTable(dict[int, "MemoryNode"]):
+    """The live nodes by inode; one that is not there yet is made from its record."""
+
+    __slots__ = ("store",)
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+
+    def __missing__(self, inode: int) -> MemoryNode:
+        store = self.store
+        with store.lock:
+            node = self.get(inode)
+            if node is None:
+                if inode in store.changed:
+                    raise KeyError(inode)  # it was removed; the records do not know yet
+                node = self[inode] = store.thaw(store.records[inode])
+            return node
+
+
+class MemoryNode(Node):
+    __slots__ = (
+        "atime",
+        "ctime",
+        "filesystem",
+        "format",
+        "inode",
+        "links",
+        "mode",
+        "mtime",
+        "name",
+        "opens",
+        "record",
+        "stale",
+        "up",
+    )
+
+    filesystem: MemoryStore
+
+    def __init__(self, filesystem: MemoryStore, inode: int, mode: int, now: int) -> None:
+        self.filesystem = filesystem
+        self.inode = inode
+        self.mode = mode
+        self.format = mode & 0o170000
+        self.links = 1
+        self.atime = self.mtime = self.ctime = now
+        #: Where it is: inode of a directory and the name there (one of them for hard links).
+        self.up = inode
+        self.name = b""
+        self.opens = 0
+        self.record: Record | None = None
+        self.stale = False
+
+    def _size(self) -> int:
+        raise NotImplementedError
+
+    def cost(self) -> int:
+        """What freeing the node gives back, in bytes."""
+        return NODE_COST
+
+    def fields(self) -> dict[str, Any]:
+        """What the record holds beside what every node has."""
+        return {}
+
+    def freeze(self) -> Record:
+        if self.record is None:
+            self.record = Record(
+                self.inode,
+                self.mode,
+                self.links,
+                self.atime,
+                self.mtime,
+                self.ctime,
+                self.up,
+                self.name,
+                **self.fields(),
+            )
+        return self.record
+
+    def become(self, record: Record) -> None:
+        """Take the state of a record."""
+        self.mode = record.mode
+        self.links = record.links
+        self.atime = record.atime
+        self.mtime = record.mtime
+        self.ctime = record.ctime
+        self.up = record.up
+        self.name = record.name
+        self.record = record
+
+    def changing(self) -> None:
+        """To be called before any change: the node is no longer what its record says."""
+        self.record = None
+        self.filesystem.changed.add(self.inode)
+
+    def stat(self, device: int) -> Stat:
+        if self.stale:
+            raise failure(errno.ESTALE)
+        return Stat(
+            device, self.inode, self.mode, self.links, self._size(), self.atime, self.mtime, self.ctime
+        )
+
+    def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        filesystem = self.filesystem
+        with filesystem.lock:
+            if filesystem.handles >= filesystem.handles_limit:
+                raise failure(errno.EMFILE)
+            handle = self._handle(flags, mount)
+            filesystem.handles += 1
+            self.opens += 1
+        return handle
+
+    def _handle(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        return MemoryHandle(self, flags, mount)
+
+    def utime(self, atime: int | None, mtime: int | None) -> None:
+        with self.filesystem.lock:
+            if self.stale:
+                raise failure(errno.ESTALE)
+            self.changing()
+            if atime is not None:
+                self.atime = atime
+            if mtime is not None:
+                self.mtime = mtime
+            self.ctime = self.filesystem.clock()
+
+    def chmod(self, mode: int) -> None:
+        with self.filesystem.lock:
+            if self.stale:
+                raise failure(errno.ESTALE)
+            self.changing()
+            self.mode = self.format | (mode & 0o7777)
+            self.ctime = self.filesystem.clock()
+
+    def path(self) -> bytes | None:
+        if not self.links or self.stale:
+            return None
+        table = self.filesystem.table
+        parts: list[bytes] = []
+        node: MemoryNode = self
+        while node.inode != ROOT:
+            above = cast("MemoryDirectory", table[node.up])
+            if above.names.get(node.name) != node.inode:
+                return self._find()
+            parts.append(node.name)
+            node = above
+        return b"/" + b"/".join(reversed(parts))
+
+    def _find(self) -> bytes | None:
+        """Another name of a file whose known name was taken away: rare, so it is searched for."""
+        table = self.filesystem.table
+        pending = [ROOT]
+        while pending:
+            directory = cast("MemoryDirectory", table[pending.pop()])
+            for name, inode in directory.names.items():
+                if inode == self.inode:
+                    self.up, self.name = directory.inode, name
+                    return self.path()
+                if table[inode].format == _DIRECTORY:
+                    pending.append(inode)
+        return None
+
+
+class MemorySymbolicLink(MemoryNode):
+    __slots__ = ("target",)
+
+    target: bytes
+
+    def _size(self) -> int:
+        return len(self.target)
+
+    def cost(self) -> int:
+        return NODE_COST + len(self.target)
+
+    def become(self, record: Record) -> None:
+        super().become(record)
+        self.target = cast(bytes, record.target)
+
+    def fields(self) -> dict[str, Any]:
+        return {"target": self.target}
+
+    def readlink(self) -> bytes:
+        return self.target
+
+
+class MemoryHandle(NodeHandle):
+    __slots__ = ()
+
+    node: MemoryNode
+
+    def check(self) -> None:
+        super().check()
+        if self.node.stale:
+            raise failure(errno.ESTALE)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        super().close()
+        node = self.node
+        filesystem = node.filesystem
+        with filesystem.lock:
+            if not node.stale:
+                node.opens -= 1
+                filesystem.handles -= 1
+                if not node.links and not node.opens:
+                    filesystem.free(node)
+
+    def path(self) -> bytes | None:
+        self.check()
+        return super().path()
