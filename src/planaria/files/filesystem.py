@@ -176,7 +176,8 @@ class FileSystem(ABC):
         """Open the file that `Stat` identified so, also one that was unlinked while open.
 
         This is how a descriptor table is rebuilt after `fork` or `restore`, in the manner of
-        open_by_handle_at(2). ESTALE when there is no such file (any more).
+        open_by_handle_at(2). ESTALE when there is no such file (any more), and for files of the host,
+        which have to be opened again by path.
         """
 
     @abstractmethod

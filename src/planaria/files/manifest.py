@@ -132,7 +132,7 @@ class _Reader:
         self.verified: dict[str, Chunk] = {}
         self.used = 0
 
-    def read(self, manifest: Manifest) -> tuple[RecordTable, int, int, int]:
+    def read(self, manifest: Manifest) -> tuple[RecordTable, int, int, int, frozenset[int]]:
         fields = _fields(manifest, {"format", "next_inode", "nodes"}, "the manifest")
         if fields["format"] != FORMAT:
             _refuse(f"the format is not {FORMAT}")
@@ -151,7 +151,8 @@ class _Reader:
             if self.quota.bytes is not None and self.used > self.quota.bytes:
                 raise SnapshotError(f"the filesystem is larger than the quota of {self.quota.bytes} bytes")
         self._place(cast("dict[int, Record]", records))
-        return RecordTable().updated(records), next_inode, len(records), self.used
+        orphans = frozenset(inode for inode, record in records.items() if record and not record.links)
+        return RecordTable().updated(records), next_inode, len(records), self.used, orphans
 
     def _node(self, value: object, lowest: int, highest: int) -> Record:
         if type(value) is not dict:

@@ -25,7 +25,8 @@ class Node(ABC):
     """One file, directory, link or device of a filesystem.
 
     The second half of the methods is for directories; the walk calls them on nothing else. Names
-    given to them are single components, neither empty nor `.` nor `..`, and of allowed length.
+    given to them are single components, neither empty nor `.` nor `..`. What a kind of node does not
+    define is refused, so that a filesystem that cannot be written needs to say nothing about it.
     """
 
     __slots__ = ()
@@ -44,62 +45,72 @@ class Node(ABC):
         """A handle; truncates if the flags say so. Kind and read-only mounts were checked."""
 
     @abstractmethod
-    def utime(self, atime: int | None, mtime: int | None) -> None: ...
-
-    @abstractmethod
-    def chmod(self, mode: int) -> None: ...
-
-    @abstractmethod
-    def readlink(self) -> bytes:
-        """The target of a symbolic link; EINVAL for other nodes."""
-
-    @abstractmethod
     def path(self) -> bytes | None:
         """The present path within the filesystem, or None when there is no name any more."""
+
+    def utime(self, atime: int | None, mtime: int | None) -> None:
+        raise failure(errno.EROFS)
+
+    def chmod(self, mode: int) -> None:
+        raise failure(errno.EROFS)
+
+    def readlink(self) -> bytes:
+        """The target of a symbolic link."""
+        raise failure(errno.EINVAL)
 
     # -- directories ----------------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def parent(self) -> Node:
         """The directory above; the root is its own."""
+        raise failure(errno.ENOTDIR)
 
-    @abstractmethod
-    def lookup(self, name: bytes) -> Node | None: ...
+    def lookup(self, name: bytes) -> Node | None:
+        raise failure(errno.ENOTDIR)
 
-    @abstractmethod
-    def entries(self) -> list[DirEntry]: ...
+    def entries(self) -> list[DirEntry]:
+        raise failure(errno.ENOTDIR)
 
-    @abstractmethod
     def create(self, name: bytes, mode: int) -> Node:
         """Make an empty regular file. The walk has seen that the name is free; EEXIST if it no longer is."""
+        raise failure(errno.EROFS)
 
-    @abstractmethod
-    def mkdir(self, name: bytes, mode: int) -> None: ...
+    def mkdir(self, name: bytes, mode: int) -> None:
+        raise failure(errno.EROFS)
 
-    @abstractmethod
-    def symlink(self, name: bytes, target: bytes) -> None: ...
+    def symlink(self, name: bytes, target: bytes) -> None:
+        raise failure(errno.EROFS)
 
-    @abstractmethod
     def link(self, name: bytes, node: Node) -> None:
         """Give `node`, which is not a directory, another name."""
+        raise failure(errno.EROFS)
 
-    @abstractmethod
-    def unlink(self, name: bytes, node: Node) -> None: ...
+    def unlink(self, name: bytes, node: Node) -> None:
+        raise failure(errno.EROFS)
 
-    @abstractmethod
     def rmdir(self, name: bytes, node: Node) -> None:
         """Remove the directory; ENOTEMPTY unless it is empty."""
+        raise failure(errno.EROFS)
 
-    @abstractmethod
     def rename(self, name: bytes, node: Node, directory: Node, new: bytes, target: Node | None) -> None:
         """Move `node` over `target`; both kinds fit, and `directory` is not inside `node`."""
+        raise failure(errno.EROFS)
 
 
 class MountPoint:
     """A filesystem at its place in the tree; the outermost one has no parent."""
 
-    __slots__ = ("covered", "device", "filesystem", "parent", "points", "read_only", "root", "shared")
+    __slots__ = (
+        "covered",
+        "device",
+        "filesystem",
+        "opens",
+        "parent",
+        "points",
+        "read_only",
+        "root",
+        "shared",
+    )
 
     def __init__(
         self,
@@ -121,6 +132,8 @@ class MountPoint:
         self.covered = covered
         #: What is mounted on directories of this one, by inode of the covered directory.
         self.points: dict[int, MountPoint] = {}
+        #: Open handles that were opened through it.
+        self.opens = 0
 
     def path(self) -> bytes | None:
         """Where it is mounted, without a trailing slash (so that the outermost one is empty)."""
@@ -148,6 +161,7 @@ class NodeHandle(Handle):
         self.flags = int(flags)
         self.mount = mount
         self.closed = False
+        mount.opens += 1
 
     def check(self) -> None:
         """Raise EBADF when the handle is closed."""
@@ -201,4 +215,6 @@ class NodeHandle(Handle):
         return self.mount.path_of(self.node)
 
     def close(self) -> None:
-        self.closed = True
+        if not self.closed:
+            self.closed = True
+            self.mount.opens -= 1

@@ -11,7 +11,7 @@ import errno
 from typing import Final
 
 from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, Handle, OpenFlags, Stat
+from planaria.files.filesystem import FileKind, FileSystem, FileSystemSnapshot, Handle, OpenFlags, Stat
 from planaria.files.node import MountPoint, Node, NodeHandle
 
 __all__ = ["NodeFileSystem", "Place"]
@@ -201,6 +201,21 @@ class NodeFileSystem(FileSystem):
             wanted |= _WRITE
         return node.open(wanted, mount)  # type: ignore[arg-type]  # a plain int, for speed
 
+    def find_node(self, inode: int) -> Node | None:
+        """The node of an inode number, or None where that cannot be known."""
+        return None
+
+    def mount_of(self, device: int) -> MountPoint | None:
+        """The mount that `stat` gives this device number for."""
+        return self.top if self.top.device == device else None
+
+    def open_node(self, device: int, inode: int, flags: OpenFlags) -> Handle:
+        mount = self.mount_of(device)
+        node = mount.filesystem.find_node(inode) if mount is not None else None
+        if mount is None or node is None:
+            raise failure(errno.ESTALE)
+        return self._open_node(mount.path_of(node) or b"", node, int(flags), mount, False)
+
     def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat:
         mount, _, _, node, _ = self.walk(path, follow, at)
         if node is None:
@@ -346,6 +361,10 @@ class NodeFileSystem(FileSystem):
         if node.format == _SYMBOLIC_LINK:
             raise failure(errno.ENOTSUP, path)
         node.chmod(mode)
+
+    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
+        """Whether `restore` takes this kind of snapshot."""
+        return False
 
     def discard_orphans(self) -> None:
         """Nothing to do where unlinked files are kept by somebody else."""
