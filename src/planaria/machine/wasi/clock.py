@@ -2,7 +2,8 @@
 
 All times are whole nanoseconds. Realtime counts from 1970-01-01 UTC. Monotonic and CPU time count from
 the beginning of the session and go on from where they were when its state is taken elsewhere, so that a
-timer that was set before a snapshot is due at the right moment after it.
+timer that was set before a snapshot is due at the right moment after it. A clock belongs to one session: a
+fork gets its own (`copy.copy`).
 """
 
 from __future__ import annotations

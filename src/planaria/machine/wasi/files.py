@@ -127,7 +127,7 @@ class FileCalls(Calls):
         if descriptor.stream >= 0:
             done = self._write_stream(descriptor.stream, buffers)
         elif descriptor.append:
-            done, descriptor.position = self._append(descriptor.handle, buffers)
+            done = self._append(descriptor, buffers)
         else:
             done = self._gather(descriptor.handle, buffers, descriptor.position)
             descriptor.position += done
@@ -146,7 +146,9 @@ class FileCalls(Calls):
         memory.require(result, 4)
         buffers = memory.vectors(vectors, count)
         if descriptor.append:  # as Linux does, against POSIX
-            done, _ = self._append(descriptor.handle, buffers)
+            position = descriptor.position
+            done = self._append(descriptor, buffers)
+            descriptor.position = position
         else:
             done = self._gather(descriptor.handle, buffers, offset)
         U32.pack_into(memory.view, result, done)
@@ -168,23 +170,22 @@ class FileCalls(Calls):
                 raise
         return done
 
-    def _append(self, handle: Handle, buffers: Sequence[tuple[int, int]]) -> tuple[int, int]:
-        """What was written, and the position after it."""
+    def _append(self, descriptor: Descriptor, buffers: Sequence[tuple[int, int]]) -> int:
+        """Write at the end of the file and move the position behind it; writing nothing moves nothing."""
         view = self.memory.view
-        if len(buffers) > 1 and sum(length for _, length in buffers) <= _JOIN_LIMIT:
-            data = b"".join(view[at : at + length] for at, length in buffers)
-            return len(data), handle.append(data)
+        pieces = [view[at : at + length] for at, length in buffers if length]
+        if len(pieces) > 1 and sum(map(len, pieces)) <= _JOIN_LIMIT:
+            pieces = [memoryview(b"".join(pieces))]
         done = 0
-        position = 0
         try:
-            for at, length in buffers:
-                length = min(length, TRANSFER_LIMIT - done)
-                position = handle.append(view[at : at + length])
-                done += length
+            for piece in pieces:
+                piece = piece[: TRANSFER_LIMIT - done]
+                descriptor.position = descriptor.handle.append(piece)
+                done += len(piece)
         except OSError:
             if not done:
                 raise
-        return done, position
+        return done
 
     def _write_stream(self, stream: int, buffers: Sequence[tuple[int, int]]) -> int:
         view = self.memory.view

@@ -31,7 +31,11 @@ _MFILE: Final = int(Errno.MFILE)
 _INVAL: Final = int(Errno.INVAL)
 
 #: Names that open what the guest's own descriptors stand for; no filesystem can know those.
-_STREAM_PATHS: Final = {b"/dev/stdin": 0, b"/dev/stdout": 1, b"/dev/stderr": 2}
+_STREAM_PATHS: Final = {
+    path: number
+    for number, name in enumerate((b"stdin", b"stdout", b"stderr"))
+    for path in (b"/dev/" + name, b"/dev/fd/%d" % number, b"/proc/self/fd/%d" % number)
+}
 
 
 def _open_flags() -> list[OpenFlags]:

@@ -1,4 +1,7 @@
-"""Where a guest's random bytes come from: the host's secure source, or a stream that a seed determines."""
+"""Where a guest's random bytes come from: the host's secure source, or a stream that a seed determines.
+
+A source belongs to one session: a fork gets its own (`copy.copy`).
+"""
 
 from __future__ import annotations
 

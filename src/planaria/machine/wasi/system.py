@@ -32,6 +32,7 @@ _FAILURES_KEPT: Final = 32
 _LONGEST_SLEEP: Final = 1e9
 
 _IO: Final = int(Errno.IO)
+_INTR: Final = int(Errno.INTR)
 
 
 def _discard(stream: int, data: bytes) -> None:
@@ -107,7 +108,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
             except BaseException as error:
                 # Not even KeyboardInterrupt may pass through the frames of the guest below us.
                 failures.append(error)
-                return _IO
+                return _INTR if isinstance(error, KeyboardInterrupt) else _IO
 
         return call
 

@@ -1,0 +1,119 @@
+from wasi_guest import BOTH, READ, Guest
+
+from planaria.files.memory import MemoryFileSystem
+from planaria.machine.wasi.abi import Errno, FdFlags, OFlags
+from planaria.machine.wasi.clock import FrozenClock
+from planaria.machine.wasi.random import SeededRandom
+
+
+def everything(guest: Guest, fd: int) -> bytes:
+    return guest.read(fd, 100, name="fd_pread", extra=(0,))
+
+
+def fork(guest: Guest) -> Guest:
+    state = guest.wasi.state()
+    child = Guest(guest.files.fork())
+    child.wasi.restore(state)
+    return child
+
+
+def test_a_fork_has_the_same_descriptors_and_its_own_files() -> None:
+    """Numbers, positions, flags and rights are those of the parent; what either writes stays its own."""
+    guest = Guest()
+    a, b, c = (guest.create(name, b"data") for name in (b"a", b"b", b"c"))
+    guest.call("fd_close", b)
+    guest.call("fd_seek", a, 2, 0, result="<Q")
+    guest.call("fd_fdstat_set_flags", c, FdFlags.APPEND)
+    reading = guest.open(b"a", 0, READ)
+    guest.call("fd_close", reading)
+    child = fork(guest)
+    for fd in (a, c):
+        assert child.call("fd_fdstat_get", fd, result="<BxHxxxxQQ") == guest.call(
+            "fd_fdstat_get", fd, result="<BxHxxxxQQ"
+        )
+    child.write(a, b"XX")
+    child.write(c, b"!")
+    assert (everything(child, a), everything(child, c)) == (b"daXX", b"data!")
+    assert (everything(guest, a), everything(guest, c)) == (b"data", b"data")
+    assert guest.call("fd_tell", a, result="<Q") == 2
+    assert child.create(b"n") == guest.create(b"n") == b
+
+
+def test_files_without_a_name_survive() -> None:
+    """A file that was unlinked while open goes on in the fork, shared by those who shared it."""
+    guest = Guest()
+    first = guest.create(b"f", b"secret")
+    second = guest.open(b"f", 0, READ)
+    guest.call("path_unlink_file", 3, b"f")
+    child = fork(guest)
+    child.write(first, b" plan")
+    assert everything(child, second) == b"secret plan"
+    assert everything(guest, second) == b"secret"
+    assert child.raw("path_filestat_get", 3, 1, b"f", 64) == Errno.NOENT
+
+
+def test_renamed_files_are_found() -> None:
+    """A file is known by what it is, not by the name it was opened under."""
+    guest = Guest()
+    fd = guest.create(b"f", b"mine")
+    guest.call("path_rename", 3, b"f", 3, b"g")
+    guest.create(b"f", b"other")
+    assert everything(fork(guest), fd) == b"mine"
+
+
+def test_a_listing_goes_on() -> None:
+    """A directory that was being read is read to the end as it was, in the fork too."""
+    guest = Guest()
+    for i in range(20):
+        guest.call("fd_close", guest.create(b"f%02d" % i))
+    fd = guest.open(b".", OFlags.DIRECTORY)
+    names = [name for name, _, _ in guest.list(fd)]
+    child = fork(guest)
+    child.call("path_unlink_file", 3, b"f07")
+    assert [name for name, _, _ in child.list(fd, cookie=5)] == names[5:]
+
+
+def test_going_back_to_a_snapshot() -> None:
+    """Files and descriptors restored together are as they were, whatever happened since."""
+    guest = Guest()
+    fd = guest.create(b"f", b"data")
+    files, state = guest.files.snapshot(), guest.wasi.state()
+    guest.write(fd, b" and more")
+    guest.call("fd_close", fd)
+    guest.call("path_unlink_file", 3, b"f")
+    guest.create(b"g")
+    guest.files.restore(files)
+    guest.wasi.restore(state)
+    assert everything(guest, fd) == b"data"
+    assert guest.raw("path_filestat_get", 3, 1, b"g", 64) == Errno.NOENT
+    assert guest.create(b"h") == fd + 1
+
+
+def test_what_is_gone_is_stale() -> None:
+    """A descriptor whose file is not in the filesystem gives ESTALE; it can be closed and captured again."""
+    guest = Guest()
+    fd = guest.create(b"f", b"data")
+    child = Guest(MemoryFileSystem())
+    child.wasi.restore(guest.wasi.state())
+    at, _ = child.vectors(4)
+    assert child.raw("fd_read", fd, at, 1, 64) == Errno.STALE
+    assert child.raw("fd_write", fd, at, 1, 64) == Errno.STALE
+    assert child.raw("fd_filestat_get", fd, 64) == Errno.STALE
+    again = fork(child)
+    assert again.raw("fd_sync", fd) == Errno.STALE
+    again.call("fd_close", fd)
+
+
+def test_time_chance_and_umask_go_on() -> None:
+    """A fork continues the clock and the seeded stream, and keeps the umask."""
+    guest, child = (Guest(clock=FrozenClock(0), random=SeededRandom(7)) for _ in range(2))
+    guest.wasi.umask = 0o027
+    guest.wasi.clock.slept(5)
+    guest.call("random_get", 64, 100)
+    child.wasi.restore(guest.wasi.state())
+    for system in (guest, child):
+        system.call("random_get", 64, 32)
+    assert guest.bytes[64:96] == child.bytes[64:96]
+    assert child.call("clock_time_get", 1, 0, result="<Q") == 5
+    child.open(b"f", OFlags.CREAT, BOTH)
+    assert child.stat(b"f")[0] >> 48 == 0o640
