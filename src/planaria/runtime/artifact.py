@@ -31,6 +31,9 @@ EXPORTED_FUNCTIONS: Final = (
     "PyObject_CallNoArgs",  # call the kernel's entry
     "_Py_DecRef",  # release what that returned
 )
+#: In bytes, between entries of the table of built-in modules that have a function.
+_LARGEST_GAP: Final = 64
+
 _STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
 
 
@@ -174,7 +177,11 @@ def builtin_modules(wasm: WasmFile) -> dict[str, int]:
         for position, (name, slot) in enumerate(pairwise(words)):
             if slot in slots and (module := text(name)):
                 entries[start + first + 4 * position] = module, slots[slot]
-    # Two words anywhere may look like an entry; the table's are next to each other.
-    return dict(
-        entry for address, entry in entries.items() if address - 8 in entries or address + 8 in entries
-    )
+    # Two words anywhere may look like an entry. The table is the longest run of them (with gaps where modules
+    # have no function of their own).
+    runs: list[list[int]] = []
+    for address in sorted(entries):
+        if not runs or address - runs[-1][-1] > _LARGEST_GAP:
+            runs.append([])
+        runs[-1].append(address)
+    return dict(entries[address] for address in max(runs, key=len, default=[]))

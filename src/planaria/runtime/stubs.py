@@ -21,7 +21,7 @@ class Build(NamedTuple):
 
 
 _STUBBED: Final = """\
-PIL._imaging PIL._imagingmath PIL._imagingmorph SQLITE_CONSTRAINT_VTAB contourpy._contourpy
+PIL._imaging PIL._imagingmath PIL._imagingmorph contourpy._contourpy
 kiwisolver._cext lxml.etree lxml.objectify matplotlib._c_internal_utils matplotlib._image
 matplotlib._path matplotlib._qhull matplotlib._tri matplotlib.backends._backend_agg
 matplotlib.ft2font numpy._core._multiarray_umath numpy.fft._pocketfft_umath

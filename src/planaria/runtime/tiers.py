@@ -77,7 +77,8 @@ def load_recipe(recipe: Recipe, cache: CompileCache, compile_it: Callable[[], No
             return native.deserialize_file(native.engine(), path)
         except wasmtime.WasmtimeError as error:
             refusal = error  # of another processor, when the cache's directory is shared between machines
-            cache.remove(recipe.key)
+            with cache.lock(recipe.key):
+                cache.remove(recipe.key)
     raise RuntimeSetupError(f"the compiled runtime does not load: {refusal}") from refusal
 
 
