@@ -200,13 +200,14 @@ def test_file_in_the_place_of_the_directory_is_refused(tmp_path, recipe):
 def test_full_disk_is_a_clear_error(cache, recipe):
     """A full disk leaves nothing behind and says where and what to do."""
     cache.prepare()
-    with (
-        pytest.raises(RuntimeSetupError, match="no space is left in .* PLANARIA_CACHE"),
-        cache.create(recipe.key) as out,
-        open("/dev/full", "wb", buffering=0) as full,
-    ):
-        out.write(b"half")
-        full.write(b"x")
+
+    def fill_up():
+        with cache.create(recipe.key) as out, open("/dev/full", "wb", buffering=0) as full:
+            out.write(b"half")
+            full.write(b"x")
+
+    with pytest.raises(RuntimeSetupError, match=r"no space is left in .* PLANARIA_CACHE"):
+        fill_up()
     assert list(cache.directory.iterdir()) == []
 
 
@@ -364,7 +365,7 @@ def test_diagnosis_of_an_empty_cache_has_no_problems(cache):
 
 
 def test_diagnosis_names_damage_and_leftovers(cache, recipe, compiled):
-    """A damaged tier is a problem; entries of others, partial files and failed background compiles are told."""
+    """Damage and failed background compiles are problems; other versions and partial files are noted."""
     key = compiler.tier_recipe(tiers.Tier.CORE).key
     compiled.rename(cache.module_path(key))
     cache.module_path("core-other").write_bytes(b"x")

@@ -148,6 +148,25 @@ def test_stubbed_functions_trap_and_others_work():
     assert exports["memory"].read(store, 16, 21) == b"hello"
 
 
+def test_stubbed_functions_leave_the_table():
+    """Slots of stubbed functions become empty, and all other functions keep theirs."""
+    text = """(module
+      (type $number (func (result i32)))
+      (table 300 funcref)
+      (elem (i32.const 1) $one $two $three)
+      (elem (i32.const 200) $three $one)
+      (func $one (result i32) i32.const 1)
+      (func $two (result i32) i32.const 2)
+      (func $three (result i32) i32.const 3)
+      (func (export "call") (param i32) (result i32) (call_indirect (type $number) (local.get 0))))"""
+    wasm = assembled(text).rewrite(stub=[range(1, 2)])
+    assert WasmFile(wasm).function_table() == {1: 0, 3: 2, 200: 2, 201: 0}
+    store, exports = instantiate(wasm)
+    assert [exports["call"](store, slot) for slot in (1, 3, 200, 201)] == [1, 3, 3, 1]
+    with pytest.raises(wasmtime.Trap, match="uninitialized element"):
+        exports["call"](store, 2)
+
+
 def test_custom_sections_are_dropped_by_name():
     """Only the named custom sections go."""
     wasm = with_names(SIMPLE, [(0, "one")])
@@ -182,7 +201,9 @@ def test_core_keeps_everything_but_the_bodies(guest):
     """The core tier's module has the same types, imports, table and data, and one body for each function."""
     core = WasmFile(artifact().patched(core=True))
     assert core.imports() == guest.imports()
-    assert core.function_table() == guest.function_table()
+    cut = artifact().cut
+    kept = {slot: function for slot, function in guest.function_table().items() if function not in cut}
+    assert core.function_table() == kept
     assert len(core.sections) == len(guest.sections) - 1  # without the names
     assert sum(1 for _ in core.functions()) == sum(1 for _ in guest.functions())
     for ours, theirs in zip(core.data_segments(), guest.data_segments(), strict=True):
