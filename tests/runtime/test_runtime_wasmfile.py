@@ -7,8 +7,9 @@ import wasmtime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planaria.errors import RuntimeSetupError
 from planaria.runtime import native
-from planaria.runtime.artifact import artifact, builtin_modules
+from planaria.runtime.artifact import Artifact, artifact, builtin_modules
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile, decode_uleb, encode_uleb
 
 TEXT = """(module
@@ -210,6 +211,20 @@ def test_core_keeps_everything_but_the_bodies(guest):
         assert ours == theirs
     assert {export.name for export in core.exports()} >= {"PyObject_CallNoArgs", "__stack_pointer", "turn"}
     assert len(core.data) < len(guest.data) / 3
+
+
+def test_unknown_build_has_no_core_tier(tmp_path):
+    """Of a build with another digest nothing is stubbed, and no package is held back."""
+    sums = tmp_path / "SHA256SUMS"
+    sums.write_text(f"{'0' * 64}  {artifact().module.name}\n")
+    unknown = Artifact("9", artifact().module, artifact().library, sums)
+    assert unknown.cut is None
+    assert not unknown.needs_full("numpy")
+    with pytest.raises(RuntimeSetupError, match="damaged"):
+        unknown.verify()
+    sums.write_text("")
+    with pytest.raises(RuntimeSetupError, match="does not list"):
+        Artifact("9", artifact().module, artifact().library, sums).verify()
 
 
 @pytest.mark.parametrize(

