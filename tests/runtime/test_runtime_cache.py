@@ -12,6 +12,7 @@ import wasmtime
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime import compiler, native, provision, tiers
+from planaria.runtime.artifact import EXPORTED_FUNCTIONS
 from planaria.runtime.cache import CompileCache, EntryRecord, hash_file
 from planaria.runtime.compiler import compile_into, file_recipe, spawn
 from planaria.runtime.tiers import ensure, load_recipe
@@ -275,6 +276,7 @@ def test_background_process_is_out_of_reach_of_the_terminal(cache, recipe):
 
 KILLED = """
 import sys
+from planaria.runtime.artifact import EXPORTED_FUNCTIONS
 from planaria.runtime.cache import CompileCache
 cache, key = CompileCache(), sys.argv[1]
 cache.prepare()
@@ -338,6 +340,15 @@ def test_tiers_have_different_keys():
     keys = {tier: compiler.tier_recipe(tier).key for tier in tiers.Tier}
     assert len(set(keys.values())) == 2
     assert keys == {tier: compiler.tier_recipe(tier).key for tier in tiers.Tier}
+
+
+def test_core_tier_loads_once():
+    """The core tier loads, compiled first where it is missing, with the added exports; always the same object."""
+    module = tiers.load(tiers.Tier.CORE)
+    names = {export.name for export in module.exports}
+    assert {"memory", "turn", "host_alloc", "__stack_pointer", *EXPORTED_FUNCTIONS} <= names
+    assert tiers.load(tiers.Tier.CORE) is module
+    assert tiers.is_compiled(tiers.Tier.CORE)
 
 
 def test_background_compile_can_be_switched_off(cache):

