@@ -343,7 +343,7 @@ def test_tiers_have_different_keys():
 
 
 def test_core_tier_loads_once():
-    """The core tier loads, compiled first where it is missing, with the added exports; always the same object."""
+    """The core tier loads, compiled first where missing, with the added exports; always the same object."""
     module = tiers.load(tiers.Tier.CORE)
     names = {export.name for export in module.exports}
     assert {"memory", "turn", "host_alloc", "__stack_pointer", *EXPORTED_FUNCTIONS} <= names
