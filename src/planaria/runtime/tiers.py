@@ -54,7 +54,7 @@ def load(tier: Tier) -> wasmtime.Module:
             module = _modules.get(tier)
             if module is None:
                 recipe = tier_recipe(tier)
-                module = load_recipe(recipe, CompileCache(), lambda: _announced(tier, recipe))
+                module = load_recipe(recipe, CompileCache(), lambda: _announced(recipe))
                 _modules[tier] = module
     return module
 
@@ -77,7 +77,8 @@ def load_recipe(recipe: Recipe, cache: CompileCache, compile_it: Callable[[], No
             return native.deserialize_file(native.engine(), path)
         except wasmtime.WasmtimeError as error:
             refusal = error  # of another processor, when the cache's directory is shared between machines
-            cache.remove(recipe.key)
+            with cache.lock(recipe.key):
+                cache.remove(recipe.key)
     raise RuntimeSetupError(f"the compiled runtime does not load: {refusal}") from refusal
 
 
@@ -114,7 +115,8 @@ def wait(tier: Tier, on_progress: Callable[[float], None] | None = None) -> None
         ensure(tier_recipe(tier), CompileCache(), on_progress)
 
 
-def _announced(tier: Tier, recipe: Recipe) -> None:
+def _announced(recipe: Recipe) -> None:
+    tier = Tier(recipe.argument)  # the full one where a build has no core tier
     begun = time.monotonic()
     print(
         f"planaria: compiling the {tier.value} runtime, once for this user and version "
