@@ -182,7 +182,7 @@ def system(memory: bytearray) -> Wasi:
     handle.close()
     files.symlink(b"d/f", b"/link")
     files.symlink(b"loop", b"/loop")
-    return Wasi(
+    wasi = Wasi(
         files,
         memory=GuestMemory(lambda: memoryview(memory)),
         environment={"HOME": "/home"},
@@ -192,6 +192,15 @@ def system(memory: bytearray) -> Wasi:
         sleep=lambda seconds: True,
         limit=16,
     )
+    present = bytes(memory)
+    memory[:8] = b"d/f/d   "
+    every = (1 << 30) - 1
+    for path, length, oflags, flags in ((0, 3, 0, 0), (0, 3, 0, 1), (4, 1, 2, 0)):  # 4, 5 (appending), 6
+        assert not wasi.functions["path_open"](
+            3, 1, path, length, oflags, every & ~(oflags << 5), every, flags, 8
+        )
+    memory[:] = present
+    return wasi
 
 
 @settings(max_examples=400, deadline=None)

@@ -337,5 +337,8 @@ SIGNATURES: Final[dict[str, str]] = {
 
 
 def raw_parameters(signature: str) -> struct.Struct:
-    """How to unpack all parameters of a call at once from the engine's raw values (16 bytes each)."""
+    """How to unpack all parameters of a call at once from the engine's raw values (16 bytes each).
+
+    `unpack_from((c_char * size).from_address(values))` is twice as fast as taking a copy first.
+    """
     return struct.Struct("<" + "".join(kind + ("12x" if kind == "I" else "8x") for kind in signature))

@@ -35,6 +35,11 @@ _IO: Final = int(Errno.IO)
 _INTR: Final = int(Errno.INTR)
 
 
+def _no_memory() -> GuestMemory:
+    """Of no length: every address is EFAULT."""
+    return GuestMemory(lambda: memoryview(bytearray()))
+
+
 def _discard(stream: int, data: bytes) -> None:
     """Standard output and error lead nowhere."""
 
@@ -72,7 +77,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         sleep: Callable[[float], bool] = _sleep,
         limit: int = 1024,
     ) -> None:
-        self.memory = memory or GuestMemory(lambda: memoryview(bytearray()))
+        self.memory = memory or _no_memory()
         self.files = files
         self.table = DescriptorTable(files, limit)
         self.arguments = tuple(arguments)
@@ -139,5 +144,6 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.random.restore(state["random"])
 
     def close(self) -> None:
-        """Close every descriptor."""
+        """Close every descriptor and let go of the memory, which must still be there until then."""
         self.table.clear()
+        self.memory = _no_memory()
