@@ -23,8 +23,10 @@ __all__ = [
     "DIRENT",
     "EVENT",
     "FDSTAT",
+    "FD_FLAGS",
     "FILESTAT",
     "FILE_TYPES",
+    "OFFSET_LIMIT",
     "SIGNATURES",
     "U32",
     "U64",
@@ -192,6 +194,9 @@ class FdFlags(enum.IntFlag):
     SYNC = 16
 
 
+FD_FLAGS: Final = 31  #: all of them
+
+
 class OFlags(enum.IntFlag):
     CREAT = 1
     DIRECTORY = 2
@@ -256,6 +261,8 @@ DIRENT: Final = struct.Struct("<QQIB3x")
 EVENT: Final = struct.Struct("<QHB5xQH6x")
 
 U64_MASK: Final = (1 << 64) - 1
+#: The last offset in a file: offsets are signed in every system.
+OFFSET_LIMIT: Final = (1 << 63) - 1
 _DEVICE_MASK: Final = (1 << 48) - 1
 
 
