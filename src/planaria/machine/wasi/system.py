@@ -63,9 +63,10 @@ class Wasi(FileCalls, PathCalls, PollCalls):
     """WASI preview 1 over a `FileSystem`, for one guest.
 
     `on_output(stream, data)` takes what the guest writes to standard output (1) and error (2);
-    `on_input(size)` gives at most `size` bytes of standard input, none at its end. `sleep(seconds)` waits and
-    returns False when it was interrupted before. All three may raise `OSError`, which the guest sees as its
-    errno. `limit` is the greatest number of open descriptors. Set `memory` before the guest runs.
+    `on_input(size)` gives at most `size` bytes of standard input, none at its end. Both may raise `OSError`,
+    which the guest sees as its errno. `sleep(seconds)` waits and returns False when it was interrupted: the
+    guest's sleep is over then, and whoever interrupted it makes the guest notice. `limit` is the greatest
+    number of open descriptors. Set `memory` before the guest runs.
     """
 
     def __init__(
