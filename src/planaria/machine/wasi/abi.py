@@ -4,7 +4,7 @@ The standard: https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs
 
 **Where the permission bits are.** Preview 1 has no file modes. planaria puts `st_mode & 0o7777` into
 the upper 16 bits of the field `dev` of `filestat`; the lower 48 bits are the device. The guest's
-`os.stat` takes them apart again (`device_with_mode` here, `device >> 48` there). Changing a mode has no
+`os.stat` takes them apart again (`dev >> 48`). Changing a mode has no
 function in preview 1 either: `Wasi.chmod`.
 """
 
@@ -42,7 +42,6 @@ __all__ = [
     "Rights",
     "SetTimes",
     "Whence",
-    "device_with_mode",
     "errno_of",
     "pack_filestat",
     "raw_parameters",
@@ -264,11 +263,6 @@ U64_MASK: Final = (1 << 64) - 1
 #: The last offset in a file: offsets are signed in every system.
 OFFSET_LIMIT: Final = (1 << 63) - 1
 _DEVICE_MASK: Final = (1 << 48) - 1
-
-
-def device_with_mode(device: int, mode: int) -> int:
-    """The `dev` of a `filestat`: the device below, the 12 permission bits of `mode` in the upper 16 bits."""
-    return device & _DEVICE_MASK | (mode & 0o7777) << 48
 
 
 def pack_filestat(memory: memoryview, at: int, stat: Stat) -> None:
