@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import struct
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planaria.errors import SnapshotError
 from planaria.files.filesystem import OpenFlags
+from planaria.files.host import HostFileSystem
 from planaria.files.memory import MemoryFileSystem
 from planaria.machine.wasi.abi import SIGNATURES, Errno
 from planaria.machine.wasi.clock import FrozenClock
@@ -182,7 +186,7 @@ def system(memory: bytearray) -> Wasi:
     handle.close()
     files.symlink(b"d/f", b"/link")
     files.symlink(b"loop", b"/loop")
-    return Wasi(
+    wasi = Wasi(
         files,
         memory=GuestMemory(lambda: memoryview(memory)),
         environment={"HOME": "/home"},
@@ -192,6 +196,15 @@ def system(memory: bytearray) -> Wasi:
         sleep=lambda seconds: True,
         limit=16,
     )
+    present = bytes(memory)
+    memory[:8] = b"d/f/d   "
+    every = (1 << 30) - 1
+    for path, length, oflags, flags in ((0, 3, 0, 0), (0, 3, 0, 1), (4, 1, 2, 0)):  # 4, 5 (appending), 6
+        assert not wasi.functions["path_open"](
+            3, 1, path, length, oflags, every & ~(oflags << 5), every, flags, 8
+        )
+    memory[:] = present
+    return wasi
 
 
 @settings(max_examples=400, deadline=None)
@@ -243,13 +256,25 @@ def test_a_rebuilt_system_answers_alike(calls: list[tuple[str, tuple[int, ...]]]
         assert answers[0] == answers[1], name
 
 
-def test_no_descriptor_of_the_host_is_left_open() -> None:
-    """Whatever the guest leaves open, closing the system gives everything back to the host."""
-    before = set(os.listdir("/proc/self/fd"))
-    memory = prepared()
-    wasi = system(memory)
-    for _ in range(40):
-        wasi.functions["path_open"](3, 1, 16, 3, 0, 2, 2, 0, RESULTS)
-    assert len(wasi.table) == 16
+def test_no_descriptor_of_the_host_is_left_open(tmp_path: Path) -> None:
+    """Whatever the guest opens in a host's directory, and however its table is rebuilt, all is given back."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_bytes(b"data")
+    files = HostFileSystem(tmp_path, read_only=False)
+    before = os.listdir("/proc/self/fd")
+    memory = memoryview(prepared())
+    wasi = Wasi(files, memory=GuestMemory(lambda: memory), limit=16)
+    path_open = wasi.functions["path_open"]
+    for path, length, oflags in ((16, 3, 0), (0, 1, 0), (48, 3, 1)):
+        for _ in range(4):
+            assert path_open(3, 1, path, length, oflags, 2, 2, 0, RESULTS) == Errno.SUCCESS
+    assert path_open(3, 1, 16, 3, 0, 2, 2, 0, RESULTS) == Errno.MFILE
+    wasi.functions["fd_renumber"](5, 6)
+    wasi.functions["fd_close"](7)
+    state = wasi.state()
+    wasi.restore(state)
+    state["descriptors"][-1]["position"] = -1
+    with pytest.raises(SnapshotError):
+        wasi.restore(state)
     wasi.close()
-    assert set(os.listdir("/proc/self/fd")) <= before
+    assert os.listdir("/proc/self/fd") == before

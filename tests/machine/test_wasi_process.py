@@ -162,13 +162,17 @@ def test_polling_does_not_wait_for_files() -> None:
     ]
 
 
-def test_an_interrupted_sleep_is_eintr() -> None:
-    """When the host wakes the sleeper early the guest sees EINTR."""
-    guest = Guest(sleep=lambda seconds: False)
-    at = guest.put(timer(1, 10**9))
-    assert guest.raw("poll_oneoff", at, 512, 1, 1024) == Errno.INTR
-    assert guest.raw("poll_oneoff", at, 512, 0, 1024) == Errno.INVAL
-    assert guest.raw("poll_oneoff", at, 512, 0xFFFFFFF, 1024) == Errno.INVAL
+def test_an_interrupted_sleep_is_over() -> None:
+    """When the host wakes the sleeper early its timer counts as due, and a frozen clock has not moved."""
+    guest = Guest(clock=FrozenClock(0), sleep=lambda seconds: False)
+    assert poll(guest, timer(1, 10**9), timer(2, 10**10)) == [(1, 0, 0, 0)]
+    assert guest.call("clock_time_get", 1, 0, result="<Q") == 0
+
+
+@pytest.mark.parametrize("count", [0, 4097, 0xFFFFFFFF])
+def test_the_number_of_subscriptions_is_bounded(count: int) -> None:
+    """None at all and too many are EINVAL."""
+    assert Guest().raw("poll_oneoff", 64, 512, count, 1024) == Errno.INVAL
 
 
 def test_the_end_of_the_process() -> None:

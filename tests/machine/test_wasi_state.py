@@ -1,5 +1,10 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 from wasi_guest import BOTH, READ, Guest
 
+from planaria.errors import SnapshotError
 from planaria.files.memory import MemoryFileSystem
 from planaria.machine.wasi.abi import Errno, FdFlags, OFlags
 from planaria.machine.wasi.clock import FrozenClock
@@ -117,3 +122,44 @@ def test_time_chance_and_umask_go_on() -> None:
     assert child.call("clock_time_get", 1, 0, result="<Q") == 5
     child.open(b"f", OFlags.CREAT, BOTH)
     assert child.stat(b"f")[0] >> 48 == 0o640
+
+
+def damaged(**changes: object) -> Callable[[dict[str, Any]], object]:
+    return lambda state: state["descriptors"][4].update(changes)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damaged(number=3),
+        damaged(number=10**9),
+        damaged(number="4"),
+        damaged(stream=3),
+        damaged(position=-1),
+        damaged(position=1 << 63),
+        damaged(rights=1 << 64),
+        damaged(flags=32),
+        damaged(file=(1, 2)),
+        damaged(file=(1, 2, "x")),
+        damaged(listing=b"short"),
+        damaged(listing=b"\xff" * 24),
+        damaged(listing="text"),
+        lambda state: state["descriptors"].pop(3),
+        lambda state: state["descriptors"].append(None),
+        lambda state: state.update(descriptors={}),
+        lambda state: state.update(umask=-1),
+        lambda state: state.update(clock={"monotonic": "soon", "cpu": 0}),
+        lambda state: state.update(random=b"x"),
+        lambda state: state.clear(),
+    ],
+)
+def test_a_state_that_was_tampered_with_is_refused(damage: Callable[[dict[str, Any]], object]) -> None:
+    """What no capture can have given is a SnapshotError and leaves everything as it was."""
+    guest = Guest()
+    fd = guest.create(b"f", b"data")
+    state = guest.wasi.state()
+    damage(state)
+    with pytest.raises(SnapshotError):
+        guest.wasi.restore(state)
+    assert everything(guest, fd) == b"data"
+    assert guest.create(b"g") == fd + 1

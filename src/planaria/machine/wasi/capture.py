@@ -6,9 +6,12 @@ import errno
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planaria.errors import SnapshotError
 from planaria.files.filesystem import DirEntry, FileKind, FileSystem, Handle, OpenFlags, Stat
-from planaria.machine.wasi.abi import FILE_TYPES
+from planaria.machine.wasi.abi import FD_FLAGS, FILE_TYPES, OFFSET_LIMIT, U64_MASK
 from planaria.machine.wasi.descriptors import (
+    PREOPEN,
+    STANDARD_STREAMS,
     Descriptor,
     DescriptorTable,
     Listing,
@@ -96,37 +99,81 @@ def _describe(number: int, descriptor: Descriptor) -> DescriptorState:
 
 
 def rebuild(table: DescriptorTable, state: Sequence[Mapping[str, Any]]) -> None:
-    """Close what `table` holds and fill it with captured descriptors over `table.files`.
+    """Fill `table` with captured descriptors over `table.files`, in place of those it has.
 
     That filesystem is a fork of the one at the moment of the capture, or was restored to it. A file that it
     does not have becomes a `StaleHandle`: the guest sees ESTALE when it uses that descriptor, and only then.
+    The state may come from anyone: raises `SnapshotError`, and leaves the table alone, when `capture` cannot
+    have made it or when it holds more than the table's limit.
     """
+    descriptors: dict[int, Descriptor] = {}
+    try:
+        lowest = 0
+        for value in state:
+            number = _integer(value, "number", lowest, table.limit - 1)
+            descriptors[number] = _descriptor(table.files, value)
+            lowest = number + 1
+        if PREOPEN not in descriptors:
+            raise SnapshotError("the captured descriptors lack the root directory")
+    except BaseException:
+        for descriptor in descriptors.values():
+            descriptor.close()
+        raise
     table.clear()
-    for value in state:
-        table.put(value["number"], _descriptor(table.files, value))
+    for number, descriptor in descriptors.items():
+        table.put(number, descriptor)
     table.files.discard_orphans()
 
 
+def _integer(value: Mapping[str, Any], name: str, low: int, high: int) -> int:
+    number = value.get(name)
+    if type(number) is not int or not low <= number <= high:
+        raise SnapshotError(f"a captured descriptor has {number!r} for its {name} ({low} to {high} can be)")
+    return number
+
+
 def _descriptor(files: FileSystem, value: Mapping[str, Any]) -> Descriptor:
-    if value["stream"] >= 0:
-        descriptor = standard_stream(value["stream"])
-        descriptor.set_flags(value["flags"])
+    stream = _integer(value, "stream", -1, STANDARD_STREAMS - 1)
+    flags = _integer(value, "flags", 0, FD_FLAGS)
+    if stream >= 0:
+        descriptor = standard_stream(stream)
+        descriptor.set_flags(flags)
         return descriptor
-    descriptor = Descriptor(_reopen(files, value), value["rights"], value["inheriting"], value["flags"])
-    descriptor.file_type = FILE_TYPES.get(value["file"][2], 0) if "file" in value else 0
-    descriptor.position = value["position"]
-    if "listing" in value:
-        descriptor.listing = Listing.decode(value["listing"])
+    rights = _integer(value, "rights", 0, U64_MASK)
+    inheriting = _integer(value, "inheriting", 0, U64_MASK)
+    position = _integer(value, "position", 0, OFFSET_LIMIT)
+    listing = _listing(value["listing"]) if "listing" in value else None
+    device, inode, kind = _file(value)
+    descriptor = Descriptor(_reopen(files, device, inode, kind, rights), rights, inheriting, flags)
+    descriptor.file_type = FILE_TYPES.get(kind, 0)
+    descriptor.position = position
+    descriptor.listing = listing
     return descriptor
 
 
-def _reopen(files: FileSystem, value: Mapping[str, Any]) -> Handle:
+def _listing(encoded: object) -> Listing:
+    if isinstance(encoded, bytes):
+        try:
+            return Listing.decode(encoded)
+        except ValueError:
+            pass
+    raise SnapshotError("the captured listing of a directory is damaged")
+
+
+def _file(value: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Device, inode and kind; kind 0 for what was stale."""
     if "file" not in value:
+        return 0, 0, 0
+    file = value["file"]
+    if not isinstance(file, (tuple, list)) or len(file) != 3 or any(type(part) is not int for part in file):
+        raise SnapshotError(f"a captured descriptor has {file!r} for its file")
+    return file[0], file[1], file[2]
+
+
+def _reopen(files: FileSystem, device: int, inode: int, kind: int, rights: int) -> Handle:
+    if not kind:
         return StaleHandle()
-    device, inode, kind = value["file"]
-    flags = (
-        OpenFlags.READ | OpenFlags.DIRECTORY if kind == FileKind.DIRECTORY else access_flags(value["rights"])
-    )
+    flags = OpenFlags.READ | OpenFlags.DIRECTORY if kind == FileKind.DIRECTORY else access_flags(rights)
     try:
         return files.open_node(device, inode, flags)
     except OSError:

@@ -74,7 +74,7 @@ class Descriptor:
         self.writable = self.rights & _FD_WRITE != 0
 
     def set_flags(self, flags: int) -> None:
-        self.flags = flags
+        self.flags = int(flags)
         self.append = flags & _APPEND != 0
 
     def look_up_type(self) -> int:
@@ -135,10 +135,15 @@ class Listing:
 
     @classmethod
     def decode(cls, encoded: bytes) -> Listing:
+        """From what `encoded` was; ValueError when it is something else."""
         offsets = [0]
         while offsets[-1] < len(encoded):
+            if len(encoded) < offsets[-1] + DIRENT.size:
+                raise ValueError("an entry of the listing is cut off")
             name_length = DIRENT.unpack_from(encoded, offsets[-1])[2]
             offsets.append(offsets[-1] + DIRENT.size + name_length)
+        if offsets[-1] != len(encoded):
+            raise ValueError("a name in the listing is cut off")
         return cls(encoded, offsets)
 
 

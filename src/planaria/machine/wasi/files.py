@@ -8,13 +8,14 @@ from typing import Final
 
 from planaria.files.filesystem import Handle
 from planaria.machine.wasi.abi import (
+    FD_FLAGS,
     FDSTAT,
     FILESTAT,
+    OFFSET_LIMIT,
     U32,
     U64,
     Advice,
     Errno,
-    FdFlags,
     pack_filestat,
 )
 from planaria.machine.wasi.calls import Calls
@@ -31,15 +32,12 @@ STREAM_PIECE: Final = 1 << 20
 _READ_PIECE: Final = 1 << 22
 #: Scattered appends up to this size are joined, so that they reach the file in one piece.
 _JOIN_LIMIT: Final = 1 << 20
-#: Offsets are signed in every host's interface.
-_OFFSET_LIMIT: Final = (1 << 63) - 1
 
 _BADF: Final = int(Errno.BADF)
 _INVAL: Final = int(Errno.INVAL)
 _NOTDIR: Final = int(Errno.NOTDIR)
 _SPIPE: Final = int(Errno.SPIPE)
 _NOTSUP: Final = int(Errno.NOTSUP)
-_FDFLAGS: Final = int(FdFlags.APPEND | FdFlags.DSYNC | FdFlags.NONBLOCK | FdFlags.RSYNC | FdFlags.SYNC)
 
 
 class FileCalls(Calls):
@@ -78,7 +76,7 @@ class FileCalls(Calls):
             return _BADF
         if descriptor.stream >= 0:
             return _SPIPE
-        if offset > _OFFSET_LIMIT:
+        if offset > OFFSET_LIMIT:
             return _INVAL
         memory = self.memory
         memory.require(result, 4)
@@ -140,7 +138,7 @@ class FileCalls(Calls):
             return _BADF
         if descriptor.stream >= 0:
             return _SPIPE
-        if offset > _OFFSET_LIMIT:
+        if offset > OFFSET_LIMIT:
             return _INVAL
         memory = self.memory
         memory.require(result, 4)
@@ -161,7 +159,7 @@ class FileCalls(Calls):
             for at, length in buffers:
                 length = min(length, TRANSFER_LIMIT - done)
                 if length:
-                    if offset + done + length > _OFFSET_LIMIT:
+                    if offset + done + length > OFFSET_LIMIT:
                         raise OSError(errno.EFBIG, "a file cannot be so large")
                     handle.write(view[at : at + length], offset + done)
                     done += length
@@ -218,7 +216,7 @@ class FileCalls(Calls):
             position = descriptor.handle.stat().size + offset
         else:
             return _INVAL
-        if not 0 <= position <= _OFFSET_LIMIT:
+        if not 0 <= position <= OFFSET_LIMIT:
             return _INVAL
         descriptor.position = position
         U64.pack_into(memory.view, result, position)
@@ -259,7 +257,7 @@ class FileCalls(Calls):
         descriptor = self.table.get(fd)
         if descriptor is None:
             return _BADF
-        if flags & ~_FDFLAGS:
+        if flags & ~FD_FLAGS:
             return _INVAL
         descriptor.set_flags(flags)
         return 0
@@ -288,7 +286,7 @@ class FileCalls(Calls):
 
     def fd_filestat_set_size(self, fd: int, size: int) -> int:
         descriptor = self._file(fd)
-        if not descriptor.writable or size > _OFFSET_LIMIT:
+        if not descriptor.writable or size > OFFSET_LIMIT:
             return _INVAL
         descriptor.handle.truncate(size)
         return 0
@@ -301,9 +299,9 @@ class FileCalls(Calls):
         descriptor = self._file(fd)
         if not descriptor.writable:
             return _BADF
-        if not length or offset > _OFFSET_LIMIT:
+        if not length or offset > OFFSET_LIMIT:
             return _INVAL
-        if offset + length > _OFFSET_LIMIT:
+        if offset + length > OFFSET_LIMIT:
             return int(Errno.FBIG)
         if descriptor.handle.stat().size < offset + length:
             descriptor.handle.truncate(offset + length)
@@ -315,7 +313,7 @@ class FileCalls(Calls):
         if self.table.open[fd].stream >= 0:
             return _SPIPE
         # Advice changes no behaviour: everything is in memory, or cached by the host.
-        return 0 if advice <= Advice.NOREUSE and offset <= _OFFSET_LIMIT else _INVAL
+        return 0 if advice <= Advice.NOREUSE and offset <= OFFSET_LIMIT else _INVAL
 
     def fd_sync(self, fd: int) -> int:
         self._file(fd).handle.sync()

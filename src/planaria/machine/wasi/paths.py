@@ -7,9 +7,9 @@ from typing import Final
 
 from planaria.files.filesystem import OpenFlags
 from planaria.machine.wasi.abi import (
+    FD_FLAGS,
     U32,
     Errno,
-    FdFlags,
     FileType,
     LookupFlags,
     OFlags,
@@ -26,7 +26,6 @@ __all__ = ["PathCalls", "times_to_set"]
 _FOLLOW: Final = int(LookupFlags.SYMLINK_FOLLOW)
 _FD_READ: Final = int(Rights.FD_READ | Rights.FD_READDIR)
 _FD_WRITE: Final = int(Rights.FD_WRITE)
-_FDFLAGS: Final = int(FdFlags.APPEND | FdFlags.DSYNC | FdFlags.NONBLOCK | FdFlags.RSYNC | FdFlags.SYNC)
 _MFILE: Final = int(Errno.MFILE)
 _INVAL: Final = int(Errno.INVAL)
 
@@ -96,7 +95,7 @@ class PathCalls(Calls):
         memory = self.memory
         if opened + 4 > memory.size:
             memory.require(opened, 4)
-        if oflags > 15 or fdflags & ~_FDFLAGS:
+        if oflags > 15 or fdflags & ~FD_FLAGS:
             return _INVAL
         table = self.table
         if len(table.open) >= table.limit:

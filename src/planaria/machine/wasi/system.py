@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from planaria.errors import SnapshotError
 from planaria.files.filesystem import FileSystem
-from planaria.machine.wasi.abi import SIGNATURES, Errno, errno_of
+from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
 from planaria.machine.wasi.capture import capture, rebuild
 from planaria.machine.wasi.clock import Clock, SystemClock
 from planaria.machine.wasi.descriptors import DescriptorTable
@@ -35,6 +36,15 @@ _IO: Final = int(Errno.IO)
 _INTR: Final = int(Errno.INTR)
 
 
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= OFFSET_LIMIT
+
+
+def _no_memory() -> GuestMemory:
+    """Of no length: every address is EFAULT."""
+    return GuestMemory(lambda: memoryview(bytearray()))
+
+
 def _discard(stream: int, data: bytes) -> None:
     """Standard output and error lead nowhere."""
 
@@ -53,9 +63,10 @@ class Wasi(FileCalls, PathCalls, PollCalls):
     """WASI preview 1 over a `FileSystem`, for one guest.
 
     `on_output(stream, data)` takes what the guest writes to standard output (1) and error (2);
-    `on_input(size)` gives at most `size` bytes of standard input, none at its end. `sleep(seconds)` waits and
-    returns False when it was interrupted before. All three may raise `OSError`, which the guest sees as its
-    errno. `limit` is the greatest number of open descriptors. Set `memory` before the guest runs.
+    `on_input(size)` gives at most `size` bytes of standard input, none at its end. Both may raise `OSError`,
+    which the guest sees as its errno. `sleep(seconds)` waits and returns False when it was interrupted: the
+    guest's sleep is over then, and whoever interrupted it makes the guest notice. `limit` is the greatest
+    number of open descriptors. Set `memory` before the guest runs.
     """
 
     def __init__(
@@ -72,7 +83,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         sleep: Callable[[float], bool] = _sleep,
         limit: int = 1024,
     ) -> None:
-        self.memory = memory or GuestMemory(lambda: memoryview(bytearray()))
+        self.memory = memory or _no_memory()
         self.files = files
         self.table = DescriptorTable(files, limit)
         self.arguments = tuple(arguments)
@@ -131,13 +142,27 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         """Go on from a captured state over the present files, which must be those of that moment.
 
         The files come first: fork or restore them, then call this. A file that is not found gives ESTALE to
-        the guest when it uses the descriptor.
+        the guest when it uses the descriptor. Raises `SnapshotError`, and changes nothing, for a state that
+        `state` cannot have made: it may come from anyone.
         """
-        rebuild(self.table, state["descriptors"])
-        self.umask = state["umask"]
-        self.clock.restore(state["clock"])
-        self.random.restore(state["random"])
+        umask, clock, random = state.get("umask"), state.get("clock"), state.get("random")
+        if type(umask) is not int or not 0 <= umask <= 0o777:
+            raise SnapshotError(f"the captured umask is {umask!r}")
+        if not isinstance(clock, Mapping) or not all(
+            _is_count(clock.get(key)) for key in ("monotonic", "cpu")
+        ):
+            raise SnapshotError(f"the captured clock is {clock!r}")
+        if random is not None and not _is_count(random):
+            raise SnapshotError(f"the captured state of the random bytes is {random!r}")
+        descriptors = state.get("descriptors")
+        if not isinstance(descriptors, list) or not all(isinstance(value, Mapping) for value in descriptors):
+            raise SnapshotError("the captured descriptors are not a list of mappings")
+        rebuild(self.table, descriptors)
+        self.umask = umask
+        self.clock.restore(clock)
+        self.random.restore(random)
 
     def close(self) -> None:
-        """Close every descriptor."""
+        """Close every descriptor and let go of the memory, which must still be there until then."""
         self.table.clear()
+        self.memory = _no_memory()
