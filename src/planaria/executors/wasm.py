@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -12,6 +13,7 @@ from planaria.files.filesystem import FileSystem, FileSystemSnapshot
 from planaria.limits import Guard, Stopped
 from planaria.machine.image import Image
 from planaria.machine.machine import Machine
+from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import RandomSource
@@ -23,6 +25,8 @@ from planaria.runtime.tiers import Tier
 __all__ = ["TierNeeded", "WasmExecutor", "WasmState"]
 
 _EMPTY: Final = b""
+#: More changed memory than this, in bytes, is kept in a file and mapped rather than copied.
+_MOST_RUNS: Final = 16 << 20
 
 
 class TierNeeded(Exception):
@@ -38,8 +42,11 @@ class WasmState:
     """Everything a kernel at rest is: what its memory has beyond the image, its system's tables, its files."""
 
     image: Image
+    memory: MemoryFile
+    """The image's own memory, or one that a session with much in it was moved onto."""
     size: int
     runs: list[MemoryRun]
+    """What is written over `memory`."""
     system: dict[str, Any]
     files: FileSystemSnapshot
 
@@ -126,8 +133,9 @@ class WasmExecutor(Executor):
     def capture(self) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image."""
         machine = self._live()
+        memory, runs = machine.pages(_MOST_RUNS)
         return WasmState(
-            self._image, machine.memory_bytes, machine.pages(), machine.wasi.state(), self.files.snapshot()
+            self._image, memory, machine.memory_bytes, runs, machine.wasi.state(), self.files.snapshot()
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -136,7 +144,7 @@ class WasmExecutor(Executor):
             self.files.restore(state.files)
         self._image = state.image
         machine = self._new_machine()
-        machine.load(state.image.memory, state.size, state.runs)
+        machine.load(state.memory, state.size, state.runs)
         machine.wasi.restore(state.system)
 
     def move_up(self) -> None:
@@ -147,6 +155,26 @@ class WasmExecutor(Executor):
         state = self.capture()
         self._tier = Tier.FULL
         self.restore(state, files=False)
+
+    def fork(self, host: Host) -> WasmExecutor:
+        """Another executor that goes on from this one's present state, over a fork of its files."""
+        return self.spawn(host, self.capture(), self.files.fork())
+
+    def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
+        """Another executor with these settings that goes on from `state`, over `files` of that moment."""
+        other = WasmExecutor.__new__(WasmExecutor)
+        other._host = host
+        other.files = files
+        other._memory_limit = self._memory_limit
+        other._environment = self._environment
+        other._clock = copy(self._clock)
+        other._random = copy(self._random)
+        other._command = _EMPTY
+        other._report = None
+        other._machine = None
+        other._tier = self._tier
+        other.restore(state, files=False)
+        return other
 
     def close(self) -> None:
         machine, self._machine = self._machine, None

@@ -143,10 +143,19 @@ class Machine:
         except wasmtime.WasmtimeError:
             return -1
 
-    def pages(self) -> list[Run]:
-        """What changed since the image, by whole pages. The guest must be at rest."""
-        assert self._image is not None and not self._running
-        return read_runs(self._base, dirty_runs(self._base, self.memory_bytes, self._image))
+    def pages(self, most: int) -> tuple[MemoryFile, list[Run]]:
+        """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
+
+        More than `most` bytes of changes go into a new file, which this machine is then mapped over as well, so that
+        they are copied once however often the state is taken.
+        """
+        assert self._image is not None and not self._running and self._stack_pointer.get() == STACK_BASE
+        spans = dirty_runs(self._base, self.memory_bytes, self._image)
+        if sum(end - start for start, end in spans) > most:
+            self._image = self.capture()
+            self._image.map_over(self._base)
+            spans = []
+        return self._image, read_runs(self._base, spans)
 
     def capture(self) -> MemoryFile:
         """The whole memory as a new file. The guest must be at rest."""

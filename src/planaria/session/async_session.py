@@ -165,6 +165,26 @@ class AsyncSession(BaseSession):
         async with self._turn():
             await self._in_thread(self._reset)
 
+    async def checkpoint(self, label: str) -> None:
+        """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
+        async with self._turn():
+            self._mark(label)
+
+    async def rewind(self, place: str | int) -> None:
+        """Go back to a checkpoint; see `Session.rewind`."""
+        async with self._turn():
+            self._rewind(place)
+
+    async def undo(self, n: int = 1) -> None:
+        """Make the last `n` executions never have happened; `redo` takes it back."""
+        async with self._turn():
+            self._undo(n)
+
+    async def redo(self) -> None:
+        """Take back an `undo`, as long as nothing was executed since."""
+        async with self._turn():
+            self._redo()
+
     async def close(self) -> None:
         """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""
         self._check_not_calling_back()

@@ -30,7 +30,7 @@ from planaria.errors import (
     Suspend,
     TimeoutError,
 )
-from planaria.executors.wasm import WasmExecutor
+from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
 from planaria.files.mount import MountFileSystem
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopReason
@@ -44,6 +44,7 @@ from planaria.session.collector import Collector, Listeners
 from planaria.session.result import Result
 from planaria.session.run import HostCall, Run
 from planaria.session.threads import submit
+from planaria.session.timeline import Budget, HistoryEntry, Point, SessionState, Timeline, WaitingRun
 
 __all__ = ["BaseSession", "Flight"]
 
@@ -142,11 +143,8 @@ class BaseSession:
         self._stdin = _line_reader(stdin)
         self._environment = dict(env or {})
         self._seed = seed
-        self._count = 0
+        self._clean_slate()
         self._closed = False
-        self._flight: Flight | None = None
-        #: Calls that tasks which outlived their execution still wait for.
-        self._pending: dict[int, HostCall] = {}
         tree = standard_layout(library=library())
         self._files = tree
         self._executor = WasmExecutor(
@@ -162,6 +160,17 @@ class BaseSession:
 
     def _prepare(self) -> None:
         """What a kind of session needs to wait."""
+
+    def _clean_slate(self) -> None:
+        """Nothing has been executed yet."""
+        self._count = 0
+        self._flight: Flight | None = None
+        #: Calls that tasks which outlived their execution still wait for.
+        self._pending: dict[int, HostCall] = {}
+        self._timeline = Timeline()
+        self._budget = Budget()
+        #: Whether anything may have changed since the newest point.
+        self._changed = True
 
     # -- what a user sees ------------------------------------------------------------------------------
 
@@ -240,9 +249,11 @@ class BaseSession:
             raise SessionBusy(
                 "an execution waits in this session; resolve its pending calls or cancel it before the next one"
             )
+        self._timeline.undone.clear()
+        self._checkpoint()
         self._count += 1
         run = Run(code, self._count, self._executor.tier, self._pending)
-        flight = Flight(run, Collector(self._limits.output, self._listeners), bound, self._limits)
+        flight = Flight(run, self._new_collector(), bound, self._limits)
         self._flight = flight
         return flight
 
@@ -250,10 +261,14 @@ class BaseSession:
         """Enter the kernel once; returns the host calls that are new. Blocks."""
         run = flight.run
         began = time.thread_time() if flight.cpu_left is not None else 0.0
+        self._changed = True
         try:
             entered = self._executor.enter(run.command(), flight.guard())
         except Stopped as stopped:
             self._crashed(flight, stopped)
+            return []
+        except TierNeeded as needed:
+            self._begin_again(flight, needed)
             return []
         finally:
             if flight.cpu_left is not None:
@@ -262,7 +277,36 @@ class BaseSession:
             flight.reason = entered.reason
             flight.by_keyboard = entered.reason == "interrupt" and flight.failure is None
             flight.patience = time.monotonic() + self._limits.grace
-        return flight.run.report(entered.report)
+        if entered.report[0] == "tier":
+            # Nothing has been run: the source imports modules that only the full tier has.
+            self._executor.move_up()
+            run.begin_again(self._executor.tier)
+            return []
+        return run.report(entered.report)
+
+    def _begin_again(self, flight: Flight, needed: TierNeeded) -> None:
+        """Code on the core tier imported a module of the full tier by a way that nobody could foresee.
+
+        Code cannot be swapped under a running call, so the execution is made again from its beginning on the
+        full tier, unless somebody outside has seen something of it.
+        """
+        point = self._timeline.before(self._count - 1)
+        assert point is not None, "on the core tier there is a point before every execution"
+        self._executor.restore(point.state.kernel)
+        self._executor.move_up()
+        if not flight.callbacks and not (self._listeners.any and flight.collector.has_output):
+            flight.collector = self._new_collector()
+            flight.run.begin_again(self._executor.tier)
+            return
+        flight.failure = SessionError(
+            f"this execution reached an import of {needed}, for which the session had to go back to the state "
+            "before it and move to the full runtime; it had called the host already, so it was not run "
+            "again by itself. Run it again if that is safe."
+        )
+        flight.run.report(("error", {"type": "SessionError", "message": str(flight.failure)}))
+
+    def _new_collector(self) -> Collector:
+        return Collector(self._limits.output, self._listeners)
 
     def _look_at_clock(self, flight: Flight) -> None:
         """After a wait: stop code whose time is over, give up code that does not heed it."""
@@ -282,10 +326,108 @@ class BaseSession:
         flight.run.pending.clear()
 
     def _recover(self) -> str:
-        """After a hard stop: "rewound" to a checkpoint, or "lost" when the session begins afresh."""
-        self._executor.reset()
-        self._configure()
-        return "lost"
+        """After a hard stop: "rewound" to the newest checkpoint, or "lost" when the session begins afresh."""
+        points = [point for point in self._timeline.points if point.state.run is None]
+        if not points:
+            self._executor.reset()
+            self._configure()
+            return "lost"
+        newest = max(points, key=lambda point: point.state.count)
+        self._executor.restore(newest.state.kernel)
+        return "rewound" if newest.state.count == self._count - 1 else f"rewound to {newest.state.count}"
+
+    # -- going back -------------------------------------------------------------------------------------------
+
+    @property
+    def history(self) -> list[HistoryEntry]:
+        """The executions so far, the oldest first."""
+        kept = {point.state.count: point.label or point.state.count for point in self._timeline.points}
+        return [replace(entry, checkpoint=kept.get(entry.count - 1)) for entry in self._timeline.history]
+
+    def _checkpoint(self) -> None:
+        """An automatic point before an execution, if the budget allows.
+
+        Always on the core tier, where an import may need one.
+        """
+        if self._changed and (self._budget.allows() or self._executor.tier == "core"):
+            began = time.perf_counter()
+            self._timeline.add(Point(self._state()))
+            self._changed = False
+            self._budget.spend(time.perf_counter() - began)
+
+    def _state(self) -> SessionState:
+        """The present state; the kernel must be at rest."""
+        flight = self._flight
+        run = None
+        if flight is not None:
+            wake_at = flight.run.wake_at
+            run = WaitingRun(
+                flight.run.source,
+                flight.run.count,
+                tuple(flight.run.pending.values()),
+                dict(flight.suspended),
+                None if wake_at is None else wake_at - time.monotonic(),
+                flight.collector.stdout,
+                flight.collector.stderr,
+            )
+        return SessionState(self._executor.capture(), self._count, tuple(self._pending.values()), run)
+
+    def _become(self, state: SessionState) -> None:
+        """Go on from `state`; on failure nothing has changed."""
+        self._executor.restore(state.kernel)
+        self._adopt(state)
+
+    def _adopt(self, state: SessionState) -> None:
+        self._count = state.count
+        self._pending = {call.id: call for call in state.pending}
+        self._flight = None
+        if state.run is not None:
+            self._flight = self._waiting(state.run)
+
+    def _waiting(self, waiting: WaitingRun) -> Flight:
+        pending = {call.id: call for call in waiting.pending}
+        run = Run(waiting.source, waiting.count, self._executor.tier, pending)
+        run.waits(waiting.wake_in)
+        flight = Flight(run, self._new_collector(), self._limits.timeout, self._limits)
+        # What was printed before stays part of the result; listeners have seen it.
+        flight.collector = Collector(self._limits.output, Listeners())
+        flight.collector.output(1, waiting.stdout)
+        flight.collector.output(2, waiting.stderr)
+        flight.collector.listen(self._listeners)
+        flight.suspended = dict(waiting.suspended)
+        return flight
+
+    def _mark(self, label: str) -> None:
+        if not isinstance(label, str) or not label:
+            raise TypeError("a checkpoint's label is a str that is not empty")
+        self._timeline.add(Point(self._state(), label))
+
+    def _go_to(self, point: Point) -> None:
+        self._become(point.state)
+        self._timeline.forget_after(point)
+        self._changed = False
+
+    def _rewind(self, place: str | int) -> None:
+        self._go_to(self._timeline.find(place))
+
+    def _undo(self, n: int) -> None:
+        if n < 1 or n > self._count:
+            raise SessionError(f"undo({n}): {self._count} executions can be undone")
+        point = self._timeline.find(self._count - n)
+        undone = self._timeline.undone
+        present = self._state()
+        between = [one.state for one in self._timeline.points if point.state.count < one.state.count < self._count]
+        self._go_to(point)
+        undone.append(present)
+        undone.extend(reversed(between))
+
+    def _redo(self) -> None:
+        undone = self._timeline.undone
+        if not undone:
+            raise SessionError("there is nothing to redo")
+        self._timeline.add(Point(self._state()))
+        self._become(undone.pop())
+        self._changed = True
 
     def _configure(self) -> None:
         """Tell a fresh kernel what this session is like."""
@@ -315,10 +457,11 @@ class BaseSession:
     def _clear(self) -> None:
         self._tell(("clear",))
 
+        self._changed = True
+
     def _reset(self) -> None:
         self._executor.reset()
-        self._flight = None
-        self._pending = {}
+        self._clean_slate()
         self._configure()
 
     def _close(self) -> None:
@@ -357,17 +500,19 @@ class BaseSession:
         if outcome[0] == "error":
             result.value = result.repr = None
             result.error = self._error(flight, result, details)
+        error = None if result.error is None else f"{result.error}"
+        self._timeline.history.append(
+            HistoryEntry(flight.run.count, flight.run.source, result.duration_ms, error, None)
+        )
         return result
 
     def _error(self, flight: Flight, result: Result, details: dict[str, Any]) -> PlanariaError:
         printed = {"stdout": result.stdout, "stderr": result.stderr}
+        if isinstance(flight.failure, SessionError):
+            return flight.failure
         if flight.crash is not None or details.get("type") == "KeyboardInterrupt":
             state = flight.state
-            left = {
-                "kept": "it was stopped at a line and the session has the state reached there",
-                "rewound": "it had to be stopped hard and the session went back to the state before this execution",
-                "lost": "it had to be stopped hard and the session began afresh",
-            }[state]
+            left = _what_is_left(state)
             if isinstance(flight.failure, LimitError):
                 return flight.failure
             if flight.reason == "timeout":
@@ -471,6 +616,17 @@ class BaseSession:
                 run.reject(call.id, kind, message)
             case ("suspend", reason):
                 flight.suspended[call.id] = reason
+
+
+def _what_is_left(state: str) -> str:
+    """In words, what a stop left of the session."""
+    if state == "kept":
+        return "it was stopped at a line and the session has the state reached there"
+    if state == "rewound":
+        return "it had to be stopped hard and the session went back to the state before this execution"
+    if state == "lost":
+        return "it had to be stopped hard and the session began afresh"
+    return f"it had to be stopped hard and the session was {state}, its newest checkpoint"
 
 
 def _placed(error: Any, details: dict[str, Any]) -> Any:

@@ -19,8 +19,11 @@ class _Stream:
     def __init__(self, limit: int | None, listeners: list[Callable[[str], object]]) -> None:
         self.pieces: list[bytes] = []
         self.truncated = False
-        self.listeners = listeners
         self._room = limit
+        self.listen(listeners)
+
+    def listen(self, listeners: list[Callable[[str], object]]) -> None:
+        self.listeners = listeners
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if listeners else None
 
     def write(self, data: bytes) -> None:
@@ -78,6 +81,11 @@ class Listeners:
             self.stderr.append(lambda text: on_output("stderr", text))
             self.display = lambda output: on_output("display", output)
 
+    @property
+    def any(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self.stdout or self.stderr or self.display)
+
 
 class Collector:
     """Gathers the output of one execution, each stream up to `limit` bytes."""
@@ -102,6 +110,16 @@ class Collector:
     def finish(self) -> None:
         for stream in self._streams.values():
             stream.finish()
+
+    def listen(self, listeners: Listeners) -> None:
+        """Tell `listeners` what comes from now on."""
+        self._streams[1].listen(listeners.stdout)
+        self._streams[2].listen(listeners.stderr)
+        self._display = listeners.display
+
+    @property
+    def has_output(self) -> bool:
+        return bool(self.outputs or any(stream.pieces for stream in self._streams.values()))
 
     @property
     def stdout(self) -> bytes:

@@ -58,6 +58,19 @@ class Run:
         """The command with which the execution begins."""
         return ("run", self.source, {"count": self.count, "name": f"<cell {self.count}>", "tier": self.tier})
 
+    def begin_again(self, tier: str) -> None:
+        """As if nothing had been run yet, on another tier."""
+        self.tier = tier
+        self._answers.clear()
+        self.pending.clear()
+        self._command = self.start_command()
+
+    def waits(self, seconds: float | None) -> None:
+        """As if it had just reported that it waits, with `seconds` until its next timer."""
+        self._command = None
+        self.status = "waiting"
+        self.wake_at = None if seconds is None else time.monotonic() + max(0.0, seconds)
+
     @property
     def is_over(self) -> bool:
         return self.outcome is not None
@@ -106,8 +119,7 @@ class Run:
             case ("error", dict()):
                 self.status, self.outcome = "failed", report
             case ("waiting", list(calls), (int() | float() | None) as seconds, *dropped):
-                self.status = "waiting"
-                self.wake_at = None if seconds is None else time.monotonic() + max(0.0, seconds)
+                self.waits(seconds)
                 for identifier in dropped[0] if dropped else ():
                     self.pending.pop(identifier, None)
                 new = [_call_of(call) for call in calls]

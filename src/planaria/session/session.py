@@ -170,6 +170,29 @@ class Session(BaseSession):
         with self._turn():
             self._reset()
 
+    def checkpoint(self, label: str) -> None:
+        """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
+        with self._turn():
+            self._mark(label)
+
+    def rewind(self, place: str | int) -> None:
+        """Go back to a checkpoint by its label, or to the state after so many executions.
+
+        Raises SessionError, and changes nothing, when that state was not kept.
+        """
+        with self._turn():
+            self._rewind(place)
+
+    def undo(self, n: int = 1) -> None:
+        """Make the last `n` executions never have happened; `redo` takes it back."""
+        with self._turn():
+            self._undo(n)
+
+    def redo(self) -> None:
+        """Take back an `undo`, as long as nothing was executed since."""
+        with self._turn():
+            self._redo()
+
     def close(self) -> None:
         """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""
         self._check_not_calling_back()

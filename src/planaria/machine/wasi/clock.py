@@ -58,10 +58,12 @@ class SystemClock:
         pass  # it went by on its own
 
     def state(self) -> dict[str, int]:
-        return {"monotonic": self.monotonic(), "cpu": self.cpu()}
+        return {"monotonic": self.monotonic(), "realtime": time.time_ns(), "cpu": self.cpu()}
 
     def restore(self, state: Mapping[str, int]) -> None:
-        self._monotonic_base = time.monotonic_ns() - state["monotonic"]
+        # Time went by since the capture, also on the monotonic clock: timers that are due by now fire.
+        elapsed = max(0, time.time_ns() - state["realtime"])
+        self._monotonic_base = time.monotonic_ns() - state["monotonic"] - elapsed
         self._cpu_base = time.process_time_ns() - state["cpu"]
 
 
