@@ -194,6 +194,8 @@ def _rows(kind: int, items: list[Any]) -> list[Any]:
     """Rows from columns."""
     keys: tuple[Any, ...] = ()
     if kind == f.RECORDS:
+        if not items:
+            raise ProtocolError("records without keys")
         keys, *items = items
         if type(keys) is not tuple or len(keys) != len(items) or not all(type(key) is str for key in keys):
             raise ProtocolError("records whose keys do not fit their columns")

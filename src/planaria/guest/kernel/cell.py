@@ -71,7 +71,9 @@ def compile_cell(
         and not _COMPOUND(source)
     ):
         try:
-            cell = Cell(compile(source, name, "single", flags | _AWAIT, dont_inherit=True), None, flags, False)
+            cell = Cell(
+                compile(source, name, "single", flags | _AWAIT, dont_inherit=True), None, flags, False
+            )
         except SyntaxError:  # said better below
             pass
         else:
