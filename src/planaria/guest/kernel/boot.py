@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from planaria.guest.kernel import figures
 from planaria.guest.kernel.kernel import Kernel
 from planaria.guest.kernel.streams import Streams, flushing_write
 from planaria.guest.kernel.terminal import Terminal
@@ -43,6 +44,8 @@ def start(door: Callable[[bytes], bytes]) -> Kernel:
     _publish({}, kernel.names)
     sys.displayhook = kernel.displayhook
     sys.meta_path.insert(0, kernel.imports)
+    os.environ["MPLBACKEND"] = figures.BACKEND
+    figures.connect(kernel.display.show)
     asyncio.set_event_loop(kernel.loop)
     for module in (asyncio, asyncio.events):
         module.new_event_loop = kernel.new_loop  # type: ignore[assignment]

@@ -153,13 +153,17 @@ class Kernel:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs, otherwise does nothing.
 
         User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery, or
-        anything that such a frame called.
+        anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not, though user code
+        is what called it.
         """
         user = False
         while frame is not None:
-            if frame.f_code in _GATES:
+            code = frame.f_code
+            if code in _GATES:
                 if user:
                     raise KeyboardInterrupt
+                return
+            if code is _OWN_RUN:
                 return
             if not user:
                 module = frame.f_globals.get("__name__", "")
@@ -313,22 +317,18 @@ class Kernel:
     # -- reporting -----------------------------------------------------------------------------------
 
     def _ended(self, value: Any, error: BaseException | None, silent: bool) -> Report:
-        """The report of a cell that has ended; figures that it drew go out first."""
-        if self.display.pending():
-            try:
-                _call(self.display.flush)
-            except BaseException as failure:
-                error = error or failure
-        if error is not None:
-            return self._error(error)
-        if value is None or silent:
-            return _NOTHING
-        self._value = None
-        self.main.__dict__["_"] = value
+        """The report of a cell that has ended; its value is shown first, then the figures that it left open."""
+        report = _NOTHING
         try:
-            return ("done", _call(self._describe, value))
+            if error is None and value is not None and not silent:
+                self._value = None
+                self.main.__dict__["_"] = value
+                report = ("done", _call(self._describe, value))
+            if self.display.pending():
+                _call(self.display.flush)
         except BaseException as failure:
-            return self._error(failure)
+            error = error or failure
+        return report if error is None else self._error(error)
 
     def _describe(self, value: Any) -> dict[str, Any]:
         """A value as a report has it: encoded, as text, and shown when it has more than a text."""
@@ -500,3 +500,6 @@ class Kernel:
             self._context.run, eval, compile(expression, "<expression>", "eval"), self.main.__dict__
         )
         return ("answer", value)
+
+
+_OWN_RUN = Kernel._asyncio_run.__code__

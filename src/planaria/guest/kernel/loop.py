@@ -185,7 +185,7 @@ class Loop(asyncio.BaseEventLoop):
                 time.sleep(seconds)
             else:
                 raise RuntimeError(
-                    "the event loop would wait forever: no task can go on, no timer is set and no host call is open"
+                    "the event loop would wait for ever: no task can go on, no timer is set and no host call is open"
                 )
             self._take_due()
         ready = self._ready
