@@ -119,7 +119,8 @@ class TestPandas:
         "data",
         [
             "{'a': [1, 2], 'b': [1.5, float('nan')], 'c': ['x', None]}",
-            "{'t': pd.date_range('2024-01-01', periods=2), 'z': pd.date_range('2024', periods=2, tz='Europe/Berlin')}",
+            "{'t': pd.date_range('2024-01-01', periods=2)}",
+            "{'z': pd.date_range('2024', periods=2, tz='Europe/Berlin')}",
             "{'c': pd.Categorical(['x', 'y'], categories=['y', 'x'], ordered=True)}",
             "{'i': pd.array([1, None], dtype='Int64'), 'b': pd.array([True, None], dtype='boolean')}",
             "{'s': pd.array(['x', None], dtype='string'), 'd': pd.to_timedelta([1, 2], unit='s')}",

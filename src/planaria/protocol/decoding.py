@@ -24,8 +24,9 @@ _STRUCTURE_BASE = 0x100  # a structure's kind on the stack is this plus its code
 def decode(data: bytes) -> Any:
     """The value that `data` encodes; raises `ProtocolError` for anything that is not one whole value.
 
-    There is no recursion, and nothing is allocated before its length was compared with what is left. Numpy arrays
-    and pandas objects are such where those packages can be imported, otherwise `ArrayValue` and `FrameValue`.
+    There is no recursion, and nothing is allocated before its length was compared with what is left. Numpy
+    arrays and pandas objects are such where those packages can be imported, otherwise `ArrayValue` and
+    `FrameValue`.
     """
     try:
         return _decode(data)

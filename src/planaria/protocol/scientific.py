@@ -1,7 +1,7 @@
 """Numpy arrays and pandas objects as plain data.
 
-Neither package is imported before a value of its own kind is met. Where they are missing the reader gives `ArrayValue` and
-`FrameValue`, which hold the same data.
+Neither package is imported before a value of its own kind is met. Where they are missing the reader gives
+`ArrayValue` and `FrameValue`, which hold the same data.
 """
 
 from __future__ import annotations

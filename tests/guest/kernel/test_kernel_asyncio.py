@@ -42,7 +42,8 @@ def loops(host: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
             [0, 1, 2, 3, 4],
         ),
         (
-            "lock = asyncio.Lock(); order = []\nasync def use(n):\n    async with lock:\n        order.append(n)\n"
+            "lock = asyncio.Lock(); order = []\n"
+            "async def use(n):\n    async with lock:\n        order.append(n)\n"
             "        await asyncio.sleep(0)\nawait asyncio.gather(use(1), use(2))\norder",
             [1, 2],
         ),
@@ -55,7 +56,8 @@ def loops(host: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_awaiting(host: Any, source: str, value: Any) -> None:
     """asyncio's own tools work at the top level of a cell."""
     host.run(
-        "import asyncio\nasync def agen():\n    for i in range(3):\n        await asyncio.sleep(0)\n        yield i"
+        "import asyncio\n"
+        "async def agen():\n    for i in range(3):\n        await asyncio.sleep(0)\n        yield i"
     )
     assert host.value_of(host.finish(host.run(source))) == value
 
@@ -98,7 +100,8 @@ def test_tasks_live_across_cells(host: Any) -> None:
     """A task begun in one cell goes on while a later one waits."""
     host.declare("f")
     host.run(
-        "import asyncio\nasync def work():\n    return await f('w') + 1\nt = asyncio.create_task(work())\nawait asyncio.sleep(0)"
+        "import asyncio\nasync def work():\n    return await f('w') + 1\n"
+        "t = asyncio.create_task(work())\nawait asyncio.sleep(0)"
     )
     report = host.run("await t")
     assert report[1] == [(1, "f", ("w",), {})]
@@ -122,7 +125,9 @@ def test_waiting_for_ever(host: Any) -> None:
 
 @pytest.mark.parametrize("name", ["KeyboardInterrupt", "TimeoutError"])
 def test_cancel(host: Any, name: str) -> None:
-    """A waiting cell that is cancelled ends with the given exception at its await, after its finally clauses."""
+    """A waiting cell that is cancelled ends with the given exception at its await, after its finally
+    clauses.
+    """
     host.run("import asyncio\nlog = []")
     assert host.run("try:\n    await asyncio.sleep(9)\nfinally:\n    log.append(1)")[0] == "waiting"
     error = host.send("cancel", name, "why")[1]
@@ -134,7 +139,8 @@ def test_cancel(host: Any, name: str) -> None:
 def test_cancel_reaches_children(host: Any) -> None:
     """Cancelling a cell cancels what it gathered."""
     host.run(
-        "import asyncio\nlog = []\nasync def child():\n    try: await asyncio.sleep(9)\n    finally: log.append(1)"
+        "import asyncio\nlog = []\n"
+        "async def child():\n    try: await asyncio.sleep(9)\n    finally: log.append(1)"
     )
     host.run("await asyncio.gather(child(), child())")
     host.send("cancel", "KeyboardInterrupt", "")
@@ -142,7 +148,9 @@ def test_cancel_reaches_children(host: Any) -> None:
 
 
 def test_misuse(host: Any) -> None:
-    """Resuming what does not wait, and running while something waits, are error reports that change nothing."""
+    """Resuming what does not wait, and running while something waits, are error reports that change
+    nothing.
+    """
     assert host.send("resume", [])[0] == "error"
     assert host.send("cancel", "KeyboardInterrupt", "")[0] == "error"
     assert host.run("import asyncio\nx = await asyncio.sleep(0.001, 3)\nx")[0] == "waiting"
@@ -209,8 +217,10 @@ def test_run_deep_inside_waits_for_ever(loops: Any) -> None:
 def test_run_semantics(loops: Any) -> None:
     """asyncio.run at the top level cancels what is left, closes generators, and passes exceptions on."""
     loops.run(
-        "import asyncio\nlog = []\nasync def child():\n    try: await asyncio.sleep(9)\n    finally: log.append('child')\n"
-        "async def main():\n    asyncio.create_task(child())\n    await asyncio.sleep(0)\n    return asyncio.get_running_loop()"
+        "import asyncio\nlog = []\n"
+        "async def child():\n    try: await asyncio.sleep(9)\n    finally: log.append('child')\n"
+        "async def main():\n    asyncio.create_task(child())\n    await asyncio.sleep(0)\n"
+        "    return asyncio.get_running_loop()"
     )
     loops.value("loop = asyncio.run(main())\n0")
     assert loops.value("log, loop.is_closed(), asyncio._get_running_loop()") == (["child"], True, None)
@@ -220,7 +230,8 @@ def test_run_semantics(loops: Any) -> None:
     assert loops.error("asyncio.run(5)")["type"] in ("ValueError", "TypeError")
     assert (
         loops.value(
-            "async def caught():\n    await bad()\ntry: asyncio.run(caught())\nexcept ZeroDivisionError: z = 1\nz"
+            "async def caught():\n    await bad()\ntry: asyncio.run(caught())\n"
+            "except ZeroDivisionError: z = 1\nz"
         )
         == 1
     )
@@ -235,7 +246,8 @@ def test_run_inside_a_running_loop(loops: Any) -> None:
 def test_cancel_of_run(loops: Any) -> None:
     """Cancelling a cell that waits in asyncio.run raises at the call, after the main task's own clean-up."""
     loops.run(
-        "import asyncio\nlog = []\nasync def main():\n    try: await asyncio.sleep(9)\n    finally: log.append(1)"
+        "import asyncio\nlog = []\n"
+        "async def main():\n    try: await asyncio.sleep(9)\n    finally: log.append(1)"
     )
     assert (
         loops.run("try:\n    asyncio.run(main())\nexcept KeyboardInterrupt:\n    log.append(2)")[0]
@@ -263,7 +275,10 @@ def test_loop_errors_are_shown(host: Any) -> None:
 
 def test_system_exit_in_a_task_beside(host: Any) -> None:
     """SystemExit in a task beside the cell does not end the cell."""
-    source = "import asyncio, sys\nasync def t(): sys.exit(3)\nx = asyncio.create_task(t())\nawait asyncio.sleep(0.001)\n'on'"
+    source = (
+        "import asyncio, sys\nasync def t(): sys.exit(3)\nx = asyncio.create_task(t())\n"
+        "await asyncio.sleep(0.001)\n'on'"
+    )
     assert host.value_of(host.finish(host.run(source))) == "on"
 
 

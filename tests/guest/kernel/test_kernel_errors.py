@@ -9,7 +9,9 @@ import pytest
 
 
 def test_traceback(host: Any) -> None:
-    """The traceback has the user's frames with source lines and carets, and nothing of the kernel or libraries."""
+    """The traceback has the user's frames with source lines and carets, and nothing of the kernel or
+    libraries.
+    """
     host.run("import json\ndef f(x):\n    return json.loads(x)")
     error = host.error("y = 1\nf('{')")
     assert (error["type"], error["module"]) == ("JSONDecodeError", "json.decoder")

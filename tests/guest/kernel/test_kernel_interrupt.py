@@ -13,14 +13,17 @@ import pytest
 PLAIN = ["x = 1\ny = [x, 2]\ny"]
 FAILING = ["import json\ndef f(): return json.loads('{')\nf()"]
 SHOWING = [
-    "class T:\n    def __repr__(self): return 't'\n    def _repr_html_(self): return '<b>'\nt = T()\ndisplay(t)\nt"
+    "class T:\n    def __repr__(self): return 't'\n    def _repr_html_(self): return '<b>'\n"
+    "t = T()\ndisplay(t)\nt"
 ]
 LOGGING = ["log = []\ntry:\n    for i in range(3): log.append(i)\nfinally:\n    log.append('end')\nlog"]
 WAITING = [
-    "import asyncio\nasync def g():\n    return await f(1)\nx = await asyncio.gather(g(), f(2), asyncio.sleep(0))\nx"
+    "import asyncio\nasync def g():\n    return await f(1)\n"
+    "x = await asyncio.gather(g(), f(2), asyncio.sleep(0))\nx"
 ]
 RUNNING = [
-    "import asyncio\nasync def main():\n    await asyncio.sleep(0)\n    return await f(1)\nasyncio.run(main())"
+    "import asyncio\nasync def main():\n    await asyncio.sleep(0)\n    return await f(1)\n"
+    "asyncio.run(main())"
 ]
 
 
@@ -108,7 +111,11 @@ def test_interrupt_when_nothing_runs(host: Any) -> None:
 
 def test_interrupt_can_be_caught(host: Any) -> None:
     """User code may catch the interrupt; it is raised again the next time."""
-    source = "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\n    for i in range(1000): pass\nexcept KeyboardInterrupt: c = 1\nc"
+    source = (
+        "import os, signal\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    for i in range(1000): pass\n"
+        "except KeyboardInterrupt: c = 1\nc"
+    )
     old = signal.signal(signal.SIGINT, host.kernel.on_interrupt)
     try:
         assert host.value(source) == 1

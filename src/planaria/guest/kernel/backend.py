@@ -1,4 +1,5 @@
-"""The backend of matplotlib that `MPLBACKEND` names: Agg, with a `plt.show()` that shows figures as rich output.
+"""The backend of matplotlib that `MPLBACKEND` names: Agg, with a `plt.show()` that shows figures as rich
+output.
 
 Matplotlib imports this itself when the user's code first needs a backend.
 """

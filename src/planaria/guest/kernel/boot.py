@@ -25,11 +25,12 @@ MAX_RECURSION_LIMIT = 50_000
 def start(door: Callable[[bytes], bytes]) -> Kernel:
     """The kernel of this interpreter, ready for `enter`.
 
-    It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one of them.
+    It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one
+    of them.
     """
     streams = Streams()
     sys.stdout, sys.stderr = streams.stdout, streams.stderr
-    sys.__stdout__, sys.__stderr__ = streams.stdout, streams.stderr
+    sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]
     os.write = flushing_write(streams.flush)
     terminal = Terminal(door, streams.flush)
     sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
@@ -47,8 +48,8 @@ def start(door: Callable[[bytes], bytes]) -> Kernel:
     os.environ["MPLBACKEND"] = figures.BACKEND
     figures.connect(kernel.display.show)
     asyncio.set_event_loop(kernel.loop)
-    for module in (asyncio, asyncio.events):
-        module.new_event_loop = kernel.new_loop  # type: ignore[assignment]
+    asyncio.new_event_loop = asyncio.events.new_event_loop = kernel.new_loop
+    _keep_event_loop(kernel)
     signal.signal(signal.SIGINT, kernel.on_interrupt)
     _limit_recursion()
     return kernel
@@ -71,14 +72,27 @@ def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:
         setattr(builtins, name, value)
 
 
+def _keep_event_loop(kernel: Kernel) -> None:
+    """Make the kernel's loop the current one again after every asyncio.run, which leaves none."""
+    close = asyncio.Runner.close
+
+    def close_and_set(runner: asyncio.Runner) -> None:
+        close(runner)
+        asyncio.set_event_loop(kernel.loop)
+
+    asyncio.Runner.close = close_and_set  # type: ignore[method-assign]
+
+
 def _limit_recursion() -> None:
     set_limit = sys.setrecursionlimit
 
     def setrecursionlimit(limit: int, /) -> None:
-        """Set the maximum depth of the Python interpreter stack to n, within what the sandbox's stack can hold."""
+        """Set the maximum depth of the Python interpreter stack to n, within what the sandbox's stack can
+        hold.
+        """
         if isinstance(limit, int) and limit > MAX_RECURSION_LIMIT:
             raise ValueError(
-                f"a recursion limit of {limit} would exhaust the stack of the sandbox: at most {MAX_RECURSION_LIMIT}"
+                f"a recursion limit of {limit} exhausts the sandbox's stack: at most {MAX_RECURSION_LIMIT}"
             )
         set_limit(limit)
 
@@ -104,11 +118,13 @@ def _configure(settings: dict[str, Any]) -> None:
 
 
 def _seed(seed: int | bytes) -> None:
-    """Seed every generator that is already there; those of an image would give all sessions the same numbers."""
+    """Seed every generator that is already there; those of an image would give all sessions the same
+    numbers.
+    """
     if "random" in sys.modules:
         sys.modules["random"].seed(seed)
     if "numpy.random" in sys.modules:
         number = seed if isinstance(seed, int) else int.from_bytes(seed, "little")
         sys.modules["numpy.random"].seed(number % (1 << 32))
     if "tempfile" in sys.modules:
-        sys.modules["tempfile"]._name_sequence = None
+        vars(sys.modules["tempfile"])["_name_sequence"] = None

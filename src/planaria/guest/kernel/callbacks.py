@@ -57,7 +57,7 @@ class CallbackNamespace:
 
     def __repr__(self) -> str:
         members = ", ".join(name for name in self.__dict__ if name != "_name")
-        return f"<host functions {self._name}: {members}>"
+        return f"<host functions {self.__dict__['_name']}: {members}>"
 
 
 class Callbacks:
@@ -112,8 +112,8 @@ class Callbacks:
 def _signature(parameters: Any) -> inspect.Signature | None:
     """A signature from what the host declares.
 
-    That is a list of (name, kind, annotation text or None) or (name, kind, annotation, text of the default): kind is the
-    name of one of `inspect.Parameter`'s, in lower case. None: anything goes.
+    That is a list of (name, kind, annotation text or None) or (name, kind, annotation, text of the
+    default): kind is the name of one of `inspect.Parameter`'s, in lower case. None: anything goes.
     """
     if parameters is None:
         return None

@@ -27,8 +27,9 @@ FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
-    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one of them is a coroutine; `parks` that it is one only because a call of
-    `asyncio.run` was rewritten. `flags` are the `from __future__` flags that the cells after it have.
+    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one
+    of them is a coroutine; `parks` that it is one only because a call of `asyncio.run` was rewritten.
+    `flags` are the `from __future__` flags that the cells after it have.
     """
 
     __slots__ = ("awaits", "body", "captures", "flags", "last", "parks", "silent")
@@ -57,8 +58,9 @@ def compile_cell(
 
     `check` sees the syntax tree before it is compiled, and may raise.
 
-    With `capture`, a single simple statement is compiled without going through a syntax tree, which takes half the
-    time; it gives its value to `sys.displayhook`. The source is put into `linecache`, so that tracebacks and `inspect.getsource` find it.
+    With `capture`, a single simple statement is compiled without going through a syntax tree, which takes
+    half the time; it gives its value to `sys.displayhook`. The source is put into `linecache`, so that
+    tracebacks and `inspect.getsource` find it.
     """
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     if (
@@ -142,8 +144,8 @@ def _last_token(source: str) -> str:
 class _RewriteRuns(ast.NodeTransformer):
     """Turn `asyncio.run(main())` and `loop.run_until_complete(x)` at the top level of a cell into awaits.
 
-    So they can park with an empty stack. Which function is really called is decided when it runs: the kernel's
-    `RUN_NAME` is given the function and its arguments.
+    So they can park with an empty stack. Which function is really called is decided when it runs: the
+    kernel's `RUN_NAME` is given the function and its arguments.
     """
 
     found = False

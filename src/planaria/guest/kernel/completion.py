@@ -1,7 +1,8 @@
 """Completion from the live session: names, attributes, keys, modules and keyword arguments.
 
-Nothing of the user's is run for it: attributes are looked up without calling properties or `__getattr__`, and an expression before
-the cursor is followed only through names, attributes and constant keys of dicts and lists.
+Nothing of the user's is run for it: attributes are looked up without calling properties or `__getattr__`,
+and an expression before the cursor is followed only through names, attributes and constant keys of dicts
+and lists.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 def _attributes(owner: Any) -> Iterable[str]:
     """The names of attributes: `dir()` unless the class has its own, which would be the user's code."""
-    if type(owner).__dir__ is object.__dir__ or isinstance(owner, (ModuleType, type)):
+    if getattr(type(owner), "__dir__", None) is object.__dir__ or isinstance(owner, (ModuleType, type)):
         if isinstance(owner, ModuleType) and "__dir__" in owner.__dict__:
             return [name for name in owner.__dict__ if isinstance(name, str)]
         return dir(owner)

@@ -37,8 +37,9 @@ _Send = Callable[[str, Bundle, dict[str, Any]], None]
 def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[Bundle, dict[str, Any]]:
     """Every representation that `value` has, by type, and their metadata.
 
-    `_repr_mimebundle_` wins over the methods for single types, which fill in what it leaves out; `text/plain` is always there. A
-    method that raises or returns None gives nothing, as in IPython, but what it raised is said on standard error.
+    `_repr_mimebundle_` wins over the methods for single types, which fill in what it leaves out;
+    `text/plain` is always there. A method that raises or returns None gives nothing, as in IPython, but
+    what it raised is said on standard error.
     """
     data: Bundle = {}
     metadata: dict[str, Any] = {}
@@ -94,7 +95,7 @@ def _is_empty_figure(value: Any) -> bool:
 
 
 class Display:
-    """What shows things: `send` takes the kind ("display", "result" or "clear"), a bundle and its metadata."""
+    """What shows things: `send` takes a kind ("display", "result" or "clear"), a bundle and its metadata."""
 
     def __init__(self, send: _Send) -> None:
         self._send = send

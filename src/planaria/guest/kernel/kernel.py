@@ -1,9 +1,9 @@
 """The kernel: takes one command from the host, does it, and reports.
 
-The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report there. User
-code, and everything that may run user code (a `__repr__`, a finaliser), is called through one of two
-gates; `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only below a gate. So an interrupt can arrive
-at any line without losing the report.
+The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report
+there. User code, and everything that may run user code (a `__repr__`, a finaliser), is called through one
+of two gates; `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only below a gate. So
+an interrupt can arrive at any line without losing the report.
 """
 
 from __future__ import annotations
@@ -152,9 +152,9 @@ class Kernel:
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs, otherwise does nothing.
 
-        User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery, or
-        anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not, though user code
-        is what called it.
+        User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
+        or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
+        though user code is what called it.
         """
         user = False
         while frame is not None:
@@ -317,7 +317,9 @@ class Kernel:
     # -- reporting -----------------------------------------------------------------------------------
 
     def _ended(self, value: Any, error: BaseException | None, silent: bool) -> Report:
-        """The report of a cell that has ended; its value is shown first, then the figures that it left open."""
+        """The report of a cell that has ended; its value is shown first, then the figures that it left
+        open.
+        """
         report = _NOTHING
         try:
             if error is None and value is not None and not silent:
