@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from planaria.guest import shims
 from planaria.guest.kernel import figures
 from planaria.guest.kernel.kernel import Kernel
 from planaria.guest.kernel.streams import Streams, flushing_write
@@ -22,12 +23,14 @@ __all__ = ["start"]
 MAX_RECURSION_LIMIT = 50_000
 
 
-def start(door: Callable[[bytes], bytes]) -> Kernel:
-    """The kernel of this interpreter, ready for `enter`.
+def start(door: Callable[[bytes], bytes], *, sandbox: bool = False) -> Kernel:
+    """The kernel of this interpreter, ready for `enter`; with `sandbox`, the shims are applied first.
 
     It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one
     of them.
     """
+    if sandbox:
+        shims.install(door)
     streams = Streams()
     sys.stdout, sys.stderr = streams.stdout, streams.stderr
     sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]
@@ -40,6 +43,8 @@ def start(door: Callable[[bytes], bytes]) -> Kernel:
 
     kernel = Kernel(door, flush=streams.flush)
     sys.modules["__main__"] = kernel.main
+    if sandbox:
+        kernel.idle = shims.run_pending
     kernel.publish = _publish
     kernel.configure = _configure
     _publish({}, kernel.names)
@@ -80,7 +85,7 @@ def _keep_event_loop(kernel: Kernel) -> None:
         close(runner)
         asyncio.set_event_loop(kernel.loop)
 
-    asyncio.Runner.close = close_and_set  # type: ignore[method-assign]
+    asyncio.Runner.close = close_and_set  # type: ignore[method-assign,assignment]
 
 
 def _limit_recursion() -> None:

@@ -104,6 +104,8 @@ class Kernel:
         self.names: dict[str, Any] = {}
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
+        #: Called when a cell has nothing to do or ends: runs queued threads, and says whether there were any.
+        self.idle: Callable[[], bool] | None = None
         #: Called with the names that come and go when host functions are declared.
         self.publish: Callable[[dict[str, Any], dict[str, Any]], None] | None = None
         self._callbacks.declare([])
@@ -268,6 +270,8 @@ class Kernel:
                         {"message": "a task beside the cell ended it", "exception": error}
                     )
                 continue
+            if self.idle is not None and self._idled(execution):
+                continue
             calls = self._calls.take_new()
             timer = loop.next_timer()
             if timer is None and not calls and not self._calls.any_of(loop):
@@ -293,6 +297,15 @@ class Kernel:
         except BaseException as error:
             return self._ended(None, error, True)
         return self._ended(value, None, execution.silent)
+
+    def _idled(self, execution: _Execution) -> bool:
+        """Whether queued threads have run; what they could not help raising ends the cell."""
+        assert self.idle is not None
+        try:
+            return bool(_call(self.idle))
+        except BaseException as error:
+            self._stop(execution, error)
+            return True
 
     def _stop(self, execution: _Execution, error: BaseException) -> None:
         """Cancel what a cell waits for; when it ends by that, it ends with `error`."""
@@ -326,6 +339,8 @@ class Kernel:
                 self._value = None
                 self.main.__dict__["_"] = value
                 report = ("done", _call(self._describe, value))
+            if error is None and self.idle is not None:
+                _call(self.idle)
             if self.display.pending():
                 _call(self.display.flush)
         except BaseException as failure:
