@@ -25,6 +25,27 @@ def when_imported(name: str, change: Callable[[Any], None]) -> None:
         sys.meta_path.insert(0, _FINDER)
 
 
+class _Loader:
+    """A loader around the real one (which may be shared, as that of a zip file is): changes what that has
+    loaded.
+    """
+
+    def __init__(self, loader: Any, change: Callable[[Any], None]) -> None:
+        self._loader = loader
+        self._change = change
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        created: ModuleType | None = self._loader.create_module(spec)
+        return created
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._change(module)
+
+
 class _Finder:
     """Finds nothing itself: it asks the other finders and wraps the loader they give."""
 
@@ -38,13 +59,7 @@ class _Finder:
         spec = find_spec(name)
         if spec is None or spec.loader is None:
             return None
-        execute = spec.loader.exec_module
-
-        def execute_and_change(module: ModuleType) -> None:
-            execute(module)
-            change(module)
-
-        spec.loader.exec_module = execute_and_change  # type: ignore[method-assign]
+        spec.loader = _Loader(spec.loader, change)  # type: ignore[assignment]
         return spec
 
 
