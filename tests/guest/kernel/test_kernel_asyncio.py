@@ -108,6 +108,13 @@ def test_tasks_live_across_cells(host: Any) -> None:
     assert host.value_of(host.send("resume", [(1, True, 41)])) == 42
 
 
+def test_create_task_without_await(host: Any) -> None:
+    """A cell may create a task without awaiting anything; it runs when a later cell waits."""
+    host.run("import asyncio\nlog = []\nasync def work(): log.append(await asyncio.sleep(0, 1))")
+    assert host.value("t = asyncio.create_task(work())\nlog") == []
+    assert host.value_of(host.finish(host.run("await t\nlog"))) == [1]
+
+
 def test_create_task_of_a_call(host: Any) -> None:
     """A host call is a coroutine: it can be made a task."""
     host.declare("f")
@@ -187,6 +194,8 @@ async def main(n=1):
         ("asyncio.get_event_loop().run_until_complete(main())", 30),
         ("x = await main()\ny = asyncio.run(main(2))\nx + y", 80),
         ("asyncio.run(main(), debug=False)", 30),
+        ("[asyncio.run(main(n)) for n in (1, 2)]", [30, 50]),
+        ("print(x := asyncio.run(main()))\nx", 30),
     ],
 )
 def test_run_at_the_top_parks(loops: Any, source: str, value: Any) -> None:

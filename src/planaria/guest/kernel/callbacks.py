@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -23,6 +24,8 @@ class Callback:
         self._simple = self.__signature__ is not None and not self.__signature__.parameters
         self._awaited = awaited
         self._blocking = blocking
+        if sys.version_info >= (3, 12):
+            inspect.markcoroutinefunction(self)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
         if not self._simple or args or kwargs:
