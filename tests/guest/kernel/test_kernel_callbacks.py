@@ -97,3 +97,29 @@ def test_never_awaited(host: Any) -> None:
     host.declare("f")
     with pytest.warns(RuntimeWarning, match="never awaited"):
         host.run("f()\nNone")
+
+
+def test_arguments_that_cannot_be_sent(host: Any) -> None:
+    """A call whose arguments contain themselves fails in the guest; the calls beside it are made."""
+    host.declare("f")
+    report = host.run(
+        "import asyncio\na = []\na.append(a)\nr = await asyncio.gather(f(1), f(a), return_exceptions=True)\nr"
+    )
+    assert report[1] == [(1, "f", (1,), {})]
+    value = host.value_of(host.finish(report, f=lambda x: x))
+    assert value[0] == 1
+    assert "contains itself" in value[1].text
+    assert "contains itself" in host.error("await f(a)")["message"]
+
+
+def test_answer_for_a_task_left_running(host: Any) -> None:
+    """A call made by a task that outlives its cell can be answered between cells."""
+    host.declare("f")
+    report = host.run("import asyncio\nt = asyncio.create_task(f(1))\nawait asyncio.sleep(0.001)")
+    assert report[1] == [(1, "f", (1,), {})]
+    import time
+
+    time.sleep(0.002)
+    assert host.send("resume", [])[0] == "done"
+    assert host.send("resume", [(1, True, 7)]) == ("done", {})
+    assert host.value_of(host.run("await t")) == 7

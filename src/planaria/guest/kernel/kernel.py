@@ -134,11 +134,12 @@ class Kernel:
 
     def _report(self, report: Report) -> None:
         try:
-            if self._flush is not None:
-                self._flush()
-            data = _DONE if report is _NOTHING else encode(report, names.stand_in)
+            data = self._encode(report)
         except BaseException as error:
             # Out of memory, or output that cannot be written: what happened must still be told.
+            if report[0] == "waiting" and self._execution is not None:
+                self._execution.future.cancel()
+                self._execution = None
             kept = report[1] if report[0] == "error" else {}
             fields = {
                 "type": type(error).__name__,
@@ -150,6 +151,35 @@ class Kernel:
             fields["traceback"] = ""
             data = encode(("error", fields))
         self._door(b"R" + data)
+
+    def _encode(self, report: Report) -> bytes:
+        while True:
+            if self._flush is not None:
+                self._flush()
+            if report is _NOTHING:
+                return _DONE
+            try:
+                return encode(report, names.stand_in)
+            except EncodeError as error:
+                if report[0] != "waiting":
+                    raise
+                report = self._refuse(report[1], error)
+
+    def _refuse(self, calls: list[Any], reason: EncodeError) -> Report:
+        """Answer the host calls whose arguments cannot be sent with the reason; the cell goes on."""
+        refused = False
+        for call in calls:
+            try:
+                encode(call, names.stand_in)
+            except EncodeError as error:
+                self._calls.answer(call[0], None, error)
+                refused = True
+            else:
+                self._calls.new.append(call[0])
+        if not refused:  # each fits by itself, together they are too many
+            self._calls.answer(self._calls.new.pop(), None, reason)
+        assert self._execution is not None
+        return self._go_on(self._execution)
 
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs, otherwise does nothing.
@@ -317,9 +347,10 @@ class Kernel:
             self._calls.answer(
                 number, value if succeeded else None, None if succeeded else errors.exception_of(*value)
             )
-        if self._execution is None:
-            return self._misuse("no cell is waiting")
-        return self._go_on(self._execution)
+        if self._execution is not None:
+            return self._go_on(self._execution)
+        # Answers for tasks that the cells have left running: those go on when a cell waits.
+        return _NOTHING if answers else self._misuse("no cell is waiting")
 
     def _cancel(self, name: str, message: str) -> Report:
         if self._execution is None:
