@@ -12,7 +12,7 @@ import asyncio
 import contextvars
 import inspect
 import sys
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -21,6 +21,7 @@ from planaria.guest.kernel import completion, display, errors, imports, names
 from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
 from planaria.guest.kernel.loop import HostCalls, Loop
+from planaria.guest.kernel.runs import OWN_CODE, Runs
 from planaria.protocol import decode, encode
 
 __all__ = ["Kernel"]
@@ -47,19 +48,6 @@ _GATES = frozenset({_call.__code__, _advance.__code__})
 
 _NOTHING: Report = ("done", {})
 _DONE = encode(_NOTHING)
-
-
-class _Park:
-    """What a cell that is not a task awaits: `loop` has to run until `future` is done."""
-
-    __slots__ = ("future", "loop")
-
-    def __init__(self, loop: Loop, future: asyncio.Future[Any]) -> None:
-        self.loop = loop
-        self.future = future
-
-    def __await__(self) -> Generator[_Park, None, None]:
-        yield self
 
 
 class _Execution:
@@ -96,7 +84,8 @@ class Kernel:
         self._execution: _Execution | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls()
-        self.loop = Loop(self._calls, self._answer_blocking)
+        self.loop = self.new_loop()
+        self._runs = Runs(self.loop, self.new_loop)
         self._callbacks = Callbacks(self._call_awaited, self._call_blocking)
         self.display = display.Display(self._send_output)
         self.imports = imports.TierImports(door)
@@ -195,7 +184,7 @@ class Kernel:
                 if user:
                     raise KeyboardInterrupt
                 return
-            if code is _OWN_RUN:
+            if code is OWN_CODE:
                 return
             if not user:
                 module = frame.f_globals.get("__name__", "")
@@ -443,67 +432,9 @@ class Kernel:
         else:
             self._calls.answer(number, value, None)
 
-    # -- asyncio.run in a cell -------------------------------------------------------------------------
-
     def new_loop(self) -> Loop:
         """What `asyncio.new_event_loop` makes in the guest."""
         return Loop(self._calls, self._answer_blocking)
-
-    async def _run_equivalent(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """What a call of `asyncio.run` or `run_until_complete` at the top level of a cell becomes."""
-        owner = getattr(function, "__self__", None)
-        if (
-            function is asyncio.run
-            and kwargs.get("loop_factory") is None
-            and len(args) == 1
-            and inspect.iscoroutine(args[0])
-        ):
-            return await self._asyncio_run(*args, debug=kwargs.get("debug"))
-        if isinstance(owner, Loop) and len(args) == 1 and not kwargs and function == owner.run_until_complete:
-            if asyncio._get_running_loop() is None:
-                return await self._until_complete(owner, args[0])
-            if owner is self.loop:
-                return await args[0]
-        return function(*args, **kwargs)
-
-    async def _until_complete(self, loop: Loop, awaitable: Any) -> Any:
-        loop._check_closed()  # type: ignore[attr-defined]
-        future = asyncio.ensure_future(awaitable, loop=loop)
-        await _Park(loop, future)
-        return future.result()
-
-    async def _asyncio_run(self, main: Coroutine[Any, Any, Any], *, debug: bool | None = None) -> Any:
-        running = asyncio._get_running_loop()
-        if running is not None:
-            # The cell awaits something else too, so it is a task; `main` becomes another one.
-            before = asyncio.all_tasks(running)
-            try:
-                return await running.create_task(main)
-            finally:
-                left = asyncio.all_tasks(running) - before
-                for task in left:
-                    task.cancel()
-                await asyncio.gather(*left, return_exceptions=True)
-        loop = self.new_loop()
-        if debug is not None:
-            loop.set_debug(debug)
-        asyncio.set_event_loop(loop)
-        try:
-            task = loop.create_task(main)
-            await self._park_task(loop, task)
-            return task.result()
-        finally:
-            left = asyncio.all_tasks(loop)
-            for task in left:
-                task.cancel()
-            if left:
-                await _Park(loop, asyncio.gather(*left, return_exceptions=True))
-            await _Park(loop, loop.create_task(loop.shutdown_asyncgens()))
-            asyncio.set_event_loop(self.loop)
-            loop.close()
-
-    async def _park_task(self, loop: Loop, task: asyncio.Task[Any]) -> None:
-        await _Park(loop, task)
 
     # -- other commands --------------------------------------------------------------------------------
 
@@ -531,7 +462,7 @@ class Kernel:
             **self._callbacks.names,
             "display": self.display.show,
             "clear_output": self.display.clear,
-            RUN_NAME: self._run_equivalent,
+            RUN_NAME: self._runs.run_equivalent,
         }
         if self.publish is not None:
             self.publish(old, self.names)
@@ -548,6 +479,3 @@ class Kernel:
             self._context.run, eval, compile(expression, "<expression>", "eval"), self.main.__dict__
         )
         return ("answer", value)
-
-
-_OWN_RUN = Kernel._asyncio_run.__code__
