@@ -24,8 +24,9 @@ _STRUCTURE_BASE = 0x100  # a structure's kind on the stack is this plus its code
 def decode(data: bytes) -> Any:
     """The value that `data` encodes; raises `ProtocolError` for anything that is not one whole value.
 
-    There is no recursion, and nothing is allocated before its length was compared with what is left. Numpy arrays
-    and pandas objects are such where those packages can be imported, otherwise `ArrayValue` and `FrameValue`.
+    There is no recursion, and nothing is allocated before its length was compared with what is left. Numpy
+    arrays and pandas objects are such where those packages can be imported, otherwise `ArrayValue` and
+    `FrameValue`.
     """
     try:
         return _decode(data)
@@ -194,6 +195,8 @@ def _rows(kind: int, items: list[Any]) -> list[Any]:
     """Rows from columns."""
     keys: tuple[Any, ...] = ()
     if kind == f.RECORDS:
+        if not items:
+            raise ProtocolError("records without keys")
         keys, *items = items
         if type(keys) is not tuple or len(keys) != len(items) or not all(type(key) is str for key in keys):
             raise ProtocolError("records whose keys do not fit their columns")

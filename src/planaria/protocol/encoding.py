@@ -26,8 +26,8 @@ def encode(value: Any, fallback: Fallback | None = None, *, max_bytes: int = f.M
     """The bytes of `value`.
 
     `fallback` is called with an object that has no form on the other side and returns a value that
-    has one (the kernel's gives a `Repr`). Raises `EncodeError` without one, and when the value is nested deeper
-    than MAX_DEPTH (as one that contains itself is) or needs more than `max_bytes` bytes.
+    has one (the kernel's gives a `Repr`). Raises `EncodeError` without one, and when the value is nested
+    deeper than MAX_DEPTH (as one that contains itself is) or needs more than `max_bytes` bytes.
     """
     encoder = _Encoder(fallback, max_bytes)
     encoder.write(value, 0)
@@ -114,7 +114,7 @@ class _Encoder:
         self.spend(1)
         if depth >= f.MAX_DEPTH:
             raise EncodeError(
-                f"the value is nested deeper than {f.MAX_DEPTH} levels, or contains itself: pass a flatter one"
+                f"the value is nested deeper than {f.MAX_DEPTH} levels, or contains itself: flatten it"
             )
         self.head(tag, count)
 
@@ -163,7 +163,8 @@ class _Encoder:
             self.out += bytes(items)
         elif kind is dict:
             keys = tuple(items[0])
-            # Only text: keys that are equal without being the same (1, True) must not become those of the first.
+            # Only text: keys that are equal without being the same (1, True) must not become those of the
+            # first.
             if not keys or len(keys) > 254 or not all(type(key) is str for key in keys):
                 return False
             if any(tuple(row) != keys for row in items):

@@ -121,6 +121,12 @@ def _take_pandas(value: Any) -> Fields | None:
     return scientific.take_pandas(value)
 
 
+def _take_extension(value: Any) -> Fields:
+    from planaria.protocol import scientific
+
+    return scientific.take_extension(value)
+
+
 def _take_array_value(value: ArrayValue) -> Fields:
     return Fields(f.ARRAY, (value.shape, value.dtype, value.data))
 
@@ -143,6 +149,7 @@ _TAKE: dict[tuple[str, str], Callable[[Any], Fields | tuple[Any] | None]] = {
     ("planaria.protocol.values", "Repr"): lambda v: Fields(f.REPR, (v.text, v.type)),
     ("planaria.protocol.values", "EnumMember"): lambda v: Fields(f.ENUM, (v.class_name, v.name, v.value)),
     ("planaria.protocol.values", "ArrayValue"): _take_array_value,
+    ("planaria.protocol.scientific", "_Extension"): _take_extension,
     ("numpy", "ndarray"): _take_array,
     ("numpy", "generic"): _take_array,
     ("pandas._libs.tslibs.nattype", "NaTType"): lambda v: Fields(f.REPR, ("NaT", "NaTType")),
@@ -211,11 +218,20 @@ def _time(hour: Any, minute: Any, second: Any, microsecond: Any, fold: Any, zone
     return datetime.time(hour, minute, second, microsecond, zone, fold=fold)
 
 
-def _datetime(*fields: Any) -> Any:
+def _datetime(
+    year: Any,
+    month: Any,
+    day: Any,
+    hour: Any,
+    minute: Any,
+    second: Any,
+    microsecond: Any,
+    fold: Any,
+    zone: Any,
+) -> Any:
     import datetime
 
-    *moment, fold, zone = fields
-    return datetime.datetime(*moment, zone, fold=fold)
+    return datetime.datetime(year, month, day, hour, minute, second, microsecond, zone, fold=fold)
 
 
 def _timedelta(days: Any, seconds: Any, microseconds: Any) -> Any:

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from planaria.guest import shims
+from planaria.guest.kernel import figures
 from planaria.guest.kernel.kernel import Kernel
 from planaria.guest.kernel.streams import Streams, flushing_write
 from planaria.guest.kernel.terminal import Terminal
@@ -21,14 +23,17 @@ __all__ = ["start"]
 MAX_RECURSION_LIMIT = 50_000
 
 
-def start(door: Callable[[bytes], bytes]) -> Kernel:
-    """The kernel of this interpreter, ready for `enter`.
+def start(door: Callable[[bytes], bytes], *, sandbox: bool = False) -> Kernel:
+    """The kernel of this interpreter, ready for `enter`; with `sandbox`, the shims are applied first.
 
-    It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one of them.
+    It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one
+    of them.
     """
+    if sandbox:
+        shims.install(door)
     streams = Streams()
     sys.stdout, sys.stderr = streams.stdout, streams.stderr
-    sys.__stdout__, sys.__stderr__ = streams.stdout, streams.stderr
+    sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]
     os.write = flushing_write(streams.flush)
     terminal = Terminal(door, streams.flush)
     sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
@@ -38,14 +43,18 @@ def start(door: Callable[[bytes], bytes]) -> Kernel:
 
     kernel = Kernel(door, flush=streams.flush)
     sys.modules["__main__"] = kernel.main
+    if sandbox:
+        kernel.idle = shims.run_pending
     kernel.publish = _publish
     kernel.configure = _configure
     _publish({}, kernel.names)
     sys.displayhook = kernel.displayhook
     sys.meta_path.insert(0, kernel.imports)
+    os.environ["MPLBACKEND"] = figures.BACKEND
+    figures.connect(kernel.display.show)
     asyncio.set_event_loop(kernel.loop)
-    for module in (asyncio, asyncio.events):
-        module.new_event_loop = kernel.new_loop  # type: ignore[assignment]
+    asyncio.new_event_loop = asyncio.events.new_event_loop = kernel.new_loop
+    _keep_event_loop(kernel)
     signal.signal(signal.SIGINT, kernel.on_interrupt)
     _limit_recursion()
     return kernel
@@ -68,14 +77,27 @@ def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:
         setattr(builtins, name, value)
 
 
+def _keep_event_loop(kernel: Kernel) -> None:
+    """Make the kernel's loop the current one again after every asyncio.run, which leaves none."""
+    close = asyncio.Runner.close
+
+    def close_and_set(runner: asyncio.Runner) -> None:
+        close(runner)
+        asyncio.set_event_loop(kernel.loop)
+
+    asyncio.Runner.close = close_and_set  # type: ignore[method-assign,assignment]
+
+
 def _limit_recursion() -> None:
     set_limit = sys.setrecursionlimit
 
     def setrecursionlimit(limit: int, /) -> None:
-        """Set the maximum depth of the Python interpreter stack to n, within what the sandbox's stack can hold."""
+        """Set the maximum depth of the Python interpreter stack to n, within what the sandbox's stack can
+        hold.
+        """
         if isinstance(limit, int) and limit > MAX_RECURSION_LIMIT:
             raise ValueError(
-                f"a recursion limit of {limit} would exhaust the stack of the sandbox: at most {MAX_RECURSION_LIMIT}"
+                f"a recursion limit of {limit} exhausts the sandbox's stack: at most {MAX_RECURSION_LIMIT}"
             )
         set_limit(limit)
 
@@ -101,11 +123,13 @@ def _configure(settings: dict[str, Any]) -> None:
 
 
 def _seed(seed: int | bytes) -> None:
-    """Seed every generator that is already there; those of an image would give all sessions the same numbers."""
+    """Seed every generator that is already there; those of an image would give all sessions the same
+    numbers.
+    """
     if "random" in sys.modules:
         sys.modules["random"].seed(seed)
     if "numpy.random" in sys.modules:
         number = seed if isinstance(seed, int) else int.from_bytes(seed, "little")
         sys.modules["numpy.random"].seed(number % (1 << 32))
     if "tempfile" in sys.modules:
-        sys.modules["tempfile"]._name_sequence = None
+        vars(sys.modules["tempfile"])["_name_sequence"] = None

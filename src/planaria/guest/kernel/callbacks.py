@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -23,6 +24,8 @@ class Callback:
         self._simple = self.__signature__ is not None and not self.__signature__.parameters
         self._awaited = awaited
         self._blocking = blocking
+        if sys.version_info >= (3, 12):
+            inspect.markcoroutinefunction(self)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
         if not self._simple or args or kwargs:
@@ -57,7 +60,7 @@ class CallbackNamespace:
 
     def __repr__(self) -> str:
         members = ", ".join(name for name in self.__dict__ if name != "_name")
-        return f"<host functions {self._name}: {members}>"
+        return f"<host functions {self.__dict__['_name']}: {members}>"
 
 
 class Callbacks:
@@ -112,8 +115,8 @@ class Callbacks:
 def _signature(parameters: Any) -> inspect.Signature | None:
     """A signature from what the host declares.
 
-    That is a list of (name, kind, annotation text or None) or (name, kind, annotation, text of the default): kind is the
-    name of one of `inspect.Parameter`'s, in lower case. None: anything goes.
+    That is a list of (name, kind, annotation text or None) or (name, kind, annotation, text of the
+    default): kind is the name of one of `inspect.Parameter`'s, in lower case. None: anything goes.
     """
     if parameters is None:
         return None

@@ -15,10 +15,14 @@ from typing import Final
 
 __all__ = ["FUTURE_FLAGS", "RUN_NAME", "Cell", "compile_cell"]
 
-#: The name by which rewritten code reaches the kernel's `asyncio.run`; see `_rewrite_runs`.
+#: The name by which rewritten code reaches the kernel's `asyncio.run`; see `_TopLevel`.
 RUN_NAME: Final = "__planaria_run__"
 #: A line that begins like this is a compound statement (or a decorator), or could be one.
 _COMPOUND: Final = re.compile(r"\s*(?:(?:if|for|while|with|try|def|class|async|match)\b|@|$)").match
+#: Functions of asyncio that a cell can only call while a loop is running.
+_LOOP_FUNCTIONS: Final = frozenset(
+    {"create_task", "ensure_future", "gather", "get_running_loop", "current_task"}
+)
 _AWAIT: Final = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _PARSE: Final = ast.PyCF_ONLY_AST | _AWAIT
 FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -27,8 +31,9 @@ FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
-    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one of them is a coroutine; `parks` that it is one only because a call of
-    `asyncio.run` was rewritten. `flags` are the `from __future__` flags that the cells after it have.
+    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one
+    of them is a coroutine; `parks` that it is one only because a call of `asyncio.run` was rewritten.
+    `flags` are the `from __future__` flags that the cells after it have.
     """
 
     __slots__ = ("awaits", "body", "captures", "flags", "last", "parks", "silent")
@@ -57,8 +62,9 @@ def compile_cell(
 
     `check` sees the syntax tree before it is compiled, and may raise.
 
-    With `capture`, a single simple statement is compiled without going through a syntax tree, which takes half the
-    time; it gives its value to `sys.displayhook`. The source is put into `linecache`, so that tracebacks and `inspect.getsource` find it.
+    With `capture`, a single simple statement is compiled without going through a syntax tree, which takes
+    half the time; it gives its value to `sys.displayhook`. The source is put into `linecache`, so that
+    tracebacks and `inspect.getsource` find it.
     """
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     if (
@@ -71,7 +77,9 @@ def compile_cell(
         and not _COMPOUND(source)
     ):
         try:
-            cell = Cell(compile(source, name, "single", flags | _AWAIT, dont_inherit=True), None, flags, False)
+            cell = Cell(
+                compile(source, name, "single", flags | _AWAIT, dont_inherit=True), None, flags, False
+            )
         except SyntaxError:  # said better below
             pass
         else:
@@ -92,20 +100,19 @@ def compile_cell(
                 flags |= FUTURE_FLAGS.get(alias.name, 0)
         elif type(statement) is not ast.Expr:
             break
+    if not _may_run_a_loop(source):
+        return _compile(tree, source, name, flags)
+    top = _TopLevel()
+    top.visit(tree)
     cell = _compile(tree, source, name, flags)
-    if _may_run_a_loop(source):
-        rewriter = _RewriteRuns()
-        plain = not cell.awaits
-        tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
-        rewriter.visit(tree)
-        if rewriter.found:
-            cell = _compile(tree, source, name, flags)
-            cell.parks = plain
+    cell.parks = top.runs and not top.awaits and not top.needs_loop
+    cell.awaits = cell.awaits or top.needs_loop
     return cell
 
 
 def _may_run_a_loop(source: str) -> bool:
-    return "run" in source and ("asyncio" in source or "run_until_complete" in source or "run(" in source)
+    """Whether it is worth looking for what `_TopLevel` finds."""
+    return "asyncio" in source or "run(" in source or "run_until_complete" in source
 
 
 def _compile(tree: ast.Module, source: str, name: str, flags: int) -> Cell:
@@ -137,35 +144,48 @@ def _last_token(source: str) -> str:
     return last
 
 
-class _RewriteRuns(ast.NodeTransformer):
-    """Turn `asyncio.run(main())` and `loop.run_until_complete(x)` at the top level of a cell into awaits.
+class _TopLevel(ast.NodeTransformer):
+    """What the top level of a cell does with event loops.
 
-    So they can park with an empty stack. Which function is really called is decided when it runs: the kernel's
-    `RUN_NAME` is given the function and its arguments.
+    Calls of `asyncio.run(main())` and `loop.run_until_complete(x)` are turned into awaits (`runs`), so that
+    they can park with an empty stack. Which function is really called is decided when it runs: the kernel's
+    `RUN_NAME` is given the function and its arguments. `awaits`: there are awaits of the user's own.
+    `needs_loop`: a running loop is asked for (`asyncio.create_task`).
     """
 
-    found = False
+    runs = False
+    awaits = False
+    needs_loop = False
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         function = node.func
         if isinstance(function, ast.Attribute):
-            is_run = function.attr == "run_until_complete" or (
-                function.attr == "run"
-                and isinstance(function.value, ast.Name)
-                and function.value.id == "asyncio"
-            )
+            name = function.attr
+            in_asyncio = isinstance(function.value, ast.Name) and function.value.id == "asyncio"
         else:
-            is_run = isinstance(function, ast.Name) and function.id == "run"
-        if not is_run:
+            name = function.id if isinstance(function, ast.Name) else ""
+            in_asyncio = True
+        if in_asyncio and name in _LOOP_FUNCTIONS:
+            self.needs_loop = True
+        if name != "run_until_complete" and not (in_asyncio and name == "run"):
             return node
-        self.found = True
+        self.runs = True
         call = ast.Call(ast.Name(RUN_NAME, ast.Load()), [function, *node.args], node.keywords)
         return ast.fix_missing_locations(ast.copy_location(ast.Await(ast.copy_location(call, node)), node))
+
+    def _await(self, node: ast.AST) -> ast.AST:
+        self.awaits = True
+        return self.generic_visit(node)
+
+    visit_Await = visit_AsyncFor = visit_AsyncWith = _await  # noqa: N815
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        return self._await(node) if node.is_async else self.generic_visit(node)
 
     def _keep(self, node: ast.AST) -> ast.AST:
         """Other scopes are left alone: an await there would change what they are."""
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _keep  # noqa: N815
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _keep  # noqa: N815
+    visit_GeneratorExp = _keep  # noqa: N815

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+from planaria.guest.kernel import figures
 from planaria.guest.kernel.names import short_repr
 
 __all__ = ["Display", "mime_bundle"]
@@ -36,8 +37,9 @@ _Send = Callable[[str, Bundle, dict[str, Any]], None]
 def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[Bundle, dict[str, Any]]:
     """Every representation that `value` has, by type, and their metadata.
 
-    `_repr_mimebundle_` wins over the methods for single types, which fill in what it leaves out; `text/plain` is always there. A
-    method that raises or returns None gives nothing, as in IPython, but what it raised is said on standard error.
+    `_repr_mimebundle_` wins over the methods for single types, which fill in what it leaves out;
+    `text/plain` is always there. A method that raises or returns None gives nothing, as in IPython, but
+    what it raised is said on standard error.
     """
     data: Bundle = {}
     metadata: dict[str, Any] = {}
@@ -55,9 +57,8 @@ def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[B
             if isinstance(made, tuple):
                 made, metadata[mime] = made
             data[mime] = made
-        figure = _figure_png(value) if "image/png" not in data else None
-        if figure is not None:
-            data["image/png"] = figure
+        if "image/png" not in data and _is_figure(value) and not figures.is_empty(value):
+            data["image/png"] = figures.png(value)
     if "text/plain" not in data:
         data["text/plain"] = short_repr(value)
     if include:
@@ -84,18 +85,17 @@ def _ask(value: Any, method: str, **options: Any) -> Any:
         return None
 
 
-def _figure_png(value: Any) -> bytes | None:
-    """A matplotlib figure as PNG, when it is one."""
-    figure = sys.modules.get("matplotlib.figure")
-    if figure is None or not isinstance(value, figure.Figure):
-        return None
-    from planaria.guest.kernel import figures
+def _is_figure(value: Any) -> bool:
+    matplotlib = sys.modules.get("matplotlib.figure")
+    return matplotlib is not None and isinstance(value, matplotlib.Figure)
 
-    return figures.png(value)
+
+def _is_empty_figure(value: Any) -> bool:
+    return _is_figure(value) and figures.is_empty(value)
 
 
 class Display:
-    """What shows things: `send` takes the kind ("display", "result" or "clear"), a bundle and its metadata."""
+    """What shows things: `send` takes a kind ("display", "result" or "clear"), a bundle and its metadata."""
 
     def __init__(self, send: _Send) -> None:
         self._send = send
@@ -105,6 +105,9 @@ class Display:
     ) -> None:
         """Show objects with every representation they have; with `raw`, each is a mime bundle itself."""
         for value in objects:
+            if not raw and _is_empty_figure(value):
+                self._forget(value)
+                continue
             data, known = (dict(value), {}) if raw else mime_bundle(value, include, exclude)
             self._send("display", data, {**known, **(metadata or {})})
             self._forget(value)
@@ -123,10 +126,7 @@ class Display:
         self._send("clear", {}, {"wait": bool(wait)})
 
     def _forget(self, value: Any) -> None:
-        figure = sys.modules.get("matplotlib.figure")
-        if figure is not None and isinstance(value, figure.Figure):
-            from planaria.guest.kernel import figures
-
+        if _is_figure(value):
             figures.close(value)
 
     def pending(self) -> bool:
@@ -136,7 +136,5 @@ class Display:
 
     def flush(self) -> None:
         """Show the figures that are open, and close them."""
-        from planaria.guest.kernel import figures
-
         for figure in figures.open_figures():
             self.show(figure)

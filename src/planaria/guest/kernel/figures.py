@@ -6,16 +6,38 @@ Nothing here imports matplotlib before the user's code does.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["close", "open_figures", "png"]
+__all__ = ["BACKEND", "close", "connect", "is_empty", "open_figures", "png", "show"]
+
+#: The value of MPLBACKEND.
+BACKEND: Final = "module://planaria.guest.kernel.backend"
+
+_shows: list[Callable[[Any], None]] = []
 
 
-def png(figure: Any) -> bytes | None:
-    """The figure as it would be saved, cropped to what is drawn; None when nothing is."""
-    if not (figure.axes or figure.lines or figure.images or figure.texts or figure.patches or figure.artists):
-        return None
+def connect(display: Callable[[Any], None]) -> None:
+    """Say what shows a figure when plt.show() is called; there is one kernel in a process."""
+    _shows[:] = [display]
+
+
+def show(figures: list[Any]) -> None:
+    """Show figures now."""
+    for figure in figures:
+        for display in _shows:
+            display(figure)
+
+
+def is_empty(figure: Any) -> bool:
+    """Whether nothing was drawn on a figure."""
+    drawn = (figure.axes, figure.lines, figure.images, figure.texts, figure.patches, figure.artists)
+    return not any(drawn)
+
+
+def png(figure: Any) -> bytes:
+    """The figure as it would be saved, cropped to what is drawn."""
     file = BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight")
     return file.getvalue()

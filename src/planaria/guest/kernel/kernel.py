@@ -1,9 +1,9 @@
 """The kernel: takes one command from the host, does it, and reports.
 
-The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report there. User
-code, and everything that may run user code (a `__repr__`, a finaliser), is called through one of two
-gates; `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only below a gate. So an interrupt can arrive
-at any line without losing the report.
+The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report
+there. User code, and everything that may run user code (a `__repr__`, a finaliser), is called through one
+of two gates; `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only below a gate. So
+an interrupt can arrive at any line without losing the report.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import contextvars
 import inspect
 import sys
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -21,6 +21,7 @@ from planaria.guest.kernel import completion, display, errors, imports, names
 from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
 from planaria.guest.kernel.loop import HostCalls, Loop
+from planaria.guest.kernel.runs import OWN_CODE, Runs
 from planaria.protocol import decode, encode
 
 __all__ = ["Kernel"]
@@ -47,19 +48,6 @@ _GATES = frozenset({_call.__code__, _advance.__code__})
 
 _NOTHING: Report = ("done", {})
 _DONE = encode(_NOTHING)
-
-
-class _Park:
-    """What a cell that is not a task awaits: `loop` has to run until `future` is done."""
-
-    __slots__ = ("future", "loop")
-
-    def __init__(self, loop: Loop, future: asyncio.Future[Any]) -> None:
-        self.loop = loop
-        self.future = future
-
-    def __await__(self) -> Generator[_Park, None, None]:
-        yield self
 
 
 class _Execution:
@@ -96,7 +84,8 @@ class Kernel:
         self._execution: _Execution | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls()
-        self.loop = Loop(self._calls, self._answer_blocking)
+        self.loop = self.new_loop()
+        self._runs = Runs(self.loop, self.new_loop)
         self._callbacks = Callbacks(self._call_awaited, self._call_blocking)
         self.display = display.Display(self._send_output)
         self.imports = imports.TierImports(door)
@@ -104,6 +93,8 @@ class Kernel:
         self.names: dict[str, Any] = {}
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
+        #: Called when a cell has nothing to do or ends: runs queued threads, and says whether there were any.
+        self.idle: Callable[[], bool] | None = None
         #: Called with the names that come and go when host functions are declared.
         self.publish: Callable[[dict[str, Any], dict[str, Any]], None] | None = None
         self._callbacks.declare([])
@@ -132,11 +123,12 @@ class Kernel:
 
     def _report(self, report: Report) -> None:
         try:
-            if self._flush is not None:
-                self._flush()
-            data = _DONE if report is _NOTHING else encode(report, names.stand_in)
+            data = self._encode(report)
         except BaseException as error:
             # Out of memory, or output that cannot be written: what happened must still be told.
+            if report[0] == "waiting" and self._execution is not None:
+                self._execution.future.cancel()
+                self._execution = None
             kept = report[1] if report[0] == "error" else {}
             fields = {
                 "type": type(error).__name__,
@@ -149,17 +141,50 @@ class Kernel:
             data = encode(("error", fields))
         self._door(b"R" + data)
 
+    def _encode(self, report: Report) -> bytes:
+        while True:
+            if self._flush is not None:
+                self._flush()
+            if report is _NOTHING:
+                return _DONE
+            try:
+                return encode(report, names.stand_in)
+            except EncodeError as error:
+                if report[0] != "waiting":
+                    raise
+                report = self._refuse(report[1], error)
+
+    def _refuse(self, calls: list[Any], reason: EncodeError) -> Report:
+        """Answer the host calls whose arguments cannot be sent with the reason; the cell goes on."""
+        refused = False
+        for call in calls:
+            try:
+                encode(call, names.stand_in)
+            except EncodeError as error:
+                self._calls.answer(call[0], None, error)
+                refused = True
+            else:
+                self._calls.new.append(call[0])
+        if not refused:  # each fits by itself, together they are too many
+            self._calls.answer(self._calls.new.pop(), None, reason)
+        assert self._execution is not None
+        return self._go_on(self._execution)
+
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs, otherwise does nothing.
 
-        User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery, or
-        anything that such a frame called.
+        User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
+        or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
+        though user code is what called it.
         """
         user = False
         while frame is not None:
-            if frame.f_code in _GATES:
+            code = frame.f_code
+            if code in _GATES:
                 if user:
                     raise KeyboardInterrupt
+                return
+            if code is OWN_CODE:
                 return
             if not user:
                 module = frame.f_globals.get("__name__", "")
@@ -264,6 +289,8 @@ class Kernel:
                         {"message": "a task beside the cell ended it", "exception": error}
                     )
                 continue
+            if self.idle is not None and self._idled(execution):
+                continue
             calls = self._calls.take_new()
             timer = loop.next_timer()
             if timer is None and not calls and not self._calls.any_of(loop):
@@ -290,6 +317,15 @@ class Kernel:
             return self._ended(None, error, True)
         return self._ended(value, None, execution.silent)
 
+    def _idled(self, execution: _Execution) -> bool:
+        """Whether queued threads have run; what they could not help raising ends the cell."""
+        assert self.idle is not None
+        try:
+            return bool(_call(self.idle))
+        except BaseException as error:
+            self._stop(execution, error)
+            return True
+
     def _stop(self, execution: _Execution, error: BaseException) -> None:
         """Cancel what a cell waits for; when it ends by that, it ends with `error`."""
         execution.cancelled = error
@@ -300,9 +336,10 @@ class Kernel:
             self._calls.answer(
                 number, value if succeeded else None, None if succeeded else errors.exception_of(*value)
             )
-        if self._execution is None:
-            return self._misuse("no cell is waiting")
-        return self._go_on(self._execution)
+        if self._execution is not None:
+            return self._go_on(self._execution)
+        # Answers for tasks that the cells have left running: those go on when a cell waits.
+        return _NOTHING if answers else self._misuse("no cell is waiting")
 
     def _cancel(self, name: str, message: str) -> Report:
         if self._execution is None:
@@ -313,22 +350,22 @@ class Kernel:
     # -- reporting -----------------------------------------------------------------------------------
 
     def _ended(self, value: Any, error: BaseException | None, silent: bool) -> Report:
-        """The report of a cell that has ended; figures that it drew go out first."""
-        if self.display.pending():
-            try:
-                _call(self.display.flush)
-            except BaseException as failure:
-                error = error or failure
-        if error is not None:
-            return self._error(error)
-        if value is None or silent:
-            return _NOTHING
-        self._value = None
-        self.main.__dict__["_"] = value
+        """The report of a cell that has ended; its value is shown first, then the figures that it left
+        open.
+        """
+        report = _NOTHING
         try:
-            return ("done", _call(self._describe, value))
+            if error is None and value is not None and not silent:
+                self._value = None
+                self.main.__dict__["_"] = value
+                report = ("done", _call(self._describe, value))
+            if error is None and self.idle is not None:
+                _call(self.idle)
+            if self.display.pending():
+                _call(self.display.flush)
         except BaseException as failure:
-            return self._error(failure)
+            error = error or failure
+        return report if error is None else self._error(error)
 
     def _describe(self, value: Any) -> dict[str, Any]:
         """A value as a report has it: encoded, as text, and shown when it has more than a text."""
@@ -395,67 +432,9 @@ class Kernel:
         else:
             self._calls.answer(number, value, None)
 
-    # -- asyncio.run in a cell -------------------------------------------------------------------------
-
     def new_loop(self) -> Loop:
         """What `asyncio.new_event_loop` makes in the guest."""
         return Loop(self._calls, self._answer_blocking)
-
-    async def _run_equivalent(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """What a call of `asyncio.run` or `run_until_complete` at the top level of a cell becomes."""
-        owner = getattr(function, "__self__", None)
-        if (
-            function is asyncio.run
-            and kwargs.get("loop_factory") is None
-            and len(args) == 1
-            and inspect.iscoroutine(args[0])
-        ):
-            return await self._asyncio_run(*args, debug=kwargs.get("debug"))
-        if isinstance(owner, Loop) and len(args) == 1 and not kwargs and function == owner.run_until_complete:
-            if asyncio._get_running_loop() is None:
-                return await self._until_complete(owner, args[0])
-            if owner is self.loop:
-                return await args[0]
-        return function(*args, **kwargs)
-
-    async def _until_complete(self, loop: Loop, awaitable: Any) -> Any:
-        loop._check_closed()  # type: ignore[attr-defined]
-        future = asyncio.ensure_future(awaitable, loop=loop)
-        await _Park(loop, future)
-        return future.result()
-
-    async def _asyncio_run(self, main: Coroutine[Any, Any, Any], *, debug: bool | None = None) -> Any:
-        running = asyncio._get_running_loop()
-        if running is not None:
-            # The cell awaits something else too, so it is a task; `main` becomes another one.
-            before = asyncio.all_tasks(running)
-            try:
-                return await running.create_task(main)
-            finally:
-                left = asyncio.all_tasks(running) - before
-                for task in left:
-                    task.cancel()
-                await asyncio.gather(*left, return_exceptions=True)
-        loop = self.new_loop()
-        if debug is not None:
-            loop.set_debug(debug)
-        asyncio.set_event_loop(loop)
-        try:
-            task = loop.create_task(main)
-            await self._park_task(loop, task)
-            return task.result()
-        finally:
-            left = asyncio.all_tasks(loop)
-            for task in left:
-                task.cancel()
-            if left:
-                await _Park(loop, asyncio.gather(*left, return_exceptions=True))
-            await _Park(loop, loop.create_task(loop.shutdown_asyncgens()))
-            asyncio.set_event_loop(self.loop)
-            loop.close()
-
-    async def _park_task(self, loop: Loop, task: asyncio.Task[Any]) -> None:
-        await _Park(loop, task)
 
     # -- other commands --------------------------------------------------------------------------------
 
@@ -483,7 +462,7 @@ class Kernel:
             **self._callbacks.names,
             "display": self.display.show,
             "clear_output": self.display.clear,
-            RUN_NAME: self._run_equivalent,
+            RUN_NAME: self._runs.run_equivalent,
         }
         if self.publish is not None:
             self.publish(old, self.names)

@@ -4,8 +4,8 @@ There is nothing to poll inside the sandbox: a future becomes done because a cal
 the host answered a call. So `advance` runs what is ready and returns; the kernel then returns to the host
 with the calls that are open and the time of the next timer, with nothing of the guest left on the stack.
 
-Where that cannot be (`asyncio.run` deep inside a plain function), the loop blocks: `run_forever` makes open host calls
-through the door one by one and sleeps until timers.
+Where that cannot be (`asyncio.run` deep inside a plain function), the loop blocks: `run_forever` makes open
+host calls through the door one by one and sleeps until timers.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Loop(asyncio.BaseEventLoop):
             return True
         finally:
             sys.set_asyncgen_hooks(*hooks)
-            self._thread_id = None
+            self._thread_id = None  # type: ignore[assignment]
             asyncio._set_running_loop(old)
 
     def next_timer(self) -> float | None:
@@ -185,7 +185,7 @@ class Loop(asyncio.BaseEventLoop):
                 time.sleep(seconds)
             else:
                 raise RuntimeError(
-                    "the event loop would wait forever: no task can go on, no timer is set and no host call is open"
+                    "the event loop would wait for ever: no task can go on, no timer or host call is open"
                 )
             self._take_due()
         ready = self._ready

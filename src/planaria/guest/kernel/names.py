@@ -68,7 +68,9 @@ def _cut(text: str, limit: int) -> str:
 
 
 def short_repr(value: Any, limit: int = MAX_REPR) -> str:
-    """`repr(value)`, cut after about `limit` characters; says what went wrong when the object's own repr raises."""
+    """`repr(value)`, cut after about `limit` characters; says what went wrong when the object's own repr
+    raises.
+    """
     kind = type(value)
     try:
         if kind in _SIMPLE and (kind is not int or -(1 << 64) < value < 1 << 64):

@@ -1,13 +1,14 @@
 """Standard output and error over file descriptors, in one order.
 
-Lines leave as they end, so that text written by `print` and bytes written by `os.write` come in the order in which
-they were written, and the host can show them as they come.
+Lines leave as they end, so that text written by `print` and bytes written by `os.write` come in the order
+in which they were written, and the host can show them as they come.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,7 +30,7 @@ class _ErrorStream(io.TextIOWrapper):
         self.flush()
         return count
 
-    def writelines(self, lines: Iterable[str], /) -> None:
+    def writelines(self, lines: Iterable[str], /) -> None:  # type: ignore[override]
         self.write("".join(lines))
 
     def _flush_before(self) -> None:
@@ -61,11 +62,15 @@ class Streams:
         self.stderr.__dict__["mode"] = "w"
 
     def flush(self) -> None:
-        """Write out what is held back."""
+        """Write out what is held back; streams that the user's code has closed are opened again."""
         if self.stdout.closed or self.stderr.closed:
-            return
+            ours = (sys.stdout is self.stdout, sys.stderr is self.stderr)
+            self.reopen()
+            if ours[0]:
+                sys.stdout = self.stdout
+            if ours[1]:
+                sys.stderr = self.stderr
         self.stdout.flush()
-        self.stderr.flush()
 
 
 def flushing_write(flush: Callable[[], None]) -> Callable[[int, Any], int]:

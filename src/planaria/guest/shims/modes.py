@@ -1,0 +1,174 @@
+"""Permission bits of files, which WASI does not have.
+
+The sandbox's WASI puts a file's permission bits into the upper sixteen bits of `st_dev`; here they go to
+where they belong. Changing them goes through the door's `F` operation.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from planaria.guest.shims.users import NUMBER
+from planaria.protocol import decode, encode
+
+__all__ = ["install", "with_mode"]
+
+_SHIFT: Final = 48
+_DEVICE: Final = (1 << _SHIFT) - 1
+_NAMES: Final = tuple(
+    name
+    for name in (
+        *("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns"),
+        *("st_blksize", "st_blocks", "st_rdev"),
+    )
+    if hasattr(os.stat_result, name)
+)
+
+_stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
+
+
+def with_mode(found: os.stat_result) -> os.stat_result:
+    """A stat result as the sandbox's WASI gives it, with mode, owner and device in their places."""
+    device = found.st_dev & 0xFFFF_FFFF_FFFF_FFFF
+    fields = list(found)
+    fields[stat.ST_MODE] = stat.S_IFMT(found.st_mode) | (device >> _SHIFT & 0o7777)
+    fields[stat.ST_DEV] = device & _DEVICE
+    fields[stat.ST_UID] = fields[stat.ST_GID] = NUMBER
+    return os.stat_result(fields, {name: getattr(found, name) for name in _NAMES})
+
+
+def _stat_with_mode(path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
+    """Perform a stat system call on the given path."""
+    return with_mode(_stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks))
+
+
+def _lstat_with_mode(path: Any, *, dir_fd: int | None = None) -> os.stat_result:
+    """Perform a stat system call on the given path, without following symbolic links."""
+    return with_mode(_lstat(path, dir_fd=dir_fd))
+
+
+def _fstat_with_mode(fd: int) -> os.stat_result:
+    """Perform a stat system call on the given file descriptor."""
+    return with_mode(_fstat(fd))
+
+
+def _access(
+    path: Any,
+    mode: int,
+    *,
+    dir_fd: int | None = None,
+    effective_ids: bool = False,
+    follow_symlinks: bool = True,
+) -> bool:
+    """Use the real uid/gid to test for access to a path: everything belongs to the one user."""
+    try:
+        found = _stat_with_mode(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+    except OSError:
+        return False
+    return mode & ~(found.st_mode >> 6 & 7) & 7 == 0
+
+
+class DirEntry:
+    """An entry of `os.scandir` whose `stat` has permission bits."""
+
+    __slots__ = ("_entry", "name", "path")
+
+    def __init__(self, entry: os.DirEntry[Any]) -> None:
+        self._entry = entry
+        self.name = entry.name
+        self.path = entry.path
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return self._entry.is_dir(follow_symlinks=follow_symlinks)
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return self._entry.is_file(follow_symlinks=follow_symlinks)
+
+    def is_symlink(self) -> bool:
+        return self._entry.is_symlink()
+
+    def is_junction(self) -> bool:
+        return False
+
+    def inode(self) -> int:
+        return self._entry.inode()
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        return with_mode(self._entry.stat(follow_symlinks=follow_symlinks))
+
+    def __fspath__(self) -> Any:
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"<DirEntry {self.name!r}>"
+
+
+class _Scan:
+    """The iterator and context manager that `os.scandir` returns."""
+
+    def __init__(self, path: Any) -> None:
+        self._entries = _scandir(path)
+
+    def __iter__(self) -> Iterator[DirEntry]:
+        return self
+
+    def __next__(self) -> DirEntry:
+        return DirEntry(next(self._entries))
+
+    def __enter__(self) -> _Scan:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._entries.close()
+
+
+def install(door: Callable[[bytes], bytes]) -> None:
+    """Give `os` permission bits: stat, lstat, fstat, scandir, access, chmod, umask."""
+    mask = 0o022
+
+    def chmod(path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
+        """Change the access permissions of a file."""
+        if isinstance(path, int):
+            raise NotImplementedError("os.chmod of a file descriptor: give the path of the file")
+        if dir_fd is not None:
+            raise NotImplementedError("os.chmod with dir_fd: give the whole path")
+        name = os.fsencode(path)
+        if not name.startswith(b"/"):
+            name = os.fsencode(os.getcwd()) + b"/" + name
+        status, *answer = decode(door(b"F" + encode(("chmod", name, mode & 0o7777, follow_symlinks))))
+        if status != "ok":
+            raise OSError(answer[0], os.strerror(answer[0]), path)
+
+    def lchmod(path: Any, mode: int) -> None:
+        """Change the access permissions of a file, without following symbolic links."""
+        chmod(path, mode, follow_symlinks=False)
+
+    def umask(new: int, /) -> int:
+        """Set the current numeric umask and return the previous umask."""
+        nonlocal mask
+        old, mask = mask, new & 0o777
+        return old
+
+    functions: dict[str, Any] = {
+        "stat": _stat_with_mode,
+        "lstat": _lstat_with_mode,
+        "fstat": _fstat_with_mode,
+        "access": _access,
+        "scandir": _Scan,
+        "DirEntry": DirEntry,
+        "chmod": chmod,
+        "lchmod": lchmod,
+        "umask": umask,
+    }
+    for name, function in functions.items():
+        if not isinstance(function, type):
+            function.__name__ = function.__qualname__ = name
+        setattr(os, name, function)
+    # shutil and tempfile look here for what they may ask.
+    os.supports_follow_symlinks.update({_stat_with_mode, chmod, _access})
