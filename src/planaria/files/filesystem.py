@@ -40,8 +40,10 @@ class FileKind(enum.IntEnum):
     FIFO = 0o010000
     CHARACTER_DEVICE = 0o020000
     DIRECTORY = 0o040000
+    BLOCK_DEVICE = 0o060000
     REGULAR = 0o100000
     SYMBOLIC_LINK = 0o120000
+    SOCKET = 0o140000
 
 
 class OpenFlags(enum.IntFlag):

@@ -50,7 +50,9 @@ class MountFileSystem(NodeFileSystem):
         filesystem = _with_nodes(root)
         super().__init__(path_limit=filesystem.path_limit, name_limit=filesystem.name_limit)
         self._last_device = 1
-        self.top = MountPoint(filesystem, filesystem.top.root, read_only=read_only)
+        self.top = MountPoint(
+            filesystem, filesystem.top.root, read_only=read_only or filesystem.top.read_only
+        )
 
     # -- the table -------------------------------------------------------------------------------
 
@@ -77,7 +79,7 @@ class MountFileSystem(NodeFileSystem):
             filesystem,
             filesystem.top.root,
             device=device,
-            read_only=read_only,
+            read_only=read_only or filesystem.top.read_only,
             shared=shared,
             parent=parent,
             covered=covered,
