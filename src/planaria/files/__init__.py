@@ -1,0 +1,23 @@
+"""The virtual filesystem under everything that a guest does."""
+
+from planaria.files.contents import Chunk
+from planaria.files.devices import DeviceFileSystem, ProcFileSystem
+from planaria.files.filesystem import (
+    Difference,
+    DirEntry,
+    FileKind,
+    FileSystem,
+    FileSystemSnapshot,
+    FileSystemUsage,
+    Handle,
+    OpenFlags,
+    Stat,
+)
+from planaria.files.hostblob import HostBlob
+from planaria.files.layout import standard_layout
+from planaria.files.memory import MemoryFileSystem
+from planaria.files.mount import MountFileSystem
+from planaria.files.overlay import OverlayFileSystem
+from planaria.files.quota import Quota
+from planaria.files.storage import Mount, VfsStorage
+from planaria.files.view import Files

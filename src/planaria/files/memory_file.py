@@ -10,7 +10,7 @@ from planaria.files.failure import failure
 from planaria.files.filesystem import OpenFlags
 from planaria.files.hostblob import HostBlob
 from planaria.files.memory_nodes import MemoryHandle, MemoryNode, MemoryStore
-from planaria.files.node import MountPoint, NodeHandle
+from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import CHUNK_COST, NODE_COST
 from planaria.files.records import Record
 
@@ -62,6 +62,12 @@ class MemoryFile(MemoryNode):
         if self.record is not None:
             self.chunks = dict(self.chunks)
         super().changing()
+
+    def same_contents(self, other: Node) -> bool | None:
+        if self.record is None or not isinstance(other, MemoryFile) or other.record is None:
+            return None
+        # Frozen chunks of the same contents are the same object.
+        return self.size == other.size and self.chunks == other.chunks
 
     def _handle(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
         if int(flags) & _TRUNCATE:

@@ -12,8 +12,8 @@ import errno
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Self, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Self
 
 from planaria.errors import SnapshotError
 from planaria.files.failure import failure
@@ -46,13 +46,15 @@ _ZEROS: Final = bytes(_PIECE)
 class _Layer:
     """What a directory of the upper layer knows about the lower one."""
 
-    __slots__ = ("hidden", "lower")
+    __slots__ = ("hidden", "lower", "shared")
 
-    def __init__(self, hidden: frozenset[bytes] = frozenset(), lower: bytes | None = None) -> None:
+    def __init__(self, hidden: Iterable[bytes] = (), lower: bytes | None = None) -> None:
         #: Names that are not looked for below.
-        self.hidden = hidden
+        self.hidden = set(hidden)
         #: Where its lower half is when that is not where the directory is: a path, or b"" for nowhere.
         self.lower = lower
+        #: A snapshot has it too, so it has to be copied before it changes.
+        self.shared = False
 
 
 class OverlayFileSystem(NodeFileSystem):
@@ -136,8 +138,12 @@ class OverlayFileSystem(NodeFileSystem):
         """What is known of an upper directory."""
         return self._layers.get(node.inode, _NO_LAYER)
 
-    def set_layer(self, node: Node, layer: _Layer) -> None:
-        self._layers[node.inode] = layer
+    def own_layer(self, node: Node) -> _Layer:
+        """The same, to be changed."""
+        layer = self._layers.get(node.inode, _NO_LAYER)
+        if layer.shared:
+            layer = self._layers[node.inode] = _Layer(layer.hidden, layer.lower)
+        return layer
 
     def came_from(self, upper: Node, inode: int) -> None:
         """The node with that inode number now lives in `upper`."""
@@ -164,6 +170,8 @@ class OverlayFileSystem(NodeFileSystem):
 
     def snapshot(self) -> FileSystemSnapshot:
         with self._lock:
+            for layer in self._layers.values():
+                layer.shared = True
             return _OverlaySnapshot(
                 self.lower, self.upper.snapshot(), dict(self._layers), dict(self._origins), self._clock
             )
@@ -180,12 +188,16 @@ class OverlayFileSystem(NodeFileSystem):
 
     def _adopt(self, layers: Mapping[int, _Layer], origins: Mapping[int, int]) -> None:
         self._layers = dict(layers)
+        for layer in self._layers.values():
+            layer.shared = True
         self._origins = dict(origins)
         self._copied = {inode: upper for upper, inode in origins.items()}
 
     def fork(self) -> Self:
         with self._lock:
             other = type(self)(self.lower, self.upper.fork(), clock=self._clock)
+            for layer in self._layers.values():
+                layer.shared = True
             other._adopt(self._layers, self._origins)
             return other
 
@@ -208,6 +220,7 @@ class OverlayFileSystem(NodeFileSystem):
 
 
 _NO_LAYER: Final = _Layer()
+_NO_LAYER.shared = True
 
 
 def _number(value: object) -> int:
@@ -219,9 +232,7 @@ def _number(value: object) -> int:
 def _read_layer(hidden: object, lower: object) -> _Layer:
     if type(hidden) is not list or not (lower is None or type(lower) is str):
         raise ValueError("not a layer")
-    return _Layer(
-        frozenset(bytes_of(name) for name in hidden), None if lower is None else bytes_of(cast(str, lower))
-    )
+    return _Layer((bytes_of(name) for name in hidden), None if lower is None else bytes_of(lower))
 
 
 class _OverlaySnapshot(FileSystemSnapshot):
@@ -417,7 +428,7 @@ class _OverlayNode(Node):
             raise failure(errno.ESTALE)
         filesystem = self.filesystem
         found: dict[bytes, DirEntry] = {}
-        hidden: frozenset[bytes] = frozenset()
+        hidden: set[bytes] = set()
         if self.upper is not None:
             hidden = filesystem.layer(self.upper).hidden
             for entry in self.upper.entries():
@@ -434,7 +445,7 @@ class _OverlayNode(Node):
         upper = self.copy_up()
         layer = self.filesystem.layer(upper)
         if self.lower is not None and name not in layer.hidden:
-            self.filesystem.set_layer(upper, _Layer(layer.hidden | {name}, layer.lower))
+            self.filesystem.own_layer(upper).hidden.add(name)
             upper.utime(None, self.filesystem._clock())
 
     def create(self, name: bytes, mode: int) -> Node:
@@ -496,7 +507,7 @@ class _OverlayNode(Node):
                 filesystem.forget(replaced)
             if node.format == _DIRECTORY:
                 where = node.lower.path() if node.lower is not None else b""
-                filesystem.set_layer(moved, _Layer(filesystem.layer(moved).hidden, where))
+                filesystem.own_layer(moved).lower = where
                 directory._hide(new)
             if self._below(name) is not None:
                 self._hide(name)
@@ -544,7 +555,7 @@ class _OverlayHandle(NodeHandle):
         self.check()
         if not self._is_upper and self.node.upper is not None:
             self._inner.close()
-            self._open(self.node, cast(OpenFlags, self.flags & ~OpenFlags.TRUNCATE))
+            self._open(self.node, self.flags & ~OpenFlags.TRUNCATE)
         return self._inner
 
     def check(self) -> None:
