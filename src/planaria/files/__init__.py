@@ -1,6 +1,7 @@
 """The virtual filesystem under everything that a guest does."""
 
-from planaria.files.contents import Chunk
+import os
+
 from planaria.files.devices import DeviceFileSystem, ProcFileSystem
 from planaria.files.filesystem import (
     Difference,
@@ -21,3 +22,31 @@ from planaria.files.overlay import OverlayFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.files.view import Files
+
+if os.name == "posix":
+    # It works by descriptors, which other systems do not have.
+    from planaria.files.host import HostFileSystem
+
+__all__ = [
+    "DeviceFileSystem",
+    "Difference",
+    "DirEntry",
+    "FileKind",
+    "FileSystem",
+    "FileSystemSnapshot",
+    "FileSystemUsage",
+    "Files",
+    "Handle",
+    "HostBlob",
+    "HostFileSystem",
+    "MemoryFileSystem",
+    "Mount",
+    "MountFileSystem",
+    "OpenFlags",
+    "OverlayFileSystem",
+    "ProcFileSystem",
+    "Quota",
+    "Stat",
+    "VfsStorage",
+    "standard_layout",
+]

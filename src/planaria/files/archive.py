@@ -17,7 +17,7 @@ import tarfile
 import time
 import zipfile
 import zlib
-from typing import IO, BinaryIO, Final, NoReturn
+from typing import IO, BinaryIO, Final, NoReturn, cast
 
 from planaria.errors import FileSystemError
 from planaria.files.failure import failure
@@ -267,7 +267,7 @@ def _decompressed(file: BinaryIO) -> IO[bytes]:
     magic = file.read(6)
     file.seek(start)
     if magic.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=file)
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
     if magic.startswith(b"BZh"):
         return bz2.BZ2File(file)
     if magic == b"\xfd7zXZ\0":

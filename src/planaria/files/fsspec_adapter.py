@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import UTC
 from typing import IO, Any
 
-import fsspec
-from fsspec.spec import AbstractFileSystem
+import fsspec  # type: ignore[import-untyped]
+from fsspec.spec import AbstractFileSystem  # type: ignore[import-untyped]
 
 from planaria.files.filesystem import FileKind, Stat
 from planaria.files.view import Files

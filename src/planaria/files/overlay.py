@@ -351,9 +351,11 @@ class _OverlayNode(Node):
 
     def copy_up(self, contents: bool = True) -> Node:
         """The node in the upper layer, made now if it was not there; all or nothing."""
+        filesystem = self.filesystem
+        if self.format == _DIRECTORY and self.above is None and self is not filesystem.top.root:
+            raise failure(errno.ENOENT)  # the directory was removed
         if self.upper is not None:
             return self.upper
-        filesystem = self.filesystem
         with filesystem._lock:
             lower = self.lower
             if self.above is None or lower is None:
