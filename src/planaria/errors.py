@@ -1,21 +1,21 @@
 """Every exception that planaria raises, in one tree.
 
-    PlanariaError
-     +-- ExecutionError            the code raised (type, message, traceback of user frames)
-     |    +-- Exited               the code called sys.exit()
-     +-- TimeoutError              an execution ran out of time (also a builtin TimeoutError)
-     +-- Interrupted               the host interrupted an execution (Ctrl-C, cancellation)
-     +-- LimitError                another limit was reached (which one is in .limit)
-     +-- CrashError                the guest trapped; the session went back to a checkpoint
-     +-- SessionError              the session cannot do that now
-     |    +-- SessionClosed        used after close()
-     |    +-- SessionBusy          an execution is in flight (also: re-entered from its own callback)
-     +-- CallbackError             callbacks were declared wrongly
-     +-- ProtocolError             a frame or value that is not well formed
-     |    +-- EncodeError          a host value that cannot cross the boundary
-     +-- FileSystemError           a host-side operation on files (also a builtin OSError)
-     +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
-     +-- SnapshotError             a snapshot cannot be read or applied
+PlanariaError
+ +-- ExecutionError            the code raised (type, message, traceback of user frames)
+ |    +-- Exited               the code called sys.exit()
+ +-- TimeoutError              an execution ran out of time (also a builtin TimeoutError)
+ +-- Interrupted               the host interrupted an execution (Ctrl-C, cancellation)
+ +-- LimitError                another limit was reached (which one is in .limit)
+ +-- CrashError                the guest trapped; the session went back to a checkpoint
+ +-- SessionError              the session cannot do that now
+ |    +-- SessionClosed        used after close()
+ |    +-- SessionBusy          an execution is in flight (also: re-entered from its own callback)
+ +-- CallbackError             callbacks were declared wrongly
+ +-- ProtocolError             a frame or value that is not well formed
+ |    +-- EncodeError          a host value that cannot cross the boundary
+ +-- FileSystemError           a host-side operation on files (also a builtin OSError)
+ +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
+ +-- SnapshotError             a snapshot cannot be read or applied
 """
 
 from __future__ import annotations

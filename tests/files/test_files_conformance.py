@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable
 
 import pytest
-from conftest import names, read, write
+from filesystem_kinds import names, read, write
 
 from planaria.files import FileKind, FileSystem, OpenFlags
 
@@ -20,7 +20,7 @@ def fails(code: int, function: Callable[..., object], *arguments: object, **opti
     assert errno.errorcode[caught.value.errno or 0] == errno.errorcode[code]
 
 
-# -- files ---------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def test_what_is_written_is_read(filesystem: FileSystem) -> None:
@@ -170,7 +170,7 @@ def test_a_handle_follows_its_file(filesystem: FileSystem) -> None:
     handle.close()
 
 
-# -- directories -----------------------------------------------------------------------------------------
+# -- directories -----------------------------------------------------------------------------------
 
 
 def test_directories_list_their_names(filesystem: FileSystem) -> None:
@@ -278,7 +278,7 @@ def test_relative_paths_start_at_a_handle(filesystem: FileSystem) -> None:
     file.close()
 
 
-# -- paths -------------------------------------------------------------------------------------------------
+# -- paths -----------------------------------------------------------------------------------------
 
 
 def test_paths_are_resolved(filesystem: FileSystem) -> None:
@@ -341,7 +341,7 @@ def test_removing_a_link_keeps_its_target(filesystem: FileSystem) -> None:
     assert names(filesystem) == [b"f"]
 
 
-# -- renames and hard links ----------------------------------------------------------------------------------
+# -- renames and hard links ------------------------------------------------------------------------
 
 
 def test_rename_replaces(filesystem: FileSystem) -> None:
@@ -428,7 +428,7 @@ def test_linking_a_link(filesystem: FileSystem) -> None:
     assert filesystem.stat(b"/n", follow=False).kind is FileKind.REGULAR
 
 
-# -- attributes ------------------------------------------------------------------------------------------------
+# -- attributes ------------------------------------------------------------------------------------
 
 
 def test_times_in_nanoseconds(filesystem: FileSystem) -> None:
@@ -495,7 +495,7 @@ def test_many_files_in_one_directory(filesystem: FileSystem) -> None:
     filesystem.rmdir(b"/many")
 
 
-# -- as a value --------------------------------------------------------------------------------------------------
+# -- as a value ------------------------------------------------------------------------------------
 
 
 def test_a_fork_is_independent(filesystem: FileSystem, request: pytest.FixtureRequest) -> None:

@@ -172,7 +172,12 @@ class _HostNode(Node):
         return b"/" + b"/".join(self.names)
 
     def readlink(self) -> bytes:
-        return os.readlink(self.names[-1], dir_fd=self.directory())
+        try:
+            return os.readlink(self.names[-1], dir_fd=self.directory())
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise failure(errno.ENOENT) from None  # something else took its place just now
 
     def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
         if self.format != _REGULAR:

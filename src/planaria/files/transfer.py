@@ -70,7 +70,7 @@ def copy_tree(
             try:
                 target.mkdir(path, 0o700)
             except FileExistsError:
-                if target.stat(path).kind is not FileKind.DIRECTORY:
+                if target.stat(path, follow=depth == 0).kind is not FileKind.DIRECTORY:
                     raise
             finished.append((path, info.mode & 0o777, info.atime, info.mtime))
             for entry in source.scandir(origin):
