@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filesystem_kinds import make
+from filesystem_kinds import make, write
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from planaria.files import FileKind, FileSystem, OpenFlags
+from planaria.files import (
+    FileKind,
+    FileSystem,
+    HostFileSystem,
+    MemoryFileSystem,
+    OpenFlags,
+    OverlayFileSystem,
+)
 
 _INNER = st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"f", b"g"])
 
@@ -37,6 +44,15 @@ _OFFSETS = st.sampled_from([0, 1, 3, 4095, 65535, 65536, 70000])
 _DATA = st.binary(max_size=20) | st.sampled_from([b"x" * 5000, b"y" * 65536, bytes(70000), b"z" * 140000])
 
 
+def _populate(filesystem: FileSystem) -> None:
+    for path in (b"/a", b"/a/b", b"/a/b/c", b"/d", b"/d/e"):
+        filesystem.mkdir(path)
+    for path in (b"/f", b"/a/f", b"/a/b/f", b"/a/b/c/g", b"/d/g"):
+        write(filesystem, path, path * 3000)
+    filesystem.symlink(b"a/b", b"/c")
+    filesystem.symlink(b"f", b"/a/g")
+
+
 class _Model(RuleBasedStateMachine):
     kind = "memory"
 
@@ -47,7 +63,13 @@ class _Model(RuleBasedStateMachine):
         self.real.mkdir()
         lower = self.top / "lower"
         lower.mkdir()
-        self.ours: FileSystem = make(self.kind, lower)
+        if self.kind == "overlay with contents":
+            below = MemoryFileSystem()
+            for filesystem in (below, HostFileSystem(self.real, read_only=False)):
+                _populate(filesystem)
+            self.ours: FileSystem = OverlayFileSystem(below)
+        else:
+            self.ours = make(self.kind, lower)
         self.handles: list[tuple[int, Any]] = []
 
     def teardown(self) -> None:
@@ -215,12 +237,14 @@ class _Model(RuleBasedStateMachine):
                     handle.close()
 
 
-@pytest.mark.parametrize("kind", ["memory", "overlay with whiteouts", "mount", "host"])
+@pytest.mark.parametrize(
+    "kind", ["memory", "overlay with whiteouts", "overlay with contents", "mount", "host"]
+)
 def test_the_same_happens_as_in_a_real_directory(kind: str) -> None:
     """Any sequence of operations gives the results, errors and trees that the system gives."""
     machine = type("Model", (_Model,), {"kind": kind})
     machine.TestCase.settings = settings(  # type: ignore[attr-defined]
-        max_examples=40,
+        max_examples=30,
         stateful_step_count=30,
         deadline=None,
         suppress_health_check=list(HealthCheck),

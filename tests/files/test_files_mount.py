@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import json
 from collections.abc import Callable
@@ -195,6 +196,12 @@ def test_manifests_of_trees(tree: MountFileSystem) -> None:
     assert read(tree, b"/m/d/f") == b"inner"
     with pytest.raises(SnapshotError, match="/m"):
         MountFileSystem(MemoryFileSystem()).read_manifest(manifest, snapshot.chunks())
+    without = copy.deepcopy(manifest)
+    del without["mounts"][0]["state"]["nodes"][0]["names"]["m"]
+    del without["mounts"][0]["state"]["nodes"][1:3]
+    with pytest.raises(SnapshotError, match="no directory"):
+        tree.read_manifest(without, snapshot.chunks())
+    assert read(tree, b"/m/d/f") == b"inner"
     for broken in ({}, {**manifest, "mounts": manifest["mounts"][1:]}, {**manifest, "mounts": [1]}):
         with pytest.raises(SnapshotError):
             tree.read_manifest(broken, snapshot.chunks())

@@ -106,6 +106,22 @@ class MemoryFile(MemoryNode):
                 start = 0
             return b"".join(pieces)
 
+    def read_into(self, buffer: memoryview, offset: int) -> int:
+        if offset < 0:
+            raise failure(errno.EINVAL)
+        size = max(0, min(len(buffer), self.size - offset))
+        position = 0
+        while position < size:
+            start = offset + position & MASK
+            length = min(CHUNK - start, size - position)
+            chunk = self.chunks.get(offset + position >> SHIFT)
+            data = b"" if chunk is None else _data(chunk)
+            if start or length != len(data):
+                data = data[start : start + length].ljust(length, b"\0")
+            buffer[position : position + length] = data
+            position += length
+        return size
+
     def write(self, data: bytes | memoryview, offset: int) -> int:
         """Write with the lock held; either everything is written or nothing."""
         size = len(data)
@@ -220,6 +236,12 @@ class _FileHandle(MemoryHandle):
         if self.closed or node.stale or not self.flags & _READ:
             raise self.unusable(OpenFlags.READ)
         return node.read(size, offset)
+
+    def read_into(self, buffer: memoryview, offset: int) -> int:
+        node = self.node
+        if self.closed or node.stale or not self.flags & _READ:
+            raise self.unusable(OpenFlags.READ)
+        return node.read_into(buffer, offset)
 
     def write(self, data: bytes | memoryview, offset: int) -> int:
         node = self.node

@@ -154,7 +154,8 @@ class MountFileSystem(NodeFileSystem):
             if captured.state is None:
                 if mount is None and captured.shared is None:
                     raise SnapshotError(f"{text_of(captured.path)} was mounted and is not: mount it first")
-            elif mount is not None and not mount.filesystem.accepts(captured.state):
+                continue
+            if mount is not None and (mount.shared or not mount.filesystem.accepts(captured.state)):
                 raise SnapshotError(f"another kind of filesystem was mounted at {text_of(captured.path)}")
         for mount in present.values():
             mount.points.clear()
@@ -181,6 +182,7 @@ class MountFileSystem(NodeFileSystem):
                     captured.read_only,
                     captured.state is None,
                 )
+        self._last_device = max(mount.device for mount in self._points())
 
     def fork(self) -> Self:
         copies: dict[int, NodeFileSystem] = {}
@@ -237,7 +239,14 @@ class MountFileSystem(NodeFileSystem):
                     state,
                 )
             )
-        return MountSnapshot(mounts)
+        snapshot = MountSnapshot(mounts)
+        try:
+            opened = [(mounted.path, mounted.filesystem) for mounted in snapshot.open().mounts()]
+        except OSError as error:
+            raise SnapshotError(f"something is mounted where there is no directory: {error}") from error
+        if sorted(path for path, _ in opened) != sorted(mount.path for mount in mounts):
+            raise SnapshotError("something is mounted at the end of a link")
+        return snapshot
 
 
 def _with_nodes(filesystem: FileSystem) -> NodeFileSystem:

@@ -138,6 +138,13 @@ class OverlayFileSystem(NodeFileSystem):
         """What is known of an upper directory."""
         return self._layers.get(node.inode, _NO_LAYER)
 
+    def lower_at(self, path: bytes) -> Node | None:
+        """What the lower layer has at a path, if it has anything there (still)."""
+        try:
+            return self.lower.walk(path, False)[3] if path else None
+        except OSError:
+            return None
+
     def own_layer(self, node: Node) -> _Layer:
         """The same, to be changed."""
         layer = self._layers.get(node.inode, _NO_LAYER)
@@ -415,10 +422,7 @@ class _OverlayNode(Node):
         if upper is not None and upper.format != _DIRECTORY:
             return filesystem.merged(self, name, upper, None)
         elsewhere = filesystem.layer(upper).lower if upper is not None else None
-        if elsewhere is None:
-            lower = self._below(name)
-        else:
-            lower = filesystem.lower.walk(elsewhere, False)[3] if elsewhere else None
+        lower = self._below(name) if elsewhere is None else filesystem.lower_at(elsewhere)
         if upper is None and lower is None:
             return None
         if upper is not None and lower is not None and lower.format != _DIRECTORY:
