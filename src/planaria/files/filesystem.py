@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 __all__ = [
+    "Difference",
     "DirEntry",
     "FileKind",
     "FileSystem",
@@ -40,8 +41,10 @@ class FileKind(enum.IntEnum):
     FIFO = 0o010000
     CHARACTER_DEVICE = 0o020000
     DIRECTORY = 0o040000
+    BLOCK_DEVICE = 0o060000
     REGULAR = 0o100000
     SYMBOLIC_LINK = 0o120000
+    SOCKET = 0o140000
 
 
 class OpenFlags(enum.IntFlag):
@@ -95,6 +98,15 @@ class FileSystemUsage:
     bytes_limit: int | None
     nodes_used: int
     nodes_limit: int | None
+
+
+class Difference(NamedTuple):
+    """Paths, sorted; of a directory that was added or removed, all paths in it as well."""
+
+    added: list[bytes]
+    removed: list[bytes]
+    changed: list[bytes]
+    """Of another kind, or with other contents, link target or permission bits; times do not count."""
 
 
 class Handle(ABC):
@@ -250,6 +262,12 @@ class FileSystem(ABC):
         nothing is changed. Raises `SnapshotError`.
         """
 
+    def diff(self, other: FileSystem | FileSystemSnapshot) -> Difference:
+        """What is added, removed and changed in `other`, compared with this."""
+        from planaria.files.difference import difference
+
+        return difference(self, other)
+
     def scandir(self, path: bytes, *, at: Handle | None = None) -> Iterable[DirEntry]:
         """The names in a directory."""
         handle = self.open(path, OpenFlags.READ | OpenFlags.DIRECTORY, at=at)
@@ -267,6 +285,12 @@ class FileSystemSnapshot(ABC):
     @abstractmethod
     def open(self) -> FileSystem:
         """A filesystem of its own that starts in this state."""
+
+    def diff(self, other: FileSystem | FileSystemSnapshot) -> Difference:
+        """What is added, removed and changed in `other`, compared with this."""
+        from planaria.files.difference import difference
+
+        return difference(self, other)
 
     @abstractmethod
     def manifest(self) -> Manifest:

@@ -47,7 +47,10 @@ class MemoryDirectory(MemoryNode):
 
     @property
     def parent(self) -> Node:
-        return self.filesystem.table[self.up]
+        above = self.filesystem.find_node(self.up)
+        if above is None:
+            raise failure(errno.ENOENT)  # both were removed
+        return above
 
     def lookup(self, name: bytes) -> MemoryNode | None:
         inode = self.names.get(name)
@@ -130,10 +133,10 @@ class MemoryDirectory(MemoryNode):
     def mkdir(self, name: bytes, mode: int) -> None:
         filesystem = self.filesystem
         with filesystem.lock:
+            cost = self.check_new(name, 0)
             limit = filesystem.quota.depth
             if limit is not None and self._depth() >= limit:
                 raise failure(errno.ENAMETOOLONG, None, f"File name too long ({limit} directories deep)")
-            cost = self.check_new(name, 0)
             node = MemoryDirectory(
                 filesystem, filesystem.next_inode, _DIRECTORY | (mode & 0o7777), filesystem.clock()
             )
@@ -187,10 +190,11 @@ class MemoryDirectory(MemoryNode):
             to = cast(MemoryDirectory, directory)
             moved = cast(MemoryNode, node)
             replaced = cast("MemoryNode | None", target)
+            if replaced is None:
+                to.check_name(new)
             if isinstance(moved, MemoryDirectory):
                 moved.check_depth_below(to)
             if replaced is None:
-                to.check_name(new)
                 filesystem.charge(len(new) - len(name))
             else:
                 to._still(new, replaced)

@@ -10,7 +10,7 @@ from planaria.files.failure import failure
 from planaria.files.filesystem import OpenFlags
 from planaria.files.hostblob import HostBlob
 from planaria.files.memory_nodes import MemoryHandle, MemoryNode, MemoryStore
-from planaria.files.node import MountPoint, NodeHandle
+from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import CHUNK_COST, NODE_COST
 from planaria.files.records import Record
 
@@ -63,6 +63,12 @@ class MemoryFile(MemoryNode):
             self.chunks = dict(self.chunks)
         super().changing()
 
+    def same_contents(self, other: Node) -> bool | None:
+        if self.record is None or not isinstance(other, MemoryFile) or other.record is None:
+            return None
+        # Frozen chunks of the same contents are the same object.
+        return self.size == other.size and self.chunks == other.chunks
+
     def _handle(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
         if int(flags) & _TRUNCATE:
             self.truncate(0)
@@ -99,6 +105,22 @@ class MemoryFile(MemoryNode):
                 size -= length
                 start = 0
             return b"".join(pieces)
+
+    def read_into(self, buffer: memoryview, offset: int) -> int:
+        if offset < 0:
+            raise failure(errno.EINVAL)
+        size = max(0, min(len(buffer), self.size - offset))
+        position = 0
+        while position < size:
+            start = offset + position & MASK
+            length = min(CHUNK - start, size - position)
+            chunk = self.chunks.get(offset + position >> SHIFT)
+            data = b"" if chunk is None else _data(chunk)
+            if start or length != len(data):
+                data = data[start : start + length].ljust(length, b"\0")
+            buffer[position : position + length] = data
+            position += length
+        return size
 
     def write(self, data: bytes | memoryview, offset: int) -> int:
         """Write with the lock held; either everything is written or nothing."""
@@ -214,6 +236,12 @@ class _FileHandle(MemoryHandle):
         if self.closed or node.stale or not self.flags & _READ:
             raise self.unusable(OpenFlags.READ)
         return node.read(size, offset)
+
+    def read_into(self, buffer: memoryview, offset: int) -> int:
+        node = self.node
+        if self.closed or node.stale or not self.flags & _READ:
+            raise self.unusable(OpenFlags.READ)
+        return node.read_into(buffer, offset)
 
     def write(self, data: bytes | memoryview, offset: int) -> int:
         node = self.node

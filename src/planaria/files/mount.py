@@ -50,7 +50,9 @@ class MountFileSystem(NodeFileSystem):
         filesystem = _with_nodes(root)
         super().__init__(path_limit=filesystem.path_limit, name_limit=filesystem.name_limit)
         self._last_device = 1
-        self.top = MountPoint(filesystem, filesystem.top.root, read_only=read_only)
+        self.top = MountPoint(
+            filesystem, filesystem.top.root, read_only=read_only or filesystem.top.read_only
+        )
 
     # -- the table -------------------------------------------------------------------------------
 
@@ -77,7 +79,7 @@ class MountFileSystem(NodeFileSystem):
             filesystem,
             filesystem.top.root,
             device=device,
-            read_only=read_only,
+            read_only=read_only or filesystem.top.read_only,
             shared=shared,
             parent=parent,
             covered=covered,
@@ -152,7 +154,8 @@ class MountFileSystem(NodeFileSystem):
             if captured.state is None:
                 if mount is None and captured.shared is None:
                     raise SnapshotError(f"{text_of(captured.path)} was mounted and is not: mount it first")
-            elif mount is not None and not mount.filesystem.accepts(captured.state):
+                continue
+            if mount is not None and (mount.shared or not mount.filesystem.accepts(captured.state)):
                 raise SnapshotError(f"another kind of filesystem was mounted at {text_of(captured.path)}")
         for mount in present.values():
             mount.points.clear()
@@ -179,6 +182,7 @@ class MountFileSystem(NodeFileSystem):
                     captured.read_only,
                     captured.state is None,
                 )
+        self._last_device = max(mount.device for mount in self._points())
 
     def fork(self) -> Self:
         copies: dict[int, NodeFileSystem] = {}
@@ -235,7 +239,14 @@ class MountFileSystem(NodeFileSystem):
                     state,
                 )
             )
-        return MountSnapshot(mounts)
+        snapshot = MountSnapshot(mounts)
+        try:
+            opened = [(mounted.path, mounted.filesystem) for mounted in snapshot.open().mounts()]
+        except OSError as error:
+            raise SnapshotError(f"something is mounted where there is no directory: {error}") from error
+        if sorted(path for path, _ in opened) != sorted(mount.path for mount in mounts):
+            raise SnapshotError("something is mounted at the end of a link")
+        return snapshot
 
 
 def _with_nodes(filesystem: FileSystem) -> NodeFileSystem:

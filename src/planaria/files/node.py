@@ -58,6 +58,10 @@ class Node(ABC):
         """The target of a symbolic link."""
         raise failure(errno.EINVAL)
 
+    def same_contents(self, other: Node) -> bool | None:
+        """Whether two regular files are equal, or None if they have to be read to tell."""
+        return None
+
     # -- directories ----------------------------------------------------------------------------
 
     @property

@@ -54,8 +54,12 @@ class NodeFileSystem(FileSystem):
 
     # -- the walk --------------------------------------------------------------------------------
 
-    def walk(self, path: bytes, follow: bool, at: Handle | None = None) -> Place:
-        """Resolve `path`; with `follow` also a symbolic link at its end."""
+    def walk(self, path: bytes, follow: bool, at: Handle | None = None, *, entry: bool = False) -> Place:
+        """Resolve `path`; with `follow` also a symbolic link at its end.
+
+        A slash at the end means that as well, and asks for a directory, unless it is the `entry` itself
+        that is wanted, to be made or removed.
+        """
         if not path:
             raise failure(errno.ENOENT, path)
         if len(path) > self.path_limit:
@@ -105,7 +109,7 @@ class NodeFileSystem(FileSystem):
                 return mount, node, name, None, must_be_directory
             kind = child.format
             if kind == _SYMBOLIC_LINK:
-                if parts or follow or must_be_directory:
+                if parts or follow or (must_be_directory and not entry):
                     links += 1
                     if links > _MAX_LINKS:
                         raise failure(errno.ELOOP, whole)
@@ -129,7 +133,7 @@ class NodeFileSystem(FileSystem):
                 continue
             directory = node
             node = child
-        if must_be_directory and node.format not in (_DIRECTORY, _SYMBOLIC_LINK):
+        if must_be_directory and not entry and node.format != _DIRECTORY:
             raise failure(errno.ENOTDIR, whole)
         return mount, directory, name, node, must_be_directory
 
@@ -161,6 +165,9 @@ class NodeFileSystem(FileSystem):
     def _open_or_create(self, path: bytes, wanted: int, mode: int, at: Handle | None) -> Handle:
         if wanted & _AS_DIRECTORY:
             raise failure(errno.EINVAL, path)
+        if path.endswith(b"/"):
+            self.walk(path, False, at, entry=True)
+            raise failure(errno.EISDIR, path)
         follow = not wanted & (_NO_FOLLOW | _EXCLUSIVE)
         mount, directory, name, node, must_be_directory = self.walk(path, follow, at)
         if node is None:
@@ -232,7 +239,7 @@ class NodeFileSystem(FileSystem):
 
     def _vacant(self, path: bytes, at: Handle | None, *, directory: bool = False) -> tuple[Node, bytes]:
         """The directory and the free name for something new."""
-        mount, parent, name, node, must_be_directory = self.walk(path, False, at)
+        mount, parent, name, node, must_be_directory = self.walk(path, False, at, entry=True)
         if node is not None:
             raise failure(errno.EEXIST, path)
         if must_be_directory and not directory:
@@ -257,7 +264,7 @@ class NodeFileSystem(FileSystem):
         parent.symlink(name, target)
 
     def rmdir(self, path: bytes, *, at: Handle | None = None) -> None:
-        mount, parent, name, node, _ = self.walk(path, False, at)
+        mount, parent, name, node, _ = self.walk(path, False, at, entry=True)
         if node is None:
             raise failure(errno.ENOENT, path)
         if parent is None:
@@ -272,7 +279,7 @@ class NodeFileSystem(FileSystem):
         parent.rmdir(name, node)
 
     def unlink(self, path: bytes, *, at: Handle | None = None) -> None:
-        mount, parent, name, node, must_be_directory = self.walk(path, False, at)
+        mount, parent, name, node, must_be_directory = self.walk(path, False, at, entry=True)
         if node is None:
             raise failure(errno.ENOENT, path)
         if node.format == _DIRECTORY or parent is None:
@@ -286,12 +293,12 @@ class NodeFileSystem(FileSystem):
     def rename(
         self, old: bytes, new: bytes, *, old_at: Handle | None = None, new_at: Handle | None = None
     ) -> None:
-        mount, source, name, node, old_is_directory = self.walk(old, False, old_at)
-        new_mount, directory, new_name, target, new_is_directory = self.walk(new, False, new_at)
-        if node is None:
-            raise failure(errno.ENOENT, old)
+        mount, source, name, node, old_is_directory = self.walk(old, False, old_at, entry=True)
+        new_mount, directory, new_name, target, new_is_directory = self.walk(new, False, new_at, entry=True)
         if source is None or directory is None or node is mount.root:
             raise failure(errno.EBUSY, old)
+        if node is None:
+            raise failure(errno.ENOENT, old)
         if target is not None and target is new_mount.root:
             raise failure(errno.EBUSY, new)
         if mount is not new_mount or source.filesystem is not directory.filesystem:
@@ -299,27 +306,21 @@ class NodeFileSystem(FileSystem):
         if mount.read_only:
             raise failure(errno.EROFS, old)
         if node.format == _DIRECTORY:
-            self._check_rename_directory(old, node, directory, target)
-        else:
-            if old_is_directory or new_is_directory:
-                raise failure(errno.ENOTDIR, old)
-            if target is not None and target.format == _DIRECTORY:
+            if _contains(node, directory):
+                raise failure(errno.EINVAL, old)
+        elif old_is_directory or new_is_directory:
+            raise failure(errno.ENOTDIR, old)
+        if target is not None:
+            if target.format != _DIRECTORY:
+                if node.format == _DIRECTORY:
+                    raise failure(errno.ENOTDIR, old)
+            elif _contains(target, source):
+                raise failure(errno.ENOTEMPTY, new)
+            elif node.format != _DIRECTORY:
                 raise failure(errno.EISDIR, new)
         if target is not None and (target is node or target.inode == node.inode):
             return  # two names of one file: rename(2) does nothing and succeeds
         source.rename(name, node, directory, new_name, target)
-
-    def _check_rename_directory(self, old: bytes, node: Node, directory: Node, target: Node | None) -> None:
-        above = directory
-        while True:
-            if above is node or above.inode == node.inode:
-                raise failure(errno.EINVAL, old)
-            parent = above.parent
-            if parent is above:
-                break
-            above = parent
-        if target is not None and target.format != _DIRECTORY:
-            raise failure(errno.ENOTDIR, old)
 
     def link(
         self,
@@ -331,7 +332,7 @@ class NodeFileSystem(FileSystem):
         new_at: Handle | None = None,
     ) -> None:
         mount, node = self.existing(old, follow, old_at)
-        new_mount, directory, name, existing, must_be_directory = self.walk(new, False, new_at)
+        new_mount, directory, name, existing, must_be_directory = self.walk(new, False, new_at, entry=True)
         if existing is not None:
             raise failure(errno.EEXIST, new)
         if must_be_directory:
@@ -368,3 +369,13 @@ class NodeFileSystem(FileSystem):
 
     def discard_orphans(self) -> None:
         """Nothing to do where unlinked files are kept by somebody else."""
+
+
+def _contains(outer: Node, inner: Node) -> bool:
+    """Whether the directory `inner` is `outer` or below it."""
+    while inner.inode != outer.inode:
+        above = inner.parent
+        if above is inner:
+            return False
+        inner = above
+    return True

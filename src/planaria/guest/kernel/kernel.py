@@ -202,7 +202,7 @@ class Kernel:
                 source,
                 options.get("name") or f"<cell {options['count']}>",
                 self._flags,
-                self.imports.check if self.imports.modules and "import" in source else None,
+                self.imports.check if options.get("tier") == "core" and "import" in source else None,
                 sys.displayhook is self.displayhook,
             )
         except imports.TierNeededError as needed:

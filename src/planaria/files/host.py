@@ -1,0 +1,494 @@
+"""A directory of the host as a filesystem that cannot be left.
+
+Every step of a path is taken from an open directory with `O_NOFOLLOW` (openat(2)), and symbolic links
+are read and resolved by our own walk, so that they lead nowhere but inside. Nothing is ever opened by
+a path of the host. Only regular files and directories can be opened: no devices, no FIFOs that block.
+
+What the guest may write is real: links that it makes are links for the programs of the host, too.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat as modes
+import threading
+from collections.abc import Mapping
+from os import PathLike
+from typing import Final, Self
+
+from planaria.errors import SnapshotError
+from planaria.files.failure import failure
+from planaria.files.filesystem import (
+    DirEntry,
+    FileKind,
+    FileSystemSnapshot,
+    FileSystemUsage,
+    Manifest,
+    OpenFlags,
+    Stat,
+)
+from planaria.files.node import MountPoint, Node, NodeHandle
+from planaria.files.resolution import NodeFileSystem
+
+__all__ = ["HostFileSystem"]
+
+FORMAT: Final = "planaria-host-1"
+_DIRECTORY: Final = int(FileKind.DIRECTORY)
+_REGULAR: Final = int(FileKind.REGULAR)
+_KINDS: Final = {int(kind): kind for kind in FileKind}
+_SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+# Walking through a directory takes no permission to read it.
+_WALK: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+#: Reads longer than this are first cut to what the file has, so that no size allocates memory in vain.
+_LARGE: Final = 1 << 20
+
+
+class HostFileSystem(NodeFileSystem):
+    """The directory `path` of the host, read only unless said otherwise.
+
+    Permission bits that give away more than reading, writing and executing (set-user-ID and so on) are
+    never set on the host. At most `handles` files are open at a time (EMFILE): they are descriptors of
+    this process. Snapshots record that the directory was there, not what is in it, and a fork is the
+    same directory.
+    """
+
+    __slots__ = ("_device", "_handles", "_limit", "_lock", "host_path", "read_only")
+
+    def __init__(
+        self, path: str | PathLike[str], read_only: bool = True, *, handles: int | None = 256
+    ) -> None:
+        super().__init__()
+        self.host_path = os.path.abspath(path)
+        self.read_only = read_only
+        self._limit = handles
+        self._handles = 0
+        self._lock = threading.Lock()
+        descriptor = os.open(self.host_path, _LIST)
+        self._device = os.fstat(descriptor).st_dev
+        root = _HostDirectory(self, (), None, os.fstat(descriptor))
+        root._descriptor = descriptor
+        self.top = MountPoint(self, root, read_only=read_only)
+
+    def usage(self) -> FileSystemUsage:
+        """What is used of the disk is not told; there is no limit of our own."""
+        return FileSystemUsage(0, None, 0, None)
+
+    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
+        return isinstance(snapshot, _HostSnapshot)
+
+    def snapshot(self) -> FileSystemSnapshot:
+        return _HostSnapshot(self)
+
+    def restore(self, snapshot: FileSystemSnapshot) -> None:
+        """Nothing to do: the contents are the host's."""
+
+    def fork(self) -> Self:
+        return self
+
+    def read_manifest(self, manifest: Manifest, chunks: Mapping[str, bytes]) -> FileSystemSnapshot:
+        if manifest != {"format": FORMAT}:
+            raise SnapshotError(f"the description of a filesystem is not of format {FORMAT}")
+        return _HostSnapshot(self)
+
+    def inode_of(self, info: os.stat_result) -> int:
+        """An inode number that is also unique when the directory spans several disks."""
+        if info.st_dev == self._device:
+            return info.st_ino
+        return (info.st_ino + (info.st_dev << 40)) & (2**63 - 1)
+
+    def count_handle(self, change: int) -> None:
+        """One file more or less is open."""
+        with self._lock:
+            if change > 0 and self._limit is not None and self._handles >= self._limit:
+                raise failure(errno.EMFILE)
+            self._handles += change
+
+
+class _HostSnapshot(FileSystemSnapshot):
+    __slots__ = ("filesystem",)
+
+    def __init__(self, filesystem: HostFileSystem) -> None:
+        self.filesystem = filesystem
+
+    def open(self) -> HostFileSystem:
+        return self.filesystem
+
+    def manifest(self) -> Manifest:
+        return {"format": FORMAT}
+
+    def chunks(self) -> Mapping[str, bytes]:
+        return {}
+
+
+class _HostNode(Node):
+    """A name in a directory, as lstat(2) told it when it was looked up."""
+
+    __slots__ = ("above", "filesystem", "format", "info", "inode", "names")
+
+    filesystem: HostFileSystem
+
+    def __init__(
+        self,
+        filesystem: HostFileSystem,
+        names: tuple[bytes, ...],
+        above: _HostDirectory | None,
+        info: os.stat_result,
+    ) -> None:
+        self.filesystem = filesystem
+        self.names = names
+        self.above = above
+        self.info = info
+        self.format = modes.S_IFMT(info.st_mode)
+        self.inode = filesystem.inode_of(info)
+
+    def directory(self) -> int:
+        """The descriptor of the directory that the name is in."""
+        assert self.above is not None
+        return self.above.descriptor
+
+    def stat(self, device: int) -> Stat:
+        return self.describe(self.info, device)
+
+    def describe(self, info: os.stat_result, device: int) -> Stat:
+        return Stat(
+            device,
+            self.filesystem.inode_of(info),
+            info.st_mode,
+            info.st_nlink,
+            info.st_size,
+            info.st_atime_ns,
+            info.st_mtime_ns,
+            info.st_ctime_ns,
+        )
+
+    def check_writable(self) -> None:
+        if self.filesystem.read_only:
+            raise failure(errno.EROFS)
+
+    def path(self) -> bytes | None:
+        return b"/" + b"/".join(self.names)
+
+    def readlink(self) -> bytes:
+        try:
+            return os.readlink(self.names[-1], dir_fd=self.directory())
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise failure(errno.ENOENT) from None  # something else took its place just now
+
+    def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        if self.format != _REGULAR:
+            raise failure(errno.EACCES)  # a FIFO, socket or device of the host
+        wanted = int(flags)
+        if wanted & (OpenFlags.WRITE | OpenFlags.TRUNCATE):
+            self.check_writable()
+        how = os.O_RDONLY
+        if wanted & OpenFlags.WRITE:
+            how = os.O_RDWR if wanted & OpenFlags.READ else os.O_WRONLY
+        elif wanted & OpenFlags.TRUNCATE:
+            how = os.O_RDWR
+        filesystem = self.filesystem
+        filesystem.count_handle(1)
+        try:
+            descriptor = self.open_regular(how)
+            try:
+                if wanted & OpenFlags.TRUNCATE:
+                    os.ftruncate(descriptor, 0)
+                return _HostFileHandle(self, flags, mount, descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
+        except BaseException:
+            filesystem.count_handle(-1)
+            raise
+
+    def open_regular(self, how: int) -> int:
+        """Open the file, whatever may have taken its place since it was looked up."""
+        descriptor = os.open(self.names[-1], how | _SAFE, dir_fd=self.directory())
+        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise failure(errno.EACCES)
+        return descriptor
+
+    def utime(self, atime: int | None, mtime: int | None) -> None:
+        self.check_writable()
+        directory, name = self.directory(), self.names[-1]
+        info = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        os.utime(name, ns=_times(info, atime, mtime), dir_fd=directory, follow_symlinks=False)
+
+    def chmod(self, mode: int) -> None:
+        self.check_writable()
+        if self.format != _REGULAR:
+            raise failure(errno.EACCES)
+        # Not by name: chmod(2) would follow a link that took the file's place.
+        descriptor = self.open_regular(os.O_RDONLY)
+        try:
+            os.fchmod(descriptor, mode & 0o777)
+        finally:
+            os.close(descriptor)
+
+
+def _times(info: os.stat_result, atime: int | None, mtime: int | None) -> tuple[int, int]:
+    return (
+        info.st_atime_ns if atime is None else atime,
+        info.st_mtime_ns if mtime is None else mtime,
+    )
+
+
+class _HostDirectory(_HostNode):
+    """A directory, with a descriptor as soon as something in it is wanted.
+
+    It keeps no descriptors of the directories above, so that the depth of a path does not use them up.
+    """
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(
+        self,
+        filesystem: HostFileSystem,
+        names: tuple[bytes, ...],
+        above: _HostDirectory | None,
+        info: os.stat_result,
+    ) -> None:
+        super().__init__(filesystem, names, above, info)
+        self._descriptor = -1
+
+    @property
+    def descriptor(self) -> int:
+        if self._descriptor < 0:
+            self._descriptor = os.open(self.names[-1], _WALK, dir_fd=self.directory())
+            self.above = None
+        return self._descriptor
+
+    def __del__(self) -> None:
+        if getattr(self, "_descriptor", -1) >= 0:
+            os.close(self._descriptor)
+
+    def reopen(self) -> int:
+        """A descriptor that can do more than walking; the caller closes it."""
+        return os.open(".", _LIST, dir_fd=self.descriptor)
+
+    @property
+    def parent(self) -> Node:
+        node = self.filesystem.top.root
+        for name in self.names[:-1]:
+            below = node.lookup(name)
+            if below is None or below.format != _DIRECTORY:
+                raise failure(errno.ENOENT)
+            node = below
+        return node
+
+    def stat(self, device: int) -> Stat:
+        return self.describe(os.fstat(self.descriptor) if self._descriptor >= 0 else self.info, device)
+
+    def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
+        os.close(self.reopen())  # may it be read?
+        self.filesystem.count_handle(1)
+        return _HostHandle(self, flags, mount)
+
+    def utime(self, atime: int | None, mtime: int | None) -> None:
+        self.check_writable()
+        descriptor = self.reopen()
+        try:
+            os.utime(descriptor, ns=_times(os.fstat(descriptor), atime, mtime))
+        finally:
+            os.close(descriptor)
+
+    def chmod(self, mode: int) -> None:
+        self.check_writable()
+        descriptor = self.reopen()
+        try:
+            os.fchmod(descriptor, mode & 0o777)
+        finally:
+            os.close(descriptor)
+
+    def lookup(self, name: bytes) -> _HostNode | None:
+        try:
+            info = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        kind = _HostDirectory if modes.S_ISDIR(info.st_mode) else _HostNode
+        return kind(self.filesystem, (*self.names, name), self, info)
+
+    def entries(self) -> list[DirEntry]:
+        found: list[DirEntry] = []
+        descriptor = self.reopen()
+        try:
+            with os.scandir(descriptor) as listing:
+                for entry in listing:
+                    name = os.fsencode(entry.name)
+                    if entry.is_symlink():
+                        kind = FileKind.SYMBOLIC_LINK
+                    elif entry.is_file(follow_symlinks=False):
+                        kind = FileKind.REGULAR
+                    elif entry.is_dir(follow_symlinks=False):
+                        kind = FileKind.DIRECTORY
+                    else:
+                        try:
+                            kind = _KINDS[modes.S_IFMT(entry.stat(follow_symlinks=False).st_mode)]
+                        except FileNotFoundError:
+                            continue
+                    found.append(DirEntry(name, entry.inode(), kind))
+        finally:
+            os.close(descriptor)
+        return sorted(found)
+
+    # -- changing: all of it relative to the open directory -----------------------------------------
+
+    def create(self, name: bytes, mode: int) -> Node:
+        self.check_writable()
+        how = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _SAFE
+        os.close(os.open(name, how, mode & 0o777, dir_fd=self.descriptor))
+        node = self.lookup(name)
+        if node is None:
+            raise failure(errno.ENOENT)
+        return node
+
+    def mkdir(self, name: bytes, mode: int) -> None:
+        self.check_writable()
+        os.mkdir(name, mode & 0o777, dir_fd=self.descriptor)
+
+    def symlink(self, name: bytes, target: bytes) -> None:
+        self.check_writable()
+        os.symlink(target, name, dir_fd=self.descriptor)
+
+    def link(self, name: bytes, node: Node) -> None:
+        self.check_writable()
+        assert isinstance(node, _HostNode)
+        os.link(
+            node.names[-1],
+            name,
+            src_dir_fd=node.directory(),
+            dst_dir_fd=self.descriptor,
+            follow_symlinks=False,
+        )
+
+    def unlink(self, name: bytes, node: Node) -> None:
+        self.check_writable()
+        os.unlink(name, dir_fd=self.descriptor)
+
+    def rmdir(self, name: bytes, node: Node) -> None:
+        self.check_writable()
+        os.rmdir(name, dir_fd=self.descriptor)
+
+    def rename(self, name: bytes, node: Node, directory: Node, new: bytes, target: Node | None) -> None:
+        self.check_writable()
+        assert isinstance(directory, _HostDirectory)
+        os.rename(name, new, src_dir_fd=self.descriptor, dst_dir_fd=directory.descriptor)
+
+
+class _HostHandle(NodeHandle):
+    """An open directory."""
+
+    __slots__ = ()
+
+    node: _HostNode
+
+    def path(self) -> bytes | None:
+        """The path it was opened at, if it still leads there."""
+        self.check()
+        node = self.node
+        found: Node | None = node.filesystem.top.root
+        for name in node.names:
+            if found is None or found.format != _DIRECTORY:
+                return None
+            found = found.lookup(name)
+        if found is None or found.inode != node.inode:
+            return None
+        return super().path()
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self.node.filesystem.count_handle(-1)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class _HostFileHandle(_HostHandle):
+    """An open regular file: it owns its descriptor."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, node: Node, flags: OpenFlags, mount: MountPoint, descriptor: int) -> None:
+        super().__init__(node, flags, mount)
+        self._descriptor = descriptor
+
+    def _usable(self, needed: OpenFlags) -> int:
+        if self.closed or not self.flags & needed:
+            raise failure(errno.EBADF)
+        return self._descriptor
+
+    def stat(self) -> Stat:
+        self.check()
+        return self.node.describe(os.fstat(self._descriptor), self.mount.device)
+
+    def read(self, size: int, offset: int) -> bytes:
+        descriptor = self._usable(OpenFlags.READ)
+        if size < 0 or offset < 0:
+            raise failure(errno.EINVAL)
+        if size > _LARGE:
+            size = min(size, max(0, os.fstat(descriptor).st_size - offset))
+        return os.pread(descriptor, size, min(offset, 2**63 - 1))
+
+    def read_into(self, buffer: memoryview, offset: int) -> int:
+        descriptor = self._usable(OpenFlags.READ)
+        return os.preadv(descriptor, [buffer], min(offset, 2**63 - 1)) if len(buffer) else 0
+
+    def write(self, data: bytes | memoryview, offset: int) -> int:
+        descriptor = self._usable(OpenFlags.WRITE)
+        if offset < 0:
+            raise failure(errno.EINVAL)
+        if offset + len(data) > 2**63 - 1:
+            raise failure(errno.EFBIG)
+        view = memoryview(data)
+        done = 0
+        while done < len(view):
+            done += os.pwrite(descriptor, view[done:], offset + done)
+        return done
+
+    def append(self, data: bytes | memoryview) -> int:
+        descriptor = self._usable(OpenFlags.WRITE)
+        view = memoryview(data)
+        # With O_APPEND the system itself finds the end, also when others append. It is not set all
+        # the time because pwrite(2) would then ignore its offset on Linux.
+        with self.node.filesystem._lock:
+            flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+            fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_APPEND)
+            try:
+                while len(view):
+                    view = view[os.write(descriptor, view) :]
+                return os.lseek(descriptor, 0, os.SEEK_END if not len(data) else os.SEEK_CUR)
+            finally:
+                fcntl.fcntl(descriptor, fcntl.F_SETFL, flags)
+
+    def truncate(self, size: int) -> None:
+        descriptor = self._usable(OpenFlags.WRITE)
+        if not 0 <= size < 2**63:
+            raise failure(errno.EINVAL if size < 0 else errno.EFBIG)
+        os.ftruncate(descriptor, size)
+
+    def sync(self) -> None:
+        self.check()
+        os.fsync(self._descriptor)
+
+    def utime(self, atime: int | None, mtime: int | None) -> None:
+        self.check()
+        if self.mount.read_only:
+            raise failure(errno.EROFS)
+        os.utime(self._descriptor, ns=_times(os.fstat(self._descriptor), atime, mtime))
+
+    def chmod(self, mode: int) -> None:
+        self.check()
+        if self.mount.read_only:
+            raise failure(errno.EROFS)
+        os.fchmod(self._descriptor, mode & 0o777)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            os.close(self._descriptor)

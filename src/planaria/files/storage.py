@@ -1,0 +1,76 @@
+"""What users make to hand files to sessions: storages and mounts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from time import time_ns
+from typing import Literal
+
+from planaria.files.filesystem import FileSystem, FileSystemUsage
+from planaria.files.memory import MemoryFileSystem, MemorySnapshot
+from planaria.files.overlay import OverlayFileSystem
+from planaria.files.quota import Quota
+from planaria.files.view import Files
+
+__all__ = ["Mount", "VfsStorage"]
+
+
+class VfsStorage(Files):
+    """Files in memory to keep, and to share between sessions (at /data unless said otherwise).
+
+    It can be read and written from the host at any time and from several threads; sessions see each
+    other's changes at once. `quota` limits it, whoever writes.
+    """
+
+    filesystem: MemoryFileSystem
+
+    def __init__(self, *, quota: Quota | None = None, clock: Callable[[], int] = time_ns) -> None:
+        super().__init__(MemoryFileSystem(clock=clock, quota=quota))
+
+    def usage(self) -> FileSystemUsage:
+        """Bytes and nodes used, and their limits."""
+        return self.filesystem.usage()
+
+    def snapshot(self) -> MemorySnapshot:
+        """The present state as an immutable value; costs by what changed since the last one."""
+        return self.filesystem.snapshot()
+
+    def restore(self, snapshot: MemorySnapshot) -> None:
+        """Go back to a state; files that sessions have open become stale (ESTALE)."""
+        self.filesystem.restore(snapshot)
+
+    def fork(self) -> VfsStorage:
+        """An independent storage with the same contents, which are shared until they change."""
+        other = VfsStorage.__new__(VfsStorage)
+        Files.__init__(other, self.filesystem.fork())
+        return other
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A directory of the host that a session sees at `guest_path`.
+
+    `mode` is "ro" (read only), "rw" (the guest's changes are real), or "overlay" (reads go through,
+    changes stay in the session).
+    """
+
+    host_path: str | PathLike[str]
+    guest_path: str
+    mode: Literal["ro", "rw", "overlay"] = "ro"
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("ro", "rw", "overlay"):
+            raise ValueError(f"the mode of a mount is 'ro', 'rw' or 'overlay', not {self.mode!r}")
+        parts = self.guest_path.split("/")
+        if not self.guest_path.startswith("/") or ".." in parts or not any(parts):
+            raise ValueError(f"guest_path has to be absolute, without '..', and not '/': {self.guest_path!r}")
+
+    def filesystem(self, *, quota: Quota | None = None, clock: Callable[[], int] = time_ns) -> FileSystem:
+        """The filesystem to mount; `quota` and `clock` are for the changes of an overlay."""
+        from planaria.files.host import HostFileSystem
+
+        host = HostFileSystem(os.fspath(self.host_path), read_only=self.mode != "rw")
+        return OverlayFileSystem(host, quota=quota, clock=clock) if self.mode == "overlay" else host
