@@ -34,7 +34,7 @@ def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str], preload: 
     global _entry
     os.environ.update(_ENVIRONMENT)
     os.chdir(_ENVIRONMENT["HOME"])
-    kernel = boot.start(door)
+    kernel = boot.start(door, sandbox=True)
     kernel.imports.modules = frozenset(tier_modules)
     for name in preload:
         importlib.import_module(name)
