@@ -7,6 +7,7 @@ import gc
 import os
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,7 @@ def test_read_only_means_it(jail: Path) -> None:
     filesystem = HostFileSystem(jail)
     handle = filesystem.open(b"/f", R)
     directory = filesystem.open(b"/d", R)
-    attempts = [
+    attempts: list[Callable[[], object]] = [
         lambda: filesystem.open(b"/f", W),
         lambda: filesystem.open(b"/f", R | OpenFlags.TRUNCATE),
         lambda: filesystem.open(b"/new", NEW),

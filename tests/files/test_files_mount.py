@@ -6,13 +6,17 @@ import copy
 import errno
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from filesystem_kinds import names, read, ticking, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planaria.errors import SnapshotError
 from planaria.files import (
     FileKind,
+    Files,
     MemoryFileSystem,
     MountFileSystem,
     OpenFlags,
@@ -207,6 +211,85 @@ def test_manifests_of_trees(tree: MountFileSystem) -> None:
             tree.read_manifest(broken, snapshot.chunks())
 
 
+def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all values inside a manifest."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = [path] if path else []
+    for key, below in inner:
+        found += _places(below, (*path, key))
+    return found
+
+
+def _layered() -> MountFileSystem:
+    lower = MemoryFileSystem(clock=lambda: 1)
+    lower.mkdir(b"/d")
+    lower.mkdir(b"/d/e")
+    write(lower, b"/d/f", b"lower")
+    overlay = OverlayFileSystem(lower, clock=lambda: 1)
+    overlay.rename(b"/d/e", b"/moved")
+    overlay.chmod(b"/d/f", 0o600)
+    overlay.mkdir(b"/d/e")
+    tree = MountFileSystem(MemoryFileSystem(clock=lambda: 1))
+    tree.mkdir(b"/o")
+    tree.mount(b"/o", overlay)
+    return tree
+
+
+_LAYERED = json.loads(json.dumps(_layered().snapshot().manifest()))
+_CHUNKS = _layered().snapshot().chunks()
+
+
+@given(
+    place=st.sampled_from(_places(_LAYERED)),
+    value=st.sampled_from(
+        [
+            None,
+            True,
+            -1,
+            0,
+            1,
+            2,
+            3,
+            5,
+            2**70,
+            1.5,
+            "",
+            "/",
+            "/d",
+            "..",
+            "\0",
+            "\ud800",
+            "x",
+            [],
+            {},
+            [1],
+            [[1]],
+        ]
+    ),
+)
+@settings(max_examples=300, deadline=None)
+def test_damaged_manifests_of_trees(place: tuple[Any, ...], value: Any) -> None:
+    """A changed manifest of mounts and overlays is refused, or it gives a tree that can be walked."""
+    manifest = copy.deepcopy(_LAYERED)
+    inner: Any = manifest
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    tree = _layered()
+    before = tree.snapshot().manifest()
+    try:
+        snapshot = tree.read_manifest(manifest, _CHUNKS)
+    except SnapshotError:
+        assert tree.snapshot().manifest() == before
+        return
+    tree.restore(snapshot)
+    assert tree.snapshot().manifest() == snapshot.manifest()
+    seen = 0
+    for _, directories, others in Files(tree).walk("/"):
+        seen += len(directories) + len(others)
+        assert seen < 100
+
+
 # -- the standard layout ---------------------------------------------------------------------------
 
 
@@ -286,6 +369,14 @@ def test_an_overlay_reads_through(inner: MemoryFileSystem) -> None:
     assert read(upper, b"/d/f") == b"Inner"
     assert names(overlay, b"/d") == [b"f"]
     assert names(upper) == [b"d", b"new"]
+
+
+def test_trees_of_mounts_are_neither_mounted_nor_layered(tree: MountFileSystem) -> None:
+    """What would silently lose its inner mounts is refused."""
+    with pytest.raises(TypeError, match="MountFileSystem"):
+        tree.mount(b"/", tree)
+    with pytest.raises(TypeError, match="MountFileSystem"):
+        OverlayFileSystem(tree)
 
 
 def test_an_overlay_keeps_inode_numbers(inner: MemoryFileSystem) -> None:

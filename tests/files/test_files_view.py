@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 
 import planaria.errors
 from planaria.errors import FileSystemError
-from planaria.files import Files, MemoryFileSystem, Mount, MountFileSystem, OpenFlags, Quota, VfsStorage
+from planaria.files import (
+    Files,
+    MemoryFileSystem,
+    Mount,
+    MountFileSystem,
+    OpenFlags,
+    Quota,
+    VfsStorage,
+    standard_layout,
+)
 
 
 @pytest.fixture
@@ -139,6 +148,12 @@ def test_storages_are_values(files: VfsStorage) -> None:
     assert files.usage() == fork.usage()
     small = VfsStorage(quota=Quota(bytes=5000))
     fails(errno.ENOSPC, small.write_bytes, "/f", bytes(6000))
+    assert small.listdir("/") == []
+    small.write_text("/f", "old")
+    fails(errno.ENOSPC, small.write_bytes, "/f", bytes(6000))
+    assert small.read_text("/f") == "old"
+    small.write_text("/f", "n")
+    assert small.read_text("/f") == "n"
 
 
 # -- copying ---------------------------------------------------------------------------------------
@@ -212,7 +227,7 @@ def test_mounts_of_host_directories(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("host")
     views = {}
     for mode in ("ro", "rw", "overlay"):
-        mount = Mount(tmp_path, "/in", mode)  # type: ignore[arg-type]
+        mount = Mount(tmp_path, "/in", mode)
         views[mode] = Files(mount.filesystem())
         assert views[mode].read_text("/f") == "host"
     fails(errno.EROFS, views["ro"].write_text, "/f", "x")
@@ -221,6 +236,12 @@ def test_mounts_of_host_directories(tmp_path: Path) -> None:
     views["rw"].write_text("/f", "changed")
     assert (tmp_path / "f").read_text() == "changed"
     assert views["overlay"].read_text("/f") == "guest"
+    tree = Files(standard_layout(mounts=[Mount(tmp_path, "/a/in"), Mount(tmp_path, "/o", "overlay")]))
+    assert tree.read_text("/a/in/f") == "changed"
+    tree.write_text("/o/f", "over")
+    assert tree.read_text("/a/in/f") == "changed"
+    fork = Files(tree.filesystem.fork())
+    assert fork.read_text("/o/f") == "over"
     for guest_path in ("in", "/", "/a/../b", ""):
         with pytest.raises(ValueError, match="guest_path"):
             Mount(tmp_path, guest_path)

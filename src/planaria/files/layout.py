@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from planaria.files.computed import Device
 from planaria.files.devices import DeviceFileSystem, ProcFileSystem
 from planaria.files.filesystem import FileSystem, OpenFlags
+from planaria.files.manifest import bytes_of
 from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem
 from planaria.files.quota import Quota
+from planaria.files.storage import Mount
 
 __all__ = ["HOME", "make_directories", "standard_layout"]
 
@@ -50,14 +52,17 @@ def standard_layout(
     quota: Quota | None = None,
     random: Callable[[int], bytes] = os.urandom,
     streams: Mapping[str, Device] | None = None,
+    mounts: Iterable[Mount] = (),
 ) -> MountFileSystem:
     """A new tree: /home/user, /tmp, /etc, /dev, /proc, /usr/local/lib and so on.
 
     `library` is mounted read only at /usr/local/lib. `storage` is mounted at `storage_path`, which
     exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
-    nor forked with the tree. `quota` limits the root filesystem, which holds everything else that can
-    be written; `random` feeds /dev/random and /dev/urandom; `streams` are as in `DeviceFileSystem`.
-    With a clock that repeats, the same layout has the same manifest.
+    nor forked with the tree. `mounts` are directories of the host.
+
+    `quota` limits the root filesystem, which holds everything else that can be written, and each
+    overlay of `mounts` by itself. `random` feeds /dev/random and /dev/urandom; `streams` are as in
+    `DeviceFileSystem`. With a clock that repeats, the same layout has the same manifest.
     """
     root = MemoryFileSystem(clock=clock, quota=quota)
     for path in _DIRECTORIES:
@@ -81,4 +86,8 @@ def standard_layout(
     if storage is not None:
         make_directories(root, storage_path)
         tree.mount(storage_path, storage, shared=storage_shared)
+    for mount in mounts:
+        place = bytes_of(mount.guest_path)
+        make_directories(tree, place)
+        tree.mount(place, mount.filesystem(quota=quota, clock=clock))
     return tree

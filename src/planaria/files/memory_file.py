@@ -109,7 +109,17 @@ class MemoryFile(MemoryNode):
     def read_into(self, buffer: memoryview, offset: int) -> int:
         if offset < 0:
             raise failure(errno.EINVAL)
-        size = max(0, min(len(buffer), self.size - offset))
+        size = min(len(buffer), self.size - offset)
+        if size <= 0:
+            return 0
+        start = offset & MASK
+        if start + size <= CHUNK:
+            chunk = self.chunks.get(offset >> SHIFT)
+            if chunk is not None:
+                piece = (chunk if type(chunk) is bytearray else cast(Chunk, chunk).data)[start : start + size]
+                if len(piece) == size:
+                    buffer[:size] = piece
+                    return size
         position = 0
         while position < size:
             start = offset + position & MASK

@@ -11,7 +11,15 @@ import errno
 from typing import Final
 
 from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, FileSystemSnapshot, Handle, OpenFlags, Stat
+from planaria.files.filesystem import (
+    DirEntry,
+    FileKind,
+    FileSystem,
+    FileSystemSnapshot,
+    Handle,
+    OpenFlags,
+    Stat,
+)
 from planaria.files.node import MountPoint, Node, NodeHandle
 
 __all__ = ["NodeFileSystem", "Place"]
@@ -234,6 +242,12 @@ class NodeFileSystem(FileSystem):
         if node.format != _SYMBOLIC_LINK:
             raise failure(errno.EINVAL, path)
         return node.readlink()
+
+    def scandir(self, path: bytes, *, at: Handle | None = None) -> list[DirEntry]:
+        _, node = self.existing(path, True, at)
+        if node.format != _DIRECTORY:
+            raise failure(errno.ENOTDIR, path)
+        return node.entries()
 
     # -- changing --------------------------------------------------------------------------------
 

@@ -97,10 +97,22 @@ class Files:
         return self.read_bytes(path).decode(encoding, errors)
 
     def write_bytes(self, path: str | PathLike[str], data: bytes | bytearray | memoryview) -> int:
-        """Make the file or replace its contents; its directory has to exist. Gives the bytes written."""
+        """Make the file or replace its contents; its directory has to exist. Gives the bytes written.
+
+        When there is no room, the old contents stay as they were, and a new file is not made.
+        """
         view = memoryview(data).cast("B")
-        with self._opened(path, OpenFlags.WRITE | OpenFlags.CREATE | OpenFlags.TRUNCATE) as handle:
-            return handle.write(view, 0) if len(view) else 0
+        new = not self.exists(path)
+        try:
+            with self._opened(path, OpenFlags.WRITE | OpenFlags.CREATE) as handle:
+                handle.write(view, 0)
+                if handle.stat().size != len(view):
+                    handle.truncate(len(view))
+        except FileSystemError as error:
+            if new and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) and self.exists(path):
+                self.remove(path)
+            raise
+        return len(view)
 
     def write_text(
         self, path: str | PathLike[str], text: str, encoding: str = "utf-8", errors: str = "strict"
