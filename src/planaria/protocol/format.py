@@ -19,7 +19,7 @@ from typing import Final
 #: Containers in containers; also what bounds the stack of the encoder.
 MAX_DEPTH: Final = 128
 #: Containers and rows of one value: bounds what a small frame can make the reader allocate.
-MAX_CONTAINERS: Final = 4_000_000
+MAX_CONTAINERS: Final = 2_000_000
 #: Bytes of one encoded value, unless the caller says otherwise.
 MAX_BYTES: Final = 256 * 1024 * 1024
 COLUMN_THRESHOLD: Final = 8

@@ -12,8 +12,8 @@ import pytest
 def python(program: str) -> str:
     """What a program prints with the shims in place of threads."""
     source = (
-        "from planaria.guest.shims import executors, processes, threads\n"
-        "threads.install(); executors.install(); processes.install()\n"
+        "from planaria.guest.shims import executors, pools, processes, threads\n"
+        "threads.install(); executors.install(); pools.install(); processes.install()\n"
     ) + textwrap.dedent(program)
     run = subprocess.run(
         [sys.executable, "-c", source], capture_output=True, text=True, env={"PYTHONPATH": ":".join(sys.path)}
@@ -208,3 +208,20 @@ def test_executor() -> None:
 def test_processes_are_refused(source: str) -> None:
     """Processes are refused with a message that says what to do."""
     assert "ThreadPoolExecutor" in python(f"try:\n    {source}\nexcept NotImplementedError as e: print(e)")
+
+
+def test_thread_pool() -> None:
+    """`multiprocessing.pool.ThreadPool` maps, applies and reports errors."""
+    out = python(
+        """
+        from multiprocessing.pool import ThreadPool
+        from multiprocessing.dummy import Pool
+        with ThreadPool(2) as pool:
+            print(pool.map(abs, [-1, 2]), pool.starmap(pow, [(2, 3)]), list(pool.imap(abs, [-3])))
+            print(pool.apply_async(pow, (2, 4)).get(), pool.map_async(lambda x: 1 // x, [0]).successful())
+        try: pool.map(abs, [])
+        except ValueError as e: print(e)
+        print(Pool(2).map(len, ["ab"]))
+        """
+    )
+    assert out == "[1, 2] [8] [3]\n16 False\nPool not running\n[2]\n"

@@ -13,12 +13,13 @@ __all__ = ["install", "run_pending"]
 
 def install(door: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
-    from planaria.guest.shims import executors, modes, processes, threads, users
+    from planaria.guest.shims import executors, modes, pools, processes, threads, users
 
     users.install()
     modes.install(door)
     threads.install()
     executors.install()
+    pools.install()
     processes.install()
 
 
