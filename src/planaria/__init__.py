@@ -27,6 +27,9 @@ if TYPE_CHECKING:
         Suspended as Suspended,
         TimeoutError as TimeoutError,
     )
+    from planaria.files.quota import Quota as Quota
+    from planaria.files.storage import Mount as Mount
+    from planaria.files.storage import VfsStorage as VfsStorage
     from planaria.limits import NOT_GIVEN as NOT_GIVEN
     from planaria.limits import Limits as Limits
     from planaria.machine.wasi.clock import FrozenClock as FrozenClock
@@ -69,6 +72,9 @@ _HOMES = {
     "CallbackRegistry": "planaria.session.callbacks",
     "FrozenClock": "planaria.machine.wasi.clock",
     "Limits": "planaria.limits",
+    "Mount": "planaria.files.storage",
+    "Quota": "planaria.files.quota",
+    "VfsStorage": "planaria.files.storage",
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",

@@ -33,6 +33,9 @@ from planaria.errors import (
 from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
 from planaria.files.mount import MountFileSystem
+from planaria.files.quota import Quota
+from planaria.files.storage import Mount, VfsStorage
+from planaria.files.view import Files
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopReason
 from planaria.machine.image import Recipe, load_image
 from planaria.machine.wasi.clock import Clock
@@ -52,6 +55,10 @@ __all__ = ["BaseSession", "Flight"]
 _calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.ContextVar(
     "planaria_calling_back", default=frozenset()
 )
+
+_HOME: Final = "/home/user"
+#: What a session's own files may take unless `quota=` says otherwise.
+_QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
 
 Answer = tuple[Any, ...]
 
@@ -117,6 +124,10 @@ class BaseSession:
         callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] | CallbackRegistry = (),
         limits: Limits | None = None,
         execution_timeout_ms: float | None | NotGiven = NOT_GIVEN,
+        vfs: VfsStorage | None = None,
+        vfs_mount_path: str = "/data",
+        mounts: Iterable[Mount] = (),
+        quota: Quota | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
@@ -128,7 +139,9 @@ class BaseSession:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
         `callbacks` are functions, dicts with name, fn, description and schema, or a `CallbackRegistry`.
-        `execution_timeout_ms` is `limits.timeout` in milliseconds. `env` are environment variables beside the
+        `execution_timeout_ms` is `limits.timeout` in milliseconds. `vfs` is a storage to share and keep, seen at
+        `vfs_mount_path`; `mounts` are directories of the host; `quota` bounds the session's own files (1 GiB and a
+        million nodes unless given). `env` are environment variables beside the
         usual ones; nothing comes from the host's. `stdin` feeds `input()`: a text, or a function of the prompt
         that gives a line or None. `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
@@ -145,15 +158,22 @@ class BaseSession:
         self._seed = seed
         self._clean_slate()
         self._closed = False
-        tree = standard_layout(library=library())
-        self._files = tree
+        seeded = None if seed is None else SeededRandom(seed)
+        tree = standard_layout(
+            library=library(),
+            storage=None if vfs is None else vfs.filesystem,
+            storage_path=os.fsencode(vfs_mount_path),
+            quota=quota or _QUOTA,
+            random=os.urandom if seeded is None else seeded.take,
+            mounts=mounts,
+        )
         self._executor = WasmExecutor(
             self,
             load_image(Recipe(), _plain_layout),
             tree,
             memory_limit=self._limits.memory,
             clock=clock,
-            random=None if seed is None else SeededRandom(seed),
+            random=seeded,
         )
         self._configure()
         self._prepare()
@@ -182,6 +202,14 @@ class BaseSession:
     @property
     def limits(self) -> Limits:
         return self._limits
+
+    @property
+    def files(self) -> Files:
+        """The session's files, read and written from the host without running code.
+
+        Names that are not absolute are below /home/user.
+        """
+        return Files(self._executor.files, _HOME)
 
     @property
     def is_closed(self) -> bool:

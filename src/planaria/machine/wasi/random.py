@@ -65,6 +65,12 @@ class SeededRandom:
             self._pieces += 1
             piece[:] = source.digest(len(piece))
 
+    def take(self, size: int) -> bytes:
+        """The next `size` bytes."""
+        taken = bytearray(size)
+        self.fill(memoryview(taken))
+        return bytes(taken)
+
     def state(self) -> int | None:
         return self._pieces
 
