@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from planaria.errors import Suspended
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.base import Answer, BaseSession, Flight
 from planaria.session.callbacks import describe_exception
+from planaria.session.execution import AsyncExecution
 from planaria.session.result import Result
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
@@ -40,15 +42,57 @@ class AsyncSession(BaseSession):
         """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
         async with self._turn():
             flight = self._begin(code, timeout)
-            await self._drive(flight)
-            return self._finish(flight)
+            return await self._advance(flight, sleep=True)
 
     async def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
         """Execute `code` as `run` does, and raise its error: ExecutionError, TimeoutError, LimitError …"""
         result = await self.run(code, timeout)
         if result.error is not None:
             raise result.error
+        if result.suspended:
+            names = ", ".join(f"{call.name}()" for call in result.suspended)
+            raise Suspended(f"the execution waits for {names}; see session.run_in_progress", result.suspended)
         return result
+
+    async def start(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> AsyncExecution:
+        """Begin to execute `code` and return when it is over or waits.
+
+        Callbacks are called as in `run`; one that raises `Suspend` leaves its call pending, for
+        `Execution.resolve`. While the execution waits the session can be captured, forked and closed.
+        """
+        async with self._turn():
+            flight = self._begin(code, timeout)
+            await self._advance(flight, sleep=False)
+            return AsyncExecution(self, flight)
+
+    @property
+    def run_in_progress(self) -> AsyncExecution | None:
+        """The execution that waits in this session, if one does."""
+        return None if self._flight is None else AsyncExecution(self, self._flight)
+
+    async def _advance(self, flight: Flight, *, sleep: bool) -> Result:
+        """Drive an execution as far as it goes; the result so far."""
+        await self._drive(flight, sleep)
+        return self._finish(flight) if flight.run.is_over else self._suspended_result(flight)
+
+    async def _go_on(self, flight: Flight, *, sleep: bool) -> None:
+        async with self._turn():
+            self._check_in_flight(flight)
+            flight.go_on()
+            await self._advance(flight, sleep=sleep)
+
+    async def _answer(self, flight: Flight, identifier: int, answer: Answer) -> None:
+        async with self._turn():
+            self._take_answer(flight, identifier, answer)
+            flight.go_on()
+            await self._advance(flight, sleep=False)
+
+    async def _cancel(self, flight: Flight) -> Result:
+        async with self._turn():
+            self._check_in_flight(flight)
+            flight.go_on()
+            flight.stop("interrupt")
+            return await self._advance(flight, sleep=True)
 
     @contextlib.asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -60,8 +104,11 @@ class AsyncSession(BaseSession):
             self._loop = asyncio.get_running_loop()
             yield
 
-    async def _drive(self, flight: Flight) -> None:
-        """Take the execution as far as it goes: to its end, or until only suspended calls could help."""
+    async def _drive(self, flight: Flight, sleep: bool) -> None:
+        """Take the execution as far as it goes: to its end, or until only suspended calls could help.
+
+        Without `sleep` also until only a timer could.
+        """
         run = flight.run
         cancelled: asyncio.CancelledError | None = None
         while not run.is_over:
@@ -69,7 +116,7 @@ class AsyncSession(BaseSession):
                 if run.can_step:
                     for call in await self._in_thread(lambda: self._enter(flight)):
                         self._start_call(flight, call)
-                elif flight.suspended and not self._on_their_way(flight):
+                elif self._parks(flight, sleep):
                     break
                 else:
                     await self._wait(flight)
@@ -104,6 +151,9 @@ class AsyncSession(BaseSession):
         if cancelled is not None:
             raise cancelled
         return result
+
+    def _parks(self, flight: Flight, sleep: bool) -> bool:
+        return bool(flight.suspended or not sleep) and flight.reason is None and not self._on_their_way(flight)
 
     def _on_their_way(self, flight: Flight) -> list[asyncio.Task[Answer]]:
         return [answer for one, answer in self._answers.items() if one in flight.run.pending]
@@ -165,6 +215,14 @@ class AsyncSession(BaseSession):
         async with self._turn():
             await self._in_thread(self._reset)
 
+    async def fork(self, n: int = 1, *, reseed: bool = True) -> list[Self]:
+        """`n` living copies of this session; memory and files are shared until they change.
+
+        With `reseed`, `random`, numpy's global generator and temporary names do not repeat between copies.
+        """
+        async with self._turn():
+            return self._fork(n, reseed)
+
     async def checkpoint(self, label: str) -> None:
         """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
         async with self._turn():
@@ -194,12 +252,8 @@ class AsyncSession(BaseSession):
             self._answers.clear()
             self._close()
 
-    async def start(self) -> None:
-        """Nothing is left to do after construction; `async with` calls it."""
-        self._check_open()
-
     async def __aenter__(self) -> Self:
-        await self.start()
+        self._check_open()
         return self
 
     async def __aexit__(

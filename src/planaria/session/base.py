@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from planaria.errors import (
     CrashError,
@@ -87,6 +87,11 @@ class Flight:
         self.by_keyboard = False
         #: Calls whose callback raised Suspend, with its reason: somebody answers them later.
         self.suspended: dict[int, str] = {}
+        #: Whether somebody is driving it just now.
+        self.inside = False
+        #: What came of it, once it is over.
+        self.result: Result | None = None
+        self._left: float | None = None
 
     def guard(self) -> Guard:
         """The bounds of the next entry."""
@@ -95,6 +100,16 @@ class Flight:
             cpu=self.cpu_left if self.reason is None else None,
             grace=self.limits.grace,
         )
+
+    def pause(self) -> None:
+        """Nobody drives it any more: its time stands still."""
+        self.inside = False
+        self._left = None if self.deadline is None else self.deadline - time.monotonic()
+
+    def go_on(self) -> None:
+        """Somebody drives it again."""
+        self.inside = True
+        self.deadline = None if self._left is None else time.monotonic() + self._left
 
     def stop(self, reason: StopReason) -> None:
         """Have the code interrupted where it waits."""
@@ -282,6 +297,7 @@ class BaseSession:
         self._count += 1
         run = Run(code, self._count, self._executor.tier, self._pending)
         flight = Flight(run, self._new_collector(), bound, self._limits)
+        flight.inside = True
         self._flight = flight
         return flight
 
@@ -363,6 +379,34 @@ class BaseSession:
         newest = max(points, key=lambda point: point.state.count)
         self._executor.restore(newest.state.kernel)
         return "rewound" if newest.state.count == self._count - 1 else f"rewound to {newest.state.count}"
+
+    # -- copies -----------------------------------------------------------------------------------------------
+
+    def _fork(self, n: int, reseed: bool) -> list[Self]:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"fork({n!r}): a number of copies is wanted")
+        state = self._state()
+        return [self._copy(state, reseed) for _ in range(n)]
+
+    def _copy(self, state: SessionState, reseed: bool) -> Self:
+        """A session like this one that goes on from `state`, which is this one's present."""
+        other = type(self).__new__(type(self))
+        other._callbacks = self._callbacks
+        other._limits = self._limits
+        other._listeners = self._listeners
+        other._stdin = self._stdin
+        other._environment = self._environment
+        other._seed = self._seed
+        other._closed = False
+        other._clean_slate()
+        other._timeline.points = list(self._timeline.points)
+        other._timeline.history = list(self._timeline.history)
+        other._executor = self._executor.spawn(other, state.kernel, self._executor.files.fork())
+        other._adopt(state)
+        if reseed and self._seed is None:
+            other._tell(("configure", {"reseed": os.urandom(16)}))
+        other._prepare()
+        return other
 
     # -- going back -------------------------------------------------------------------------------------------
 
@@ -497,9 +541,41 @@ class BaseSession:
             self._closed = True
             self._executor.close()
 
+    def _check_in_flight(self, flight: Flight) -> None:
+        if flight is not self._flight:
+            raise SessionError("this execution is over, or the session was taken back to a state without it")
+
+    def _take_answer(self, flight: Flight, identifier: int, answer: Answer) -> None:
+        """An answer from outside to a call that waits."""
+        self._check_in_flight(flight)
+        call = flight.run.pending.get(identifier)
+        if call is None:
+            raise KeyError(f"no call {identifier} is pending; pending: {list(flight.run.pending.values())}")
+        flight.suspended.pop(identifier, None)
+        self._settle(flight, call, answer)
+
+    def _suspended_result(self, flight: Flight) -> Result:
+        """What there is of an execution that waits."""
+        flight.pause()
+        self._changed = True
+        stdout_truncated, stderr_truncated = flight.collector.truncated
+        return Result(
+            stdout_bytes=flight.collector.stdout,
+            stderr_bytes=flight.collector.stderr,
+            outputs=list(flight.collector.outputs),
+            execution_count=flight.run.count,
+            duration_ms=(time.monotonic() - flight.started) * 1e3,
+            callback_invocations=flight.callbacks,
+            peak_memory_bytes=self._executor.memory_bytes,
+            stdout_truncated=stdout_truncated,
+            stderr_truncated=stderr_truncated,
+            suspended=list(flight.run.pending.values()),
+        )
+
     def _finish(self, flight: Flight) -> Result:
         """Turn a run that is over into a result."""
         self._flight = None
+        flight.inside = False
         self._pending = flight.run.pending
         collector = flight.collector
         collector.finish()
@@ -532,6 +608,7 @@ class BaseSession:
         self._timeline.history.append(
             HistoryEntry(flight.run.count, flight.run.source, result.duration_ms, error, None)
         )
+        flight.result = result
         return result
 
     def _error(self, flight: Flight, result: Result, details: dict[str, Any]) -> PlanariaError:

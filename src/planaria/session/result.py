@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planaria.errors import ExecutionError, PlanariaError, TimeoutError
+from planaria.session.run import HostCall
 
 __all__ = ["Output", "Result"]
 
@@ -56,6 +57,8 @@ class Result:
     peak_memory_bytes: int = 0
     stdout_truncated: bool = False
     stderr_truncated: bool = False
+    suspended: list[HostCall] = field(default_factory=list)
+    """The calls for which the execution waits; it goes on with `session.run_in_progress`."""
     repr: str | None = None
     """The value as the guest's `repr` shows it, shortened; None without a value."""
 
@@ -70,7 +73,7 @@ class Result:
     @property
     def is_ok(self) -> bool:
         """Whether the code ran to its end without an exception."""
-        return self.error is None
+        return self.error is None and not self.suspended
 
     @property
     def exit_code(self) -> int:
@@ -104,6 +107,8 @@ class Result:
             shown.append(f"error={self.error!s}")
         if self.outputs:
             shown.append(f"outputs={len(self.outputs)}")
+        if self.suspended:
+            shown.append(f"suspended={self.suspended}")
         return f"<Result {self.execution_count}: {', '.join(shown) or 'ok'}>"
 
     def _repr_html_(self) -> str:

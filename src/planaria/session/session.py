@@ -12,10 +12,11 @@ from typing import Any, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from planaria.errors import Suspend
+from planaria.errors import Suspend, Suspended
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.base import Answer, BaseSession, Flight
 from planaria.session.callbacks import Callback, describe_exception
+from planaria.session.execution import Execution
 from planaria.session.result import Result
 from planaria.session.run import HostCall
 
@@ -48,15 +49,57 @@ class Session(BaseSession):
         """
         with self._turn():
             flight = self._begin(code, timeout)
-            self._drive(flight)
-            return self._finish(flight)
+            return self._advance(flight, sleep=True)
 
     def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
         """Execute `code` as `run` does, and raise its error: ExecutionError, TimeoutError, LimitError …"""
         result = self.run(code, timeout)
         if result.error is not None:
             raise result.error
+        if result.suspended:
+            names = ", ".join(f"{call.name}()" for call in result.suspended)
+            raise Suspended(f"the execution waits for {names}; see session.run_in_progress", result.suspended)
         return result
+
+    def start(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Execution:
+        """Begin to execute `code` and return when it is over or waits.
+
+        Callbacks are called as in `run`; one that raises `Suspend` leaves its call pending, for
+        `Execution.resolve`. While the execution waits the session can be captured, forked and closed.
+        """
+        with self._turn():
+            flight = self._begin(code, timeout)
+            self._advance(flight, sleep=False)
+            return Execution(self, flight)
+
+    @property
+    def run_in_progress(self) -> Execution | None:
+        """The execution that waits in this session, if one does."""
+        return None if self._flight is None else Execution(self, self._flight)
+
+    def _advance(self, flight: Flight, *, sleep: bool) -> Result:
+        """Drive an execution as far as it goes; the result so far."""
+        self._drive(flight, sleep)
+        return self._finish(flight) if flight.run.is_over else self._suspended_result(flight)
+
+    def _go_on(self, flight: Flight, *, sleep: bool) -> None:
+        with self._turn():
+            self._check_in_flight(flight)
+            flight.go_on()
+            self._advance(flight, sleep=sleep)
+
+    def _answer(self, flight: Flight, identifier: int, answer: Answer) -> None:
+        with self._turn():
+            self._take_answer(flight, identifier, answer)
+            flight.go_on()
+            self._advance(flight, sleep=False)
+
+    def _cancel(self, flight: Flight) -> Result:
+        with self._turn():
+            self._check_in_flight(flight)
+            flight.go_on()
+            flight.stop("interrupt")
+            return self._advance(flight, sleep=True)
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
@@ -67,15 +110,18 @@ class Session(BaseSession):
             self._check_open()
             yield
 
-    def _drive(self, flight: Flight) -> None:
-        """Take the execution as far as it goes: to its end, or until only suspended calls could help."""
+    def _drive(self, flight: Flight, sleep: bool) -> None:
+        """Take the execution as far as it goes: to its end, or until only suspended calls could help.
+
+        Without `sleep` also until only a timer could.
+        """
         run = flight.run
         while not run.is_over:
             try:
                 if run.can_step:
                     for call in self._enter(flight):
                         self._start_call(flight, call)
-                elif flight.suspended and not self._on_their_way(flight):
+                elif self._parks(flight, sleep):
                     return
                 else:
                     self._wait(flight)
@@ -87,6 +133,9 @@ class Session(BaseSession):
             for answer in self._answers.values():
                 answer.cancel()
             self._answers.clear()
+
+    def _parks(self, flight: Flight, sleep: bool) -> bool:
+        return bool(flight.suspended or not sleep) and flight.reason is None and not self._on_their_way(flight)
 
     def _on_their_way(self, flight: Flight) -> list[Future[Answer]]:
         return [answer for one, answer in self._answers.items() if one in flight.run.pending]
@@ -169,6 +218,14 @@ class Session(BaseSession):
         """Begin afresh with a new instance; files stay."""
         with self._turn():
             self._reset()
+
+    def fork(self, n: int = 1, *, reseed: bool = True) -> list[Self]:
+        """`n` living copies of this session; memory and files are shared until they change.
+
+        With `reseed`, `random`, numpy's global generator and temporary names do not repeat between copies.
+        """
+        with self._turn():
+            return self._fork(n, reseed)
 
     def checkpoint(self, label: str) -> None:
         """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
