@@ -13,6 +13,7 @@ import gzip
 import io
 import lzma
 import stat as modes
+import struct
 import tarfile
 import time
 import zipfile
@@ -29,14 +30,18 @@ __all__ = ["export_tar", "export_zip", "import_tar", "import_zip"]
 
 _SECOND: Final = 1_000_000_000
 _LARGEST_HEADER: Final = 4 << 20
+# What the archive modules raise over damaged input: their own errors, and those of parsing without checks.
 _BROKEN = (
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    ValueError,
     lzma.LZMAError,
+    struct.error,
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
-    EOFError,
-    NotImplementedError,
-    ValueError,
 )
 
 
@@ -326,7 +331,7 @@ def import_zip(
             for member in archive.infolist():
                 where = unpacker.place(member.filename)
                 mode = member.external_attr >> 16 if member.create_system == 3 else 0
-                if member.is_dir():
+                if member.filename.endswith("/"):
                     if where:
                         unpacker.directory(where, member.filename)
                     continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Self
 
 from planaria.errors import SnapshotError
@@ -120,10 +120,12 @@ class OverlayFileSystem(NodeFileSystem):
 
     def lower_at(self, path: bytes) -> Node | None:
         """What the lower layer has at a path, if it has anything there (still)."""
-        try:
-            return self.lower.walk(path, False)[3] if path else None
-        except OSError:
-            return None
+        node: Node | None = self.lower.top.root if path else None
+        for name in path.split(b"/")[1:]:
+            if node is None or node.format != _DIRECTORY:
+                return None
+            node = node.lookup(name)
+        return node
 
     def own_layer(self, node: Node) -> Layer:
         """The same, to be changed."""
@@ -195,31 +197,94 @@ class OverlayFileSystem(NodeFileSystem):
             or set(manifest) != {"format", "upper", "layers", "origins"}
         ):
             raise SnapshotError(f"the description of an overlay is not of format {FORMAT}")
-        upper = self.upper.read_manifest(manifest["upper"], chunks)
+        state = self.upper.read_manifest(manifest["upper"], chunks)
         try:
-            layers = {_number(line[0]): _read_layer(*line[1:]) for line in manifest["layers"]}
-            origins = {_number(line[0]): _number(line[1]) for line in manifest["origins"]}
-        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            layers = {
+                inode: _read_layer(hidden, lower) for inode, hidden, lower in _lines(manifest["layers"], 3)
+            }
+            origins = {upper: _number(inode) for upper, inode in _lines(manifest["origins"], 2)}
+        except ValueError as error:
             raise SnapshotError(f"the description of an overlay is not well formed: {error}") from error
         if len(set(origins.values())) != len(origins):
             raise SnapshotError("the description of an overlay gives two files one inode number")
-        return _OverlaySnapshot(self.lower, upper, layers, origins, self.clock)
+        opened = state.open()
+        assert isinstance(opened, NodeFileSystem)
+        _check_once(opened.top.root, layers)
+        return _OverlaySnapshot(self.lower, state, layers, origins, self.clock)
 
 
 _NO_LAYER: Final = Layer()
 _NO_LAYER.shared = True
 
 
+def _lines(value: object, length: int) -> Iterator[list[Any]]:
+    """Lists of `length`, each beginning with an inode number, in ascending order."""
+    if type(value) is not list:
+        raise ValueError("a table is not a list")
+    last = 0
+    for line in value:
+        if type(line) is not list or len(line) != length or _number(line[0]) <= last:
+            raise ValueError("a line of a table is too short, too long or out of order")
+        last = line[0]
+        yield line
+
+
 def _number(value: object) -> int:
     if type(value) is not int or not 0 < value < 2**64:
-        raise ValueError("not an inode number")
+        raise ValueError("an inode number is none")
     return value
 
 
+def _text(value: object) -> bytes:
+    if type(value) is not str:
+        raise ValueError("a name is not a text")
+    return bytes_of(value)
+
+
 def _read_layer(hidden: object, lower: object) -> Layer:
-    if type(hidden) is not list or not (lower is None or type(lower) is str):
-        raise ValueError("not a layer")
-    return Layer((bytes_of(name) for name in hidden), None if lower is None else bytes_of(lower))
+    if type(hidden) is not list:
+        raise ValueError("the hidden names are not a list")
+    names = [_text(name) for name in hidden]
+    if sorted(set(names)) != names:
+        raise ValueError("hidden names are out of order")
+    return Layer(names, None if lower is None else _text(lower))
+
+
+def _check_once(root: Node, layers: Mapping[int, Layer]) -> None:
+    """Refuse tables that show a directory of the lower layer at two places, perhaps inside itself."""
+    #: The upper directory that each lower one is merged with.
+    merged: dict[bytes, int] = {}
+    pending: list[tuple[Node, bytes | None]] = [(root, b"")]
+    while pending:
+        directory, lower = pending.pop()
+        if lower is not None and merged.setdefault(lower, directory.inode) != directory.inode:
+            raise SnapshotError(f"{text_of(lower)!r} of the lower layer is shown twice by an overlay")
+        hidden = layers.get(directory.inode, _NO_LAYER).hidden
+        for entry in directory.entries():
+            below = directory.lookup(entry.name) if entry.kind is FileKind.DIRECTORY else None
+            if below is None:
+                continue
+            elsewhere = layers.get(below.inode, _NO_LAYER).lower
+            if elsewhere is not None:
+                pending.append((below, elsewhere or None))
+            else:
+                natural = lower is not None and entry.name not in hidden
+                pending.append((below, (lower or b"") + b"/" + entry.name if natural else None))
+    for layer in layers.values():
+        if layer.lower:
+            above, _, name = layer.lower.rpartition(b"/")
+            if not layer.lower.startswith(b"/") or not _ordinary(layer.lower):
+                raise SnapshotError("the place of a directory in the lower layer is not a plain path")
+            while above not in merged:  # it is only seen where one above it is
+                above, _, name = above.rpartition(b"/")
+            if name not in layers.get(merged[above], _NO_LAYER).hidden:
+                raise SnapshotError(
+                    f"{text_of(layer.lower)!r} of the lower layer was moved and is still there"
+                )
+
+
+def _ordinary(path: bytes) -> bool:
+    return not any(name in (b"", b".", b"..") for name in path.split(b"/")[1:])
 
 
 class _OverlaySnapshot(FileSystemSnapshot):
