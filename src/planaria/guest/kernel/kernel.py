@@ -171,7 +171,10 @@ class Kernel:
         return self._go_on(self._execution)
 
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
-        """The handler of SIGINT: raises KeyboardInterrupt when user code runs, otherwise does nothing.
+        """The handler of SIGINT: raises KeyboardInterrupt when user code runs.
+
+        Within the machinery of a loop it leaves that to the loop, and elsewhere it does nothing: the cell
+        is over.
 
         User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
         or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
@@ -183,8 +186,10 @@ class Kernel:
             if code in _GATES:
                 if user:
                     raise KeyboardInterrupt
+                self._calls.interrupted = code is _advance.__code__
                 return
             if code is OWN_CODE:
+                self._calls.interrupted = True
                 return
             if not user:
                 module = frame.f_globals.get("__name__", "")
@@ -197,6 +202,7 @@ class Kernel:
         if self._execution is not None:
             return self._misuse("a cell is waiting: resume or cancel it before another one is run")
         self._value = None
+        self._calls.interrupted = False
         try:
             cell = compile_cell(
                 source,
@@ -478,4 +484,8 @@ class Kernel:
         value = _call(
             self._context.run, eval, compile(expression, "<expression>", "eval"), self.main.__dict__
         )
+        try:
+            _call(encode, value, names.stand_in)
+        except (EncodeError, RecursionError, MemoryError):
+            value = _call(names.stand_in, value)
         return ("answer", value)
