@@ -207,6 +207,12 @@ def test_run_at_the_top_parks(loops: Any, source: str, value: Any) -> None:
     assert loops.value_of(loops.finish(report, f=lambda n: 10 * n)) == value
 
 
+def test_run_many_times(loops: Any) -> None:
+    """A cell may call asyncio.run any number of times."""
+    loops.run("import asyncio\nasync def one(): return 1")
+    assert loops.value("n = 0\nfor _ in range(600): n += asyncio.run(one())\nn") == 600
+
+
 def test_run_deep_inside_blocks(loops: Any) -> None:
     """asyncio.run inside a plain function works too, by calls that block."""
     loops.declare("f")

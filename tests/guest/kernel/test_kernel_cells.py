@@ -142,6 +142,8 @@ def test_evaluate(host: Any) -> None:
     host.run("x = 20")
     assert host.send("evaluate", "x + 1") == ("answer", 21)
     assert host.send("evaluate", "y")[0] == "error"
+    host.run("a = []; a.append(a)")
+    assert host.send("evaluate", "a")[1].type == "list"
 
 
 def test_names(host: Any) -> None:

@@ -175,3 +175,30 @@ def test_small_recursion_limit(host: Any) -> None:
     finally:
         sys.setrecursionlimit(limit)
     assert host.value("1") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("import asyncio\nwhile True: await asyncio.sleep(0)", "KeyboardInterrupt"),
+        (
+            "import asyncio\nasync def m():\n    while True: await asyncio.sleep(0)\nasyncio.run(m())",
+            "KeyboardInterrupt",
+        ),
+        ("class A:\n    def __repr__(self):\n        while True: pass\nA()", "KeyboardInterrupt"),
+        ("class B(Exception):\n    def __str__(self):\n        while True: pass\nraise B", "B"),
+        ("class C:\n    def _repr_html_(self):\n        while True: pass\nC()", "KeyboardInterrupt"),
+    ],
+)
+def test_one_interrupt_ends_what_does_not_end(host: Any, source: str, kind: str) -> None:
+    """What does not end is stopped by one interrupt, wherever that hits, and is not tried again."""
+    import os
+
+    old = signal.signal(signal.SIGINT, host.kernel.on_interrupt)
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        assert host.error(source)["type"] == kind
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, old)

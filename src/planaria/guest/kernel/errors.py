@@ -14,17 +14,16 @@ __all__ = ["describe", "exception_of", "is_library", "type_name"]
 MAX_MESSAGE = 64 * 1024
 MAX_TRACEBACK = 256 * 1024
 
-_KERNEL = __file__.rpartition(os.sep)[0] + os.sep
+_PLANARIA = __file__.rsplit(os.sep, 3)[0] + os.sep
 _STANDARD_LIBRARY = os.__file__.rpartition(os.sep)[0] + os.sep
 
 
 def is_library(filename: str) -> bool:
     """Whether a source file belongs to Python, an installed package or the kernel, not to the user."""
     return (
-        filename.startswith((_KERNEL, _STANDARD_LIBRARY, "<frozen "))
+        filename.startswith((_PLANARIA, _STANDARD_LIBRARY, "<frozen "))
         or "site-packages" in filename
         or "dist-packages" in filename
-        or "/planaria/guest/" in filename
     )
 
 
@@ -46,13 +45,18 @@ def describe(error: BaseException) -> dict[str, Any]:
     if isinstance(error, SystemExit):
         code = error.code
         report["exit_code"] = 0 if code is None else code if isinstance(code, int) else 1
+    ask = True
     try:
         report["message"] = _cut(_message(error), MAX_MESSAGE)
     except BaseException as failure:
         report["message"] = f"<the message is not available: str() raised {type(failure).__name__}>"
+        # Then str() may be what does not end: the traceback must not ask again.
+        ask = not isinstance(failure, KeyboardInterrupt)
     try:
-        report["traceback"] = _cut(_format(error), MAX_TRACEBACK)
+        report["traceback"] = _cut(_format(error), MAX_TRACEBACK) if ask else None
     except BaseException:
+        report["traceback"] = None
+    if report["traceback"] is None:
         report["traceback"] = _plain_traceback(error, report["message"])
     return report
 

@@ -133,7 +133,7 @@ class Kernel:
             fields = {
                 "type": type(error).__name__,
                 "module": "builtins",
-                "message": "while reporting",
+                "message": f"while reporting: {error}",
                 "lineno": None,
             }
             fields.update((key, kept[key]) for key in ("type", "module", "lineno") if key in kept)
@@ -171,7 +171,10 @@ class Kernel:
         return self._go_on(self._execution)
 
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
-        """The handler of SIGINT: raises KeyboardInterrupt when user code runs, otherwise does nothing.
+        """The handler of SIGINT: raises KeyboardInterrupt when user code runs.
+
+        Within the machinery of a loop it leaves that to the loop, and elsewhere it does nothing: the cell
+        is over.
 
         User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
         or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
@@ -183,8 +186,10 @@ class Kernel:
             if code in _GATES:
                 if user:
                     raise KeyboardInterrupt
+                self._calls.interrupted = code is _advance.__code__
                 return
             if code is OWN_CODE:
+                self._calls.interrupted = True
                 return
             if not user:
                 module = frame.f_globals.get("__name__", "")
@@ -197,6 +202,7 @@ class Kernel:
         if self._execution is not None:
             return self._misuse("a cell is waiting: resume or cancel it before another one is run")
         self._value = None
+        self._calls.interrupted = False
         try:
             cell = compile_cell(
                 source,
@@ -246,15 +252,29 @@ class Kernel:
         """Begin a cell that may park."""
         coroutine = self._run_awaiting(cell)
         if cell.parks:
-            self._execution = _Execution(coroutine, cell.silent)
-            return self._drive(self._execution)
+            self._execution = execution = _Execution(coroutine, cell.silent)
+            return self._drive(execution) or self._go_on(execution)
         self._execution = execution = _Execution(None, cell.silent)
         execution.loop = self.loop
         execution.future = self.loop.create_task(coroutine, context=self._context)
         return self._go_on(execution)
 
-    def _drive(self, execution: _Execution) -> Report:
-        """Run a cell that is no task until it parks in a loop, or ends."""
+    def _go_on(self, execution: _Execution) -> Report:
+        """Run a cell until it ends or has to wait."""
+        while True:
+            report = self._run_loop(execution)
+            if report is not None:
+                return report
+            if execution.coroutine is None:
+                return self._finish(execution)
+            if execution.cancelled is not None and not execution.future.cancelled():
+                execution.cancelled = None  # the user's code would not have it
+            report = self._drive(execution)
+            if report is not None:
+                return report
+
+    def _drive(self, execution: _Execution) -> Report | None:
+        """Run a cell that is no task until it ends, or parks in a loop (None)."""
         assert execution.coroutine is not None
         error, execution.cancelled = execution.cancelled, None
         try:
@@ -269,15 +289,15 @@ class Kernel:
             self._execution = None
             return self._ended(None, failure, True)
         execution.loop, execution.future = park.loop, park.future
-        return self._go_on(execution)
+        return None
 
-    def _go_on(self, execution: _Execution) -> Report:
-        """Run the loop that the cell waits in, until the cell ends or nothing is ready."""
+    def _run_loop(self, execution: _Execution) -> Report | None:
+        """Run the loop that the cell waits in until what it waits for is done (None), or nothing is ready."""
         loop, future = execution.loop, execution.future
         while True:
             try:
                 if _advance(loop, future):
-                    break
+                    return None
             except KeyboardInterrupt as interrupt:
                 # Either the cell's own task (which is done then), or one that runs beside it.
                 if not future.done():
@@ -285,30 +305,22 @@ class Kernel:
                 continue
             except BaseException as error:
                 if not future.done():
-                    loop.call_exception_handler(
-                        {"message": "a task beside the cell ended it", "exception": error}
-                    )
+                    loop.call_exception_handler({"message": "a task wanted to end all", "exception": error})
                 continue
             if self.idle is not None and self._idled(execution):
                 continue
             calls = self._calls.take_new()
             timer = loop.next_timer()
-            if timer is None and not calls and not self._calls.any_of(loop):
-                self._stop(
-                    execution,
-                    RuntimeError(
-                        "waiting for ever: no task can go on, no timer is set and no host call is open"
-                    ),
-                )
-                continue
-            return ("waiting", calls, timer)
-        if execution.coroutine is not None:
-            if execution.cancelled is not None and not future.cancelled():
-                execution.cancelled = None
-            return self._drive(execution)
+            if timer is not None or calls or self._calls.any_of(loop):
+                return ("waiting", calls, timer)
+            never = "waiting for ever: no task can go on, no timer is set and no host call is open"
+            self._stop(execution, RuntimeError(never))
+
+    def _finish(self, execution: _Execution) -> Report:
+        """The report of a cell that was a task, and is done."""
         self._execution = None
         try:
-            value = future.result()
+            value = execution.future.result()
         except asyncio.CancelledError as error:
             if execution.cancelled is None:
                 return self._ended(None, error, True)
@@ -478,4 +490,8 @@ class Kernel:
         value = _call(
             self._context.run, eval, compile(expression, "<expression>", "eval"), self.main.__dict__
         )
+        try:
+            _call(encode, value, names.stand_in)
+        except (EncodeError, RecursionError, MemoryError):
+            value = _call(names.stand_in, value)
         return ("answer", value)

@@ -33,6 +33,9 @@ class HostCalls:
         self.open: dict[int, tuple[_Future, str, tuple[Any, ...], dict[str, Any]]] = {}
         #: Ids that the host has not been told yet.
         self.new: list[int] = []
+        #: An interrupt came while the machinery of a loop ran: the loop raises it when that is in order
+        #: again.
+        self.interrupted = False
 
     def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Future:
         """Note a call, to be reported when the cell parks; the future holds its answer."""
@@ -124,6 +127,9 @@ class Loop(asyncio.BaseEventLoop):
         sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
         try:
             while not until.done():
+                if self._calls.interrupted:
+                    self._calls.interrupted = False
+                    raise KeyboardInterrupt
                 if self._scheduled:
                     self._take_due()
                 if not ready:

@@ -80,6 +80,8 @@ def short_repr(value: Any, limit: int = MAX_REPR) -> str:
         if kind in (list, tuple, dict, set, frozenset, str, bytes, int):
             return _Bounded(limit).repr(value)
         return _cut(repr(value), limit)
+    except KeyboardInterrupt:
+        raise  # a repr that does not end was interrupted: it must not be tried again
     except BaseException as error:
         return f"<{kind.__qualname__} object; its repr raised {type(error).__name__}>"
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from planaria.guest.shims.importing import when_imported
 
-__all__ = ["install", "refuse"]
+__all__ = ["NoProcessesError", "install", "refuse"]
 
 _REFUSED = (
     "Array",
@@ -29,9 +29,14 @@ _REFUSED = (
 )
 
 
+class NoProcessesError(NotImplementedError, ImportError):
+    """Something needs processes. It is an ImportError too: that is what libraries expect where locks between
+    processes are missing, and then they go on without."""
+
+
 def refuse(what: str) -> NoReturn:
     """Raise the error for something that needs processes."""
-    raise NotImplementedError(
+    raise NoProcessesError(
         f"{what} needs processes, and the sandbox has none: use a plain loop or "
         "concurrent.futures.ThreadPoolExecutor (its calls run one by one), or a function of the host"
     )
