@@ -194,11 +194,9 @@ def test_too_large() -> None:
 
 def test_chosen_hashes() -> None:
     """Keys chosen to have one hash, which would take quadratic time, are refused."""
-    modulus = sys.hash_info.modulus
+    keys = frozenset(1 + n * sys.hash_info.modulus for n in range(200))
     with pytest.raises(ProtocolError, match="same hash"):
-        decode(
-            encode({1 + n * modulus for n in range(200)} and frozenset(1 + n * modulus for n in range(200)))
-        )
+        decode(encode(keys))
 
 
 def test_many_harmless_keys() -> None:
@@ -288,6 +286,15 @@ def test_foreign_object() -> None:
     with pytest.raises(EncodeError, match="object"):
         encode([object()])
     assert decode(encode([object()], lambda value: Repr("thing", "object"))) == [Repr("thing", "object")]
+
+
+def test_object_that_cannot_be_taken_apart() -> None:
+    """A dataclass that lacks a field is treated as a foreign object."""
+    broken = Point(1, [])
+    del broken.x
+    with pytest.raises(EncodeError, match="Point"):
+        encode(broken)
+    assert decode(encode([1, broken], lambda value: "stand-in")) == [1, "stand-in"]
 
 
 def test_huge_fraction() -> None:

@@ -199,7 +199,15 @@ class _Encoder:
 
     def write_object(self, value: Any, depth: int) -> None:
         """What is neither plain data nor one of the exact container types."""
-        fields = fields_of(value)
+        fields: Fields | tuple[Any] | None
+        try:
+            fields = fields_of(value)
+        except (
+            Exception
+        ) as error:  # the object's own code: an attribute that is missing, a property that raises
+            if self.fallback is None:
+                raise EncodeError(f"a {type(value).__qualname__} cannot be taken apart: {error!r}") from error
+            fields = None
         if isinstance(fields, Fields):
             self.open(f.STRUCTURE, fields.code, depth)
             self.out.append(len(fields.items))

@@ -384,6 +384,7 @@ class Kernel:
         try:
             data = encode(value, names.stand_in, max_bytes=MAX_VALUE)
         except (EncodeError, RecursionError, MemoryError):
+            # Too deep, too large, or in itself.
             data = encode(names.stand_in(value))
         self.display.result(value)
         return {"value": data, "repr": names.short_repr(value)}
