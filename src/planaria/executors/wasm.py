@@ -49,6 +49,8 @@ class WasmState:
     """What is written over `memory`."""
     system: dict[str, Any]
     files: FileSystemSnapshot
+    birth: tuple[Any, ...] | None = None
+    """A kernel that was only told how to be: the command that told it, in place of `runs`."""
 
 
 class WasmExecutor(Executor):
@@ -90,6 +92,7 @@ class WasmExecutor(Executor):
         self._random = random
         self._command = _EMPTY
         self._report: bytes | None = None
+        self._birth: tuple[Any, ...] | None = None
         self._machine: Machine | None = None
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
@@ -130,12 +133,34 @@ class WasmExecutor(Executor):
         machine = self._new_machine()
         machine.load(self._image.memory, self._image.memory.size, [])
 
-    def capture(self) -> WasmState:
-        """The present state; the kernel must be at rest. Costs by what changed since the image."""
+    def tell(self, command: tuple[Any, ...]) -> Entered:
+        """Enter a fresh kernel with the command that tells it how to be.
+
+        Until it is entered again its state is that command, and need not be read from its memory.
+        """
+        entered = self.enter(command, Guard())
+        self._birth = command
+        return entered
+
+    def capture(self, known: WasmState | None = None, *, complete: bool = False) -> WasmState:
+        """The present state; the kernel must be at rest. Costs by what changed since the image.
+
+        Pieces of memory that `known` has are shared with it. With `complete`, the memory of a kernel that was
+        never entered is read as well.
+        """
         machine = self._live()
-        memory, runs = machine.pages(_MOST_RUNS)
+        if self._birth is not None and not complete:
+            memory, runs = self._image.memory, []
+        else:
+            memory, runs = machine.pages(_MOST_RUNS, dict(known.runs) if known is not None else {})
         return WasmState(
-            self._image, memory, machine.memory_bytes, runs, machine.wasi.state(), self.files.snapshot()
+            self._image,
+            memory,
+            machine.memory_bytes,
+            runs,
+            machine.wasi.state(),
+            self.files.snapshot(),
+            None if complete else self._birth,
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -145,7 +170,10 @@ class WasmExecutor(Executor):
         self._image = state.image
         machine = self._new_machine()
         machine.load(state.memory, state.size, state.runs)
-        machine.wasi.restore(state.system)
+        if state.birth is not None:
+            self.tell(state.birth)
+        else:
+            machine.wasi.restore(state.system)
 
     def move_up(self) -> None:
         """Go on on the full tier, waiting for its compilation if need be. The kernel must be at rest."""
@@ -171,6 +199,7 @@ class WasmExecutor(Executor):
         other._random = copy(self._random)
         other._command = _EMPTY
         other._report = None
+        other._birth = None
         other._machine = None
         other._tier = self._tier
         other.restore(state, files=False)
@@ -187,6 +216,7 @@ class WasmExecutor(Executor):
     def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
         self._command = encode(command)
         self._report = None
+        self._birth = None
         machine = self._live()
         try:
             reason = machine.enter(self._image.entry, guard)

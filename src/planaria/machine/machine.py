@@ -11,7 +11,7 @@ import _signal  # `signal` wraps each call in conversions to enums, which cost m
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -82,7 +82,9 @@ class Machine:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
         set_epoch_callback(store, self._visited)
         self._store = store
-        store.set_epoch_deadline(_FAR_AWAY)
+        #: The ticker's count when the deadline was last set, one tick after it.
+        self._epoch = _ticker().epoch
+        store.set_epoch_deadline(1)
         exports = linker().instantiate(store, module).exports(store)
         memory = exports["memory"]
         assert isinstance(memory, wasmtime.Memory)
@@ -143,11 +145,11 @@ class Machine:
         except wasmtime.WasmtimeError:
             return -1
 
-    def pages(self, most: int) -> tuple[MemoryFile, list[Run]]:
+    def pages(self, most: int, known: Mapping[int, bytes]) -> tuple[MemoryFile, list[Run]]:
         """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
 
         More than `most` bytes of changes go into a new file, which this machine is then mapped over as well, so that
-        they are copied once however often the state is taken.
+        they are copied once however often the state is taken. `known` is what an earlier state had (see `read_runs`).
         """
         assert self._image is not None and not self._running and self._stack_pointer.get() == STACK_BASE
         spans = dirty_runs(self._base, self.memory_bytes, self._image)
@@ -155,7 +157,7 @@ class Machine:
             self._image = self.capture()
             self._image.map_over(self._base)
             spans = []
-        return self._image, read_runs(self._base, spans)
+        return self._image, read_runs(self._base, spans, known)
 
     def capture(self) -> MemoryFile:
         """The whole memory as a new file. The guest must be at rest."""
@@ -213,7 +215,9 @@ class Machine:
         ticker = _ticker()
         ticker.begin(self)
         try:
-            self._store.set_epoch_deadline(1)
+            if self._epoch != ticker.epoch:
+                self._epoch = ticker.epoch
+                self._store.set_epoch_deadline(1)
             return call_on_large_stack(run, self.interrupt)
         except Trap as trap:
             if self.failure is not None:

@@ -38,7 +38,9 @@ class Ticker:
     """Visits running guests by incrementing the epoch; `increment` must be thread-safe."""
 
     def __init__(self, increment: Callable[[], None]) -> None:
-        self._increment = increment
+        self._increment_engine = increment
+        #: How often the epoch was incremented.
+        self.epoch = 0
         self._running: dict[Watched, None] = {}
         self._start()
         os.register_at_fork(after_in_child=self._start)
@@ -65,7 +67,8 @@ class Ticker:
 
     def visit(self) -> None:
         """Visit every running guest now, from whichever thread."""
-        self._increment()
+        self.epoch += 1
+        self._increment_engine()
 
     def _loop(self) -> None:
         idle = tick = 0
@@ -77,7 +80,7 @@ class Ticker:
                 now = time.monotonic()
                 due = [guest for guest in running if guest.due(now)]
                 if due or (tick % _VISIT_TICKS == 0 and any(guest.on_main_thread for guest in running)):
-                    self._increment()
+                    self.visit()
             else:
                 idle += 1
                 if idle > _IDLE_TICKS:

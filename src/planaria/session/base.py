@@ -30,6 +30,7 @@ from planaria.errors import (
     Suspend,
     TimeoutError,
 )
+from planaria.executors.executor import Entered
 from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
 from planaria.files.mount import MountFileSystem
@@ -442,7 +443,9 @@ class BaseSession:
                 flight.collector.stdout,
                 flight.collector.stderr,
             )
-        return SessionState(self._executor.capture(), self._count, tuple(self._pending.values()), run)
+        points = self._timeline.points
+        known = points[-1].state.kernel if points else None
+        return SessionState(self._executor.capture(known), self._count, tuple(self._pending.values()), run)
 
     def _become(self, state: SessionState) -> None:
         """Go on from `state`; on failure nothing has changed."""
@@ -512,19 +515,22 @@ class BaseSession:
         settings["seed" if self._seed is not None else "reseed"] = (
             self._seed if self._seed is not None else os.urandom(16)
         )
-        self._tell(("configure", settings))
+        self._check_answer("configure", self._executor.tell(("configure", settings)))
 
     def _tell(self, command: tuple[Any, ...]) -> Any:
         """Give the kernel a command that runs no code of the user's; returns its answer."""
-        entered = self._executor.enter(command, Guard(deadline=time.monotonic() + 60))
+        return self._check_answer(command[0], self._executor.enter(command, Guard(deadline=time.monotonic() + 60)))
+
+    @staticmethod
+    def _check_answer(name: str, entered: Entered) -> Any:
         match entered.report:
             case ("done", _):
                 return None
             case ("answer", value):
                 return value
             case ("error", dict(details)):
-                raise SessionError(f"{command[0]}: {details.get('type')}: {details.get('message')}")
-        raise ProtocolError(f"the kernel answered {command[0]!r} with {entered.report[0]!r}")
+                raise SessionError(f"{name}: {details.get('type')}: {details.get('message')}")
+        raise ProtocolError(f"the kernel answered {name!r} with {entered.report[0]!r}")
 
     def _clear(self) -> None:
         self._tell(("clear",))

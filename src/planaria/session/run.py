@@ -56,7 +56,7 @@ class Run:
 
     def start_command(self) -> tuple[Any, ...]:
         """The command with which the execution begins."""
-        return ("run", self.source, {"count": self.count, "tier": self.tier})
+        return ("run", self.source, self.count, self.tier)
 
     def begin_again(self, tier: str) -> None:
         """As if nothing had been run yet, on another tier."""

@@ -100,21 +100,11 @@ class Timeline:
     history: list[HistoryEntry] = field(default_factory=list)
 
     def add(self, point: Point) -> None:
-        """Take in a point, sharing what its memory has in common with the point before."""
+        """Take in a point; a label is taken from an older point that has it."""
         if point.label is not None:
             self.points = [one for one in self.points if one.label != point.label]
-        self.points.append(self._shared(point))
+        self.points.append(point)
         self._thin()
-
-    def _shared(self, point: Point) -> Point:
-        if not self.points:
-            return point
-        before = dict(self.points[-1].state.kernel.runs)
-        runs = point.state.kernel.runs
-        for position, (start, data) in enumerate(runs):
-            if (known := before.get(start)) is not None and known == data:
-                runs[position] = (start, known)
-        return point
 
     def _thin(self) -> None:
         """Drop the oldest automatic points beyond the bounds, every other one first, so that far ones remain."""

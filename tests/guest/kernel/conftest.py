@@ -63,9 +63,9 @@ class Host:
         assert len(self.reports) == before + 1, "an entry leaves exactly one report"
         return self.reports[-1]
 
-    def run(self, source: str, **options: Any) -> tuple[Any, ...]:
+    def run(self, source: str, tier: str = "full") -> tuple[Any, ...]:
         self.count += 1
-        return self.send("run", source, {"count": self.count, **options})
+        return self.send("run", source, self.count, tier)
 
     def value(self, source: str) -> Any:
         """The value of a cell that does not wait and does not fail."""

@@ -27,7 +27,7 @@ def door(request):
 kernel = start(door)
 
 def run(source):
-    queue.append(("run", source, {"count": 1}))
+    queue.append(("run", source, 1))
     kernel.enter()
     report = reports[-1]
     return decode(report[1]["value"]) if report[0] == "done" and "value" in report[1] else report

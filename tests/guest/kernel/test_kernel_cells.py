@@ -158,7 +158,8 @@ def test_names(host: Any) -> None:
 def test_tier(host: Any) -> None:
     """Imports of modules that this tier lacks are reported before anything has run, wherever they stand."""
     host.send("configure", {"tier_modules": ["numpy", "pandas"]})
-    assert host.run("x = 1\ndef f():\n    import numpy.linalg, os\n    from pandas import DataFrame") == (
+    source = "x = 1\ndef f():\n    import numpy.linalg, os\n    from pandas import DataFrame"
+    assert host.run(source, tier="core") == (
         "tier",
         ["numpy", "pandas"],
     )

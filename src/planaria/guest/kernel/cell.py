@@ -50,6 +50,35 @@ class Cell:
             last is not None and last.co_flags & inspect.CO_COROUTINE != 0
         )
 
+    def renamed(self, name: str) -> Cell:
+        """The same cell as the file `name`."""
+        cell = Cell.__new__(Cell)
+        cell.body = None if self.body is None else _renamed(self.body, name)
+        cell.last = None if self.last is None else _renamed(self.last, name)
+        cell.flags = self.flags
+        cell.silent = self.silent
+        cell.captures = self.captures
+        cell.parks = self.parks
+        cell.awaits = self.awaits
+        return cell
+
+
+def _renamed(code: CodeType, name: str) -> CodeType:
+    constants = code.co_consts
+    for constant in constants:
+        if type(constant) is CodeType:
+            constants = tuple(
+                _renamed(one, name) if type(one) is CodeType else one for one in constants
+            )
+            return code.replace(co_filename=name, co_consts=constants)
+    return code.replace(co_filename=name)
+
+
+#: Cells compiled lately, by what they were compiled from: compiling takes most of the time of a short cell.
+_compiled: dict[tuple[str, int, bool], Cell] = {}
+_MOST_COMPILED: Final = 256
+_LONGEST_KEPT: Final = 4096
+
 
 def compile_cell(
     source: str,
@@ -58,15 +87,34 @@ def compile_cell(
     check: Callable[[ast.Module], None] | None = None,
     capture: bool = False,
 ) -> Cell:
+    """As `compile_source` (which see); a source that was compiled before is only renamed."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    key = (source, flags, capture)
+    known = _compiled.get(key)
+    if known is not None and check is None:
+        return known.renamed(name)
+    cell = compile_source(source, name, flags, check, capture)
+    if len(source) <= _LONGEST_KEPT:
+        if len(_compiled) >= _MOST_COMPILED:
+            del _compiled[next(iter(_compiled))]
+        _compiled[key] = cell
+    return cell
+
+
+def compile_source(
+    source: str,
+    name: str,
+    flags: int,
+    check: Callable[[ast.Module], None] | None,
+    capture: bool,
+) -> Cell:
     """Compile `source` as the file `name`, or raise SyntaxError (ValueError for null characters).
 
     `check` sees the syntax tree before it is compiled, and may raise.
 
     With `capture`, a single simple statement is compiled without going through a syntax tree, which takes
-    half the time; it gives its value to `sys.displayhook`. The source is put into `linecache`, so that
-    tracebacks and `inspect.getsource` find it.
+    half the time; it gives its value to `sys.displayhook`.
     """
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     if (
         capture
         and check is None

@@ -198,7 +198,7 @@ class Kernel:
 
     # -- running -------------------------------------------------------------------------------------
 
-    def _run(self, source: str, options: dict[str, Any]) -> Report:
+    def _run(self, source: str, count: int, tier: str = "full") -> Report:
         if self._execution is not None:
             return self._misuse("a cell is waiting: resume or cancel it before another one is run")
         self._value = None
@@ -206,9 +206,9 @@ class Kernel:
         try:
             cell = compile_cell(
                 source,
-                options.get("name") or f"<cell {options['count']}>",
+                f"<cell {count}>",
                 self._flags,
-                self.imports.check if options.get("tier") == "core" and "import" in source else None,
+                self.imports.check if tier == "core" and "import" in source else None,
                 sys.displayhook is self.displayhook,
             )
         except imports.TierNeededError as needed:
