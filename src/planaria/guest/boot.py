@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gc
+import functools
 import importlib
 import os
 from collections.abc import Callable, Sequence
 
 from planaria.guest.kernel import boot
+from planaria.guest.settle import settle
 from planaria.protocol import encode
 
 __all__ = ["start"]
@@ -25,13 +26,14 @@ _ENVIRONMENT = {
     "PWD": "/home/user",
 }
 
-#: Kept alive: the host calls it by its address.
+#: Kept alive: the host calls them by their addresses.
 _entry: Callable[[], None]
+_settle: Callable[[], None]
 
 
 def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str], preload: Sequence[str]) -> None:
-    """Start the kernel, import `preload`, and tell the host where to enter."""
-    global _entry
+    """Start the kernel, import `preload`, and tell the host where to enter and how to have it settle."""
+    global _entry, _settle
     os.environ.update(_ENVIRONMENT)
     os.chdir(_ENVIRONMENT["HOME"])
     kernel = boot.start(door, sandbox=True)
@@ -39,6 +41,5 @@ def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str], preload: 
     for name in preload:
         importlib.import_module(name)
     _entry = kernel.enter
-    gc.collect()
-    gc.freeze()  # or each session's first collection would write to every page of the image
-    door(b"B" + encode(id(_entry)))
+    _settle = functools.partial(settle, door)
+    door(b"B" + encode((id(_entry), id(_settle))))

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import tempfile
+from array import array
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -22,13 +23,14 @@ from filelock import FileLock
 
 from planaria.errors import RuntimeSetupError
 from planaria.files.filesystem import FileSystem
-from planaria.limits import Stopped
+from planaria.limits import Guard, Stopped
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.wasi.clock import FrozenClock
+from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.random import SeededRandom
 from planaria.machine.wasi.system import Wasi
-from planaria.protocol import decode
+from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
@@ -40,6 +42,21 @@ __all__ = ["Image", "Recipe", "load_image"]
 _FORMAT: Final = 1
 #: The moment at which every image is made: 2026-01-01 00:00 UTC.
 _MOMENT: Final = 1_767_225_600 * 10**9
+
+#: In CPython of 32 bits, an object whose reference count is at least this is immortal (refcount.h).
+_IMMORTAL_MINIMUM: Final = 1 << 30
+
+#: What every session does sooner or later, done before the capture, so that code is specialised by then
+#: and the pages it writes to are not written again.
+_WARMING: Final = (
+    ("configure", {"callbacks": [], "recursion_limit": 1000, "reseed": bytes(16)}),
+    *[
+        ("run", source, 0, "full")
+        for source in ("x = 1", "x", "print(x)", "import asyncio", "await asyncio.sleep(0)")
+    ]
+    * 12,
+    ("clear",),
+)
 
 _BOOT: Final = """\
 import sys
@@ -131,11 +148,29 @@ def _read(recipe: Recipe, place: Path) -> Image | None:
     return Image(recipe, memory, facts["entry"], facts["system"])
 
 
+def _make_immortal(memory: GuestMemory, addresses: bytes) -> None:
+    """Give the objects at these addresses (32 bits each) the reference count that is never changed.
+
+    A reference count is an object's first word; `None`'s tells the value.
+    """
+    none, *objects = array("I", addresses)
+    immortal = memory.read(none, 4)
+    for address in objects:
+        count = int.from_bytes(memory.read(address, 4), "little")
+        if 0 < count < _IMMORTAL_MINIMUM:
+            memory.write(address, immortal)
+
+
 def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
     told: list[bytes] = []
     printed: list[bytes] = []
+    command = b""
 
     def door(request: bytes) -> bytes:
+        if request == b"N":
+            return command
+        if request[:1] == b"Z":
+            _make_immortal(machine.memory, request[1:])
         told.append(request)
         return b""
 
@@ -153,7 +188,13 @@ def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
         if not told or told[-1][:1] != b"B":
             text = b"".join(printed).decode("utf-8", "replace").strip()
             raise RuntimeSetupError(f"the guest did not boot:\n{text}")
-        entry = decode(told[-1][1:])
+        entry, settle = decode(told[-1][1:])
+        for warming in _WARMING:
+            command = encode(warming)
+            machine.enter(entry, Guard())
+            if not told[-1].startswith(b"R") or decode(told[-1][1:])[0] != "done":
+                raise RuntimeSetupError(f"the guest does not work: {told[-1]!r}")
+        machine.enter(settle, Guard())
         memory = machine.capture()
         system = wasi.state()
     except Stopped as stopped:

@@ -51,6 +51,10 @@ _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
 
 
+#: The shapes of the guest's functions, which are the same in every instance.
+_shapes: dict[str, tuple[int, int]] = {}
+
+
 @cache
 def _ticker() -> Ticker:
     return Ticker(engine().increment_epoch)
@@ -117,7 +121,9 @@ class Machine:
     def _function(self, exports: wasmtime.InstanceExports, name: str) -> RawFunction:
         function = exports[name]
         assert isinstance(function, wasmtime.Func)
-        return RawFunction(self._store, function)
+        if (shape := _shapes.get(name)) is None:
+            shape = _shapes[name] = RawFunction.shape_of(self._store, function)
+        return RawFunction(self._store, function, shape)
 
     # -- memory ------------------------------------------------------------------------------------
 

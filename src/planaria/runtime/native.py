@@ -288,22 +288,29 @@ class RawFunction:
 
     __slots__ = ("_array", "_count", "_function", "_mask", "_parameters", "_pointer", "_store", "_trap")
 
-    def __init__(self, store: wasmtime.Store, function: wasmtime.Func) -> None:
+    def __init__(
+        self, store: wasmtime.Store, function: wasmtime.Func, shape: tuple[int, int] | None = None
+    ) -> None:
+        """`shape` is `RawFunction.shape_of` the same function in another instance, if that is known."""
+        self._parameters, self._mask = shape or self.shape_of(store, function)
+        self._store = store
+        self._function = function
+        self._pointer = ctypes.addressof(function._func)
+        self._count = max(self._parameters, 1)
+        self._array = (c_uint64 * (2 * self._count))()
+        self._trap = c_void_p()
+
+    @staticmethod
+    def shape_of(store: wasmtime.Store, function: wasmtime.Func) -> tuple[int, int]:
+        """The number of parameters and the bits of the result; asking costs more than a call."""
         kind = function.type(store)
         parameters, results = kind.params, kind.results
         allowed = (wasmtime.ValType.i32(), wasmtime.ValType.i64())
         if len(results) > 1 or any(one not in allowed for one in [*parameters, *results]):
             raise TypeError("only functions of i32 and i64 with at most one result can be called raw")
-        self._store = store
-        self._function = function
-        self._pointer = ctypes.addressof(function._func)
-        self._parameters = len(parameters)
-        self._count = max(len(parameters), len(results))
-        self._array = (c_uint64 * (2 * max(1, self._count)))()
-        self._mask = 0xFFFFFFFFFFFFFFFF if results and results[0] == allowed[1] else 0xFFFFFFFF
         if not results:
-            self._mask = 0
-        self._trap = c_void_p()
+            return len(parameters), 0
+        return len(parameters), 0xFFFFFFFFFFFFFFFF if results[0] == allowed[1] else 0xFFFFFFFF
 
     def __call__(self, *arguments: int) -> int:
         if len(arguments) != self._parameters:

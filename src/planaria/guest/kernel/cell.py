@@ -101,6 +101,11 @@ def compile_cell(
     return cell
 
 
+def forget() -> None:
+    """Forget the cells compiled so far."""
+    _compiled.clear()
+
+
 def compile_source(
     source: str,
     name: str,
