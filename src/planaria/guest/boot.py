@@ -23,6 +23,7 @@ _ENVIRONMENT = {
     "TERM": "dumb",
     "TZ": "UTC",
     "PWD": "/home/user",
+    "MPLCONFIGDIR": "/var/cache/matplotlib",
 }
 
 #: Kept alive: the host calls it by its address.
