@@ -1,7 +1,7 @@
 """Make the list of the fonts that matplotlib brings, which sessions find ready made.
 
-Run it after an update of the artifact: it writes `fontlist-v<version>.json` beside `runtime/library.py`, where
-`library()` takes it from; the version in `files/layout.py` has to be the same.
+Run it after an update of the artifact: it writes `fontlist-v<version>.json` beside `runtime/library.py`,
+where `library()` takes it from; the version in `files/layout.py` has to be the same.
 """
 
 from __future__ import annotations

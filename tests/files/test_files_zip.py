@@ -70,7 +70,7 @@ def test_nodes_are_found_by_number(files: ZipFileSystem) -> None:
         seen.add(stat.inode)
         if stat.mode & 0o040000:
             pending += [path.rstrip(b"/") + b"/" + entry.name for entry in handle.entries()]
-    assert len(seen) == 13
+    assert len(seen) == 14
     for number in (0, 999, 1 << 32, (1 << 32) + 99, 5 << 32):
         with pytest.raises(OSError, match=r".") as caught:
             files.open_node(1, number, R)
@@ -130,4 +130,5 @@ def test_damage_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.Data
         try:
             assert read(filesystem, name) == contents
         except OSError as error:
-            assert error.errno in (errno.EIO, errno.ENOENT, errno.ENOTDIR, errno.EISDIR)
+            if error.errno not in (errno.EIO, errno.ENOENT, errno.ENOTDIR, errno.EISDIR):
+                raise
