@@ -25,9 +25,16 @@ _FILES = {
     b"/etc/hostname": b"planaria\n",
     b"/etc/hosts": b"127.0.0.1\tlocalhost planaria\n",
     b"/etc/shells": b"/bin/sh\n/bin/bash\n",
+    # The interpreter's `sys.executable`, into which `platform` looks.
+    b"/usr/local/bin/python.wasm": b"",
     b"/etc/os-release": b'NAME="planaria"\nID=planaria\nPRETTY_NAME="planaria"\nVERSION_ID="1"\n',
 }
-_DIRECTORIES = (b"/bin", b"/dev", b"/etc", HOME, b"/proc", b"/root", b"/usr/bin", b"/usr/lib")
+_DIRECTORIES = (
+    *(b"/bin", b"/dev", b"/etc", HOME, b"/proc", b"/root"),
+    *(b"/usr/bin", b"/usr/lib", b"/usr/local/bin", b"/usr/local/lib", b"/var/cache/matplotlib", b"/var/tmp"),
+)
+#: Matplotlib's list of the fonts that it brings: making it would take nearly a second of each session.
+_LINKS = {b"/var/cache/matplotlib/fontlist-v3.11.0.json": b"/usr/local/lib/matplotlib/fontlist-v3.11.0.json"}
 
 
 def make_directories(filesystem: FileSystem, path: bytes, mode: int = 0o755) -> None:
@@ -68,15 +75,15 @@ def standard_layout(
     for path in _DIRECTORIES:
         make_directories(root, path)
     root.mkdir(b"/tmp", 0o1777)
-    make_directories(root, b"/var/tmp")
     root.chmod(b"/var/tmp", 0o1777)
-    make_directories(root, b"/usr/local/lib")
     for path, contents in _FILES.items():
         handle = root.open(path, OpenFlags.WRITE | OpenFlags.CREATE, 0o644)
         try:
             handle.write(contents, 0)
         finally:
             handle.close()
+    for path, target in _LINKS.items():
+        root.symlink(target, path)
     tree = MountFileSystem(root)
     now = clock()
     tree.mount(b"/dev", DeviceFileSystem(random=random, streams=streams, time=now))

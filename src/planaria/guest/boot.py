@@ -24,6 +24,7 @@ _ENVIRONMENT = {
     "TERM": "dumb",
     "TZ": "UTC",
     "PWD": "/home/user",
+    "MPLCONFIGDIR": "/var/cache/matplotlib",
 }
 
 #: Kept alive: the host calls them by their addresses.

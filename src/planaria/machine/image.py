@@ -34,12 +34,12 @@ from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.library import GUEST_PATH, guest_digest
+from planaria.runtime.library import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, guest_digest
 
 __all__ = ["Image", "Recipe", "load_image"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 #: The moment at which every image is made: 2026-01-01 00:00 UTC.
 _MOMENT: Final = 1_767_225_600 * 10**9
 
@@ -60,7 +60,9 @@ _WARMING: Final = (
 
 _BOOT: Final = """\
 import sys
-sys.path.insert(0, {path!r})
+sys.path[:] = [{path!r}, {library!r}]
+from planaria.guest import library
+library.move({archive!r}, {library!r})
 import _host
 from planaria.guest import boot
 boot.start(_host.call, {modules!r}, {preload!r})
@@ -183,7 +185,12 @@ def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
     machine = Machine(tiers.load(recipe.tier), wasi, door)
     try:
         full = sorted({name.partition(".")[0] for name in artifact().full_modules})
-        source = _BOOT.format(path=GUEST_PATH, modules=full, preload=list(recipe.preload))
+        source = _BOOT.format(
+            path=GUEST_PATH,
+            archive=ARCHIVE_PATH,
+            library=STANDARD_LIBRARY_PATH,
+            modules=full, preload=list(recipe.preload),
+        )
         machine.turn(source)
         if not told or told[-1][:1] != b"B":
             text = b"".join(printed).decode("utf-8", "replace").strip()

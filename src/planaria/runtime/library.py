@@ -8,18 +8,31 @@ from importlib.resources import files as package_files
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from planaria.files.memory import MemoryFileSystem
-from planaria.files.filesystem import OpenFlags
+from planaria.files.zip_archive import ZipFileSystem
 from planaria.runtime.artifact import artifact
 
-__all__ = ["GUEST_PATH", "LIBRARY_PATH", "guest_digest", "guest_sources", "library"]
+__all__ = [
+    "ARCHIVE_PATH",
+    "GUEST_PATH",
+    "LIBRARY_PATH",
+    "STANDARD_LIBRARY_PATH",
+    "guest_digest",
+    "guest_sources",
+    "library",
+]
 
 #: Where the filesystem that `library` returns is to be mounted.
 LIBRARY_PATH: Final = "/usr/local/lib"
 #: The directory for `sys.path`, below it.
 GUEST_PATH: Final = f"{LIBRARY_PATH}/planaria"
 
-_STANDARD_LIBRARY: Final = b"/python315.zip"
+#: Where the standard library and all packages are.
+STANDARD_LIBRARY_PATH: Final = f"{LIBRARY_PATH}/python3.15"
+#: Where the interpreter in the artifact believes them to be.
+ARCHIVE_PATH: Final = f"{LIBRARY_PATH}/python315.zip"
+
+#: Packages look for their data beside their modules; matplotlib's are in an archive within the archive.
+_INNER_ARCHIVES: Final = (b"matplotlib/mpl-data.zip",)
 
 
 @cache
@@ -55,23 +68,16 @@ def guest_digest() -> str:
 
 
 @cache
-def library() -> MemoryFileSystem:
+def library() -> ZipFileSystem:
     """The filesystem for /usr/local/lib, the same for all sessions; mount it read only.
 
     Times are 0 and node numbers depend on contents only, since an image keeps what it saw of them.
     """
-    filesystem = MemoryFileSystem(clock=lambda: 0)
-    filesystem.add_host_file(_STANDARD_LIBRARY, artifact().library)
-    filesystem.mkdir(b"/planaria", 0o755)
-    made = {""}
+    filesystem = ZipFileSystem()
+    filesystem.add_archive(b"/python3.15", artifact().library, expand=_INNER_ARCHIVES)
+    for item in package_files("planaria.runtime").iterdir():
+        if item.name.startswith("fontlist-"):  # see tools/make_font_list.py
+            filesystem.add_file(f"/matplotlib/{item.name}".encode(), item.read_bytes())
     for name, source in guest_sources().items():
-        parent = ""
-        for part in name.split("/")[:-1]:
-            parent += f"/{part}"
-            if parent not in made:
-                filesystem.mkdir(f"/planaria{parent}".encode(), 0o755)
-                made.add(parent)
-        handle = filesystem.open(f"/planaria/{name}".encode(), OpenFlags.WRITE | OpenFlags.CREATE, 0o644)
-        handle.write(source, 0)
-        handle.close()
+        filesystem.add_file(f"/planaria/{name}".encode(), source)
     return filesystem

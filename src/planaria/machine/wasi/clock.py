@@ -61,8 +61,10 @@ class SystemClock:
         return {"monotonic": self.monotonic(), "realtime": time.time_ns(), "cpu": self.cpu()}
 
     def restore(self, state: Mapping[str, int]) -> None:
-        # Time went by since the capture, also on the monotonic clock: timers that are due by now fire.
-        elapsed = max(0, time.time_ns() - state["realtime"])
+        # Time went by since the capture, also on the monotonic clock: timers that are due by now fire. A
+        # frozen clock does not tell the moment of the capture.
+        now = time.time_ns()
+        elapsed = max(0, now - state.get("realtime", now))
         self._monotonic_base = time.monotonic_ns() - state["monotonic"] - elapsed
         self._cpu_base = time.process_time_ns() - state["cpu"]
 
