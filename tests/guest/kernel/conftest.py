@@ -27,6 +27,8 @@ class Host:
         #: What blocking calls (`C`) get: a function of name, args and kwargs.
         self.functions: dict[str, Callable[..., Any]] = {}
         self.count = 0
+        #: How often the kernel said that an interrupt hit no code of the user's.
+        self.dropped = 0
         self.main = ModuleType("__main__")
         self.main.__dict__["__builtins__"] = builtins
         self.kernel = Kernel(self.door, main=self.main)
@@ -35,6 +37,9 @@ class Host:
         operation, body = request[:1], request[1:]
         if operation == b"N":
             return self.command
+        if operation == b"K":
+            self.dropped += 1
+            return b""
         value = decode(body)
         if operation == b"R":
             self.reports.append(value)
@@ -87,7 +92,7 @@ class Host:
 
         functions = {**self.functions, **functions}
         while report[0] == "waiting":
-            _, calls, timer = report
+            _, calls, timer, _ = report
             answers: list[tuple[Any, ...]] = []
             for number, name, args, kwargs in calls:
                 try:

@@ -66,7 +66,7 @@ def test_parking(host: Any) -> None:
     """A cell that awaits host calls reports the new ones once, with the time of the next timer."""
     host.declare("f")
     report = host.run("import asyncio\nawait asyncio.gather(f(1), f(2, k=3), asyncio.sleep(9))")
-    kind, calls, timer = report
+    kind, calls, timer, given_up = report
     assert (kind, calls) == ("waiting", [(1, "f", (1,), {}), (2, "f", (2,), {"k": 3})])
     assert 8 < timer <= 9
     assert host.send("resume", [(1, True, "a")])[:2] == ("waiting", [])
@@ -122,6 +122,35 @@ def test_create_task_of_a_call(host: Any) -> None:
     assert host.value_of(host.finish(report, f=lambda x: x)) == 1
 
 
+def test_calls_given_up(host: Any) -> None:
+    """The report names the calls that the host was told and nobody awaits any more, each once."""
+    host.declare("f")
+    report = host.run(
+        "import asyncio\n"
+        "async def quick():\n    await f('quick')\n    raise ValueError\n"
+        "try:\n    async with asyncio.TaskGroup() as group:\n"
+        "        group.create_task(f('slow'))\n        group.create_task(quick())\n"
+        "except* ValueError: pass\n"
+        "await f('after')"
+    )
+    assert [call[0] for call in report[1]] == [1, 2]
+    report = host.send("resume", [(2, True, None)])
+    assert (report[1], report[3]) == ([(3, "f", ("after",), {})], [1])
+    assert host.send("resume", [(3, True, None)]) == ("done", {})
+
+
+def test_calls_given_up_at_the_end(host: Any) -> None:
+    """A call given up when the cell ends is named in the last report; one never told is not named at all."""
+    host.declare("f")
+    report = host.run(
+        "import asyncio\ntask = asyncio.create_task(f(1))\nawait asyncio.sleep(0.001)\n"
+        "task.cancel()\nawait asyncio.wait([task])\nx = f(2).send(None)"
+    )
+    assert report[3] == []
+    assert host.finish(("waiting", [], 0.01, []))[1]["given_up"] == [1]
+    assert host.run("await asyncio.sleep(9)")[3] == []
+
+
 def test_waiting_for_ever(host: Any) -> None:
     """A cell that nothing can wake is ended with an error that says so."""
     error = host.run("import asyncio\nawait asyncio.Event().wait()")[1]
@@ -162,7 +191,7 @@ def test_misuse(host: Any) -> None:
     assert host.send("cancel", "KeyboardInterrupt", "")[0] == "error"
     assert host.run("import asyncio\nx = await asyncio.sleep(0.001, 3)\nx")[0] == "waiting"
     assert "waiting" in host.run("y = 1")[1]["message"]
-    assert host.value_of(host.finish(("waiting", [], 0.01))) == 3
+    assert host.value_of(host.finish(("waiting", [], 0.01, []))) == 3
 
 
 def test_context_variables_persist(host: Any) -> None:

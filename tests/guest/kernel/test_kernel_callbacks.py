@@ -16,7 +16,7 @@ def test_signature_is_checked_in_the_guest(host: Any) -> None:
         assert "f(query: str, *, limit: int = 10)" in error["message"]
     report = host.run("await f('a', limit=3)")
     assert report[1] == [(1, "f", ("a",), {"limit": 3})]
-    host.finish(("waiting", [(1, "f", (), {})], None), f=lambda: None)
+    host.finish(("waiting", [(1, "f", (), {})], None, []), f=lambda: None)
 
 
 def test_variadic_signature(host: Any) -> None:

@@ -86,7 +86,7 @@ class Kernel:
         self._calls = HostCalls()
         self.loop = self.new_loop()
         self._runs = Runs(self.loop, self.new_loop)
-        self._callbacks = Callbacks(self._call_awaited, self._call_blocking)
+        self._callbacks = Callbacks(self._calls.make, self._call_blocking)
         self.display = display.Display(self._send_output)
         self.imports = imports.TierImports(door)
         #: Names that cells find without having defined them; the caller puts them into `builtins`.
@@ -119,6 +119,8 @@ class Kernel:
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
             report = self._error(error)
+        if self._calls.given_up and report[0] in ("done", "error"):
+            report = (report[0], {**report[1], "given_up": self._calls.take_given_up()})
         self._report(report)
 
     def _report(self, report: Report) -> None:
@@ -152,6 +154,7 @@ class Kernel:
             except EncodeError as error:
                 if report[0] != "waiting":
                     raise
+                self._calls.given_up[:0] = report[3]
                 report = self._refuse(report[1], error)
 
     def _refuse(self, calls: list[Any], reason: EncodeError) -> Report:
@@ -164,17 +167,17 @@ class Kernel:
                 self._calls.answer(call[0], None, error)
                 refused = True
             else:
-                self._calls.new.append(call[0])
+                self._calls.new[call[0]] = None
         if not refused:  # each fits by itself, together they are too many
-            self._calls.answer(self._calls.new.pop(), None, reason)
+            self._calls.answer(self._calls.new.popitem()[0], None, reason)
         assert self._execution is not None
         return self._go_on(self._execution)
 
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs.
 
-        Within the machinery of a loop it leaves that to the loop, and elsewhere it does nothing: the cell
-        is over.
+        Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that nothing
+        was raised: either the cell is over, or the host tries again and finds user code.
 
         User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
         or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
@@ -195,6 +198,7 @@ class Kernel:
                 module = frame.f_globals.get("__name__", "")
                 user = not module.startswith(("planaria.guest.kernel", "asyncio."))
             frame = frame.f_back
+        self._door(b"K")
 
     # -- running -------------------------------------------------------------------------------------
 
@@ -312,7 +316,7 @@ class Kernel:
             calls = self._calls.take_new()
             timer = loop.next_timer()
             if timer is not None or calls or self._calls.any_of(loop):
-                return ("waiting", calls, timer)
+                return ("waiting", calls, timer, self._calls.take_given_up())
             never = "waiting for ever: no task can go on, no timer is set and no host call is open"
             self._stop(execution, RuntimeError(never))
 
@@ -423,9 +427,6 @@ class Kernel:
         self._door(b"D" + encode((kind, bundle, metadata), names.stand_in))
 
     # -- host calls ------------------------------------------------------------------------------------
-
-    async def _call_awaited(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return await self._calls.make(name, args, kwargs)
 
     def _call_blocking(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._flush is not None:

@@ -31,24 +31,35 @@ class HostCalls:
         self._next = 1
         #: Every open call by id.
         self.open: dict[int, tuple[_Future, str, tuple[Any, ...], dict[str, Any]]] = {}
-        #: Ids that the host has not been told yet.
-        self.new: list[int] = []
+        #: Ids that the host has not been told yet, in order.
+        self.new: dict[int, None] = {}
+        #: Ids that the host was told and nobody awaits any more.
+        self.given_up: list[int] = []
         #: An interrupt came while the machinery of a loop ran: the loop raises it when that is in order
         #: again.
         self.interrupted = False
 
-    def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Future:
-        """Note a call, to be reported when the cell parks; the future holds its answer."""
+    async def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Note a call, to be reported when the cell parks, and wait for its answer."""
         future = asyncio.get_running_loop().create_future()
         number = self._next
         self._next = number + 1
         self.open[number] = (future, name, args, kwargs)
-        self.new.append(number)
-        return future
+        self.new[number] = None
+        try:
+            return await future
+        except BaseException:
+            # Unless the answer was an exception: cancelled, or collected as garbage.
+            if self.open.pop(number, None) is not None:
+                if number in self.new:
+                    del self.new[number]
+                else:
+                    self.given_up.append(number)
+            raise
 
     def take_new(self) -> list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]:
         """The calls to tell the host now; those whose caller has given up are dropped."""
-        numbers, self.new = self.new, []
+        numbers, self.new = self.new, {}
         calls = []
         for number in numbers:
             entry = self.open.get(number)
@@ -60,6 +71,11 @@ class HostCalls:
             else:
                 calls.append((number, name, args, kwargs))
         return calls
+
+    def take_given_up(self) -> list[int]:
+        """The calls that the host was told of and need not answer any more."""
+        numbers, self.given_up = self.given_up, []
+        return numbers
 
     def answer(self, number: int, value: Any, error: BaseException | None) -> None:
         """Give an answer to whoever waits for it; answers to calls that were given up are ignored."""
@@ -185,7 +201,7 @@ class Loop(asyncio.BaseEventLoop):
         if not self._ready and not self._stopping:  # type: ignore[attr-defined]
             number = self._calls.pending_of(self)
             if number is not None:
-                self._calls.new.remove(number)
+                del self._calls.new[number]
                 self._block(number)
             elif (seconds := self.next_timer()) is not None:
                 time.sleep(seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 
+from planaria.guest.kernel.errors import exception_of
 from planaria.protocol import decode, encode
 
 __all__ = ["Terminal"]
@@ -31,8 +32,10 @@ class Terminal(io.TextIOBase):
         """A line without its end, or None when there is no more input."""
         if self._flush is not None:
             self._flush()
-        kind, *text = decode(self._door(b"I" + encode(prompt)))
-        return text[0] if kind == "ok" else None
+        kind, *answer = decode(self._door(b"I" + encode(prompt)))
+        if kind == "error":
+            raise exception_of(*answer)
+        return answer[0] if kind == "ok" else None
 
     def input(self, prompt: object = "", /) -> str:
         """Read a line from the host, without its newline; EOFError when the host has no more input."""
