@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.base import Answer, BaseSession, Flight
 from planaria.session.callbacks import describe_exception
-from planaria.session.result import Result
+from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
 
@@ -36,10 +36,12 @@ class AsyncSession(BaseSession):
 
     # -- executing ------------------------------------------------------------------------------------
 
-    async def run(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    async def run(
+        self, code: str, timeout: float | None | NotGiven = NOT_GIVEN, *, name: str | None = None
+    ) -> Result:
         """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
         async with self._turn():
-            flight = self._begin(code, timeout)
+            flight = self._begin(code, timeout, name)
             await self._drive(flight)
             return self._finish(flight)
 
@@ -123,6 +125,14 @@ class AsyncSession(BaseSession):
             call = flight.run.pending.get(identifier)
             if call is not None:
                 self._settle(flight, call, _outcome(answer))
+
+    async def complete(self, text: str, cursor: int | None = None) -> Completions:
+        """What can stand at `cursor` (by default the end) in `text`, from the live session.
+
+        Nothing of the user's is run for it.
+        """
+        async with self._turn():
+            return await self._in_thread(lambda: self._complete(text, cursor))
 
     # -- callbacks --------------------------------------------------------------------------------------
 
