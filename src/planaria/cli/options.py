@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from planaria.files.storage import Mount
 from planaria.limits import Limits
 
 __all__ = ["SessionOptions", "session_options"]
@@ -48,6 +50,28 @@ class Seconds(click.ParamType):
         return seconds
 
 
+class MountPlace(click.ParamType):
+    """HOST:GUEST, with :ro (the default), :rw or :overlay at the end."""
+
+    name = "mount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Mount:
+        if isinstance(value, Mount):
+            return value
+        place, _, mode = value.rpartition(":")
+        if mode not in ("ro", "rw", "overlay"):
+            place, mode = value, "ro"
+        host, _, guest = place.rpartition(":")
+        if not host:
+            self.fail(f"{value!r} is not HOST:GUEST or HOST:GUEST:MODE", param, ctx)
+        if not os.path.isdir(host):
+            self.fail(f"{host} is not a directory", param, ctx)
+        try:
+            return Mount(host, guest, mode)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
     """What was asked of the session on the command line."""
@@ -55,6 +79,7 @@ class SessionOptions:
     timeout: float | None
     memory: int | None
     save: Path | None
+    mounts: tuple[Mount, ...]
 
     def limits(self, *, output: int | None) -> Limits:
         """The limits of the session; raises click.UsageError for a bound that Limits refuses."""
@@ -66,8 +91,17 @@ class SessionOptions:
 
 
 def session_options(command: Function) -> Function:
-    """Add the shared options to a command, which gets them as `timeout`, `memory` and `save`."""
+    """Add the shared options to a command, which gets them as `timeout`, `memory`, `save`, `mounts`."""
     for option in (
+        click.option(
+            "--mount",
+            "mounts",
+            type=MountPlace(),
+            multiple=True,
+            metavar="HOST:GUEST[:MODE]",
+            help="Show a directory of this computer in the sandbox: ro (read only, unless said otherwise), "
+            "rw, or overlay (changes stay in the sandbox). May be given several times.",
+        ),
         click.option(
             "--save",
             type=click.Path(file_okay=False, path_type=Path),

@@ -83,6 +83,7 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
     with Session(
         limits=limits,
         argv=program.argv,
+        mounts=options.mounts,
         stdin=lambda prompt: lines[0](prompt),
         on_bytes=stdout,
         on_output=displays,

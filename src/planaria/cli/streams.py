@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["StandardInput", "StandardOutput"]
+__all__ = ["StandardInput", "StandardOutput", "interruptible"]
 
 _PIECE: Final = 1 << 16
 #: Seconds after a timeout by which the session has surely noticed it.
@@ -18,17 +21,42 @@ _SLACK: Final = 0.25
 class StandardOutput:
     """Passes on what the code writes, byte for byte and at once; to be a session's `on_bytes`."""
 
+    def __init__(self) -> None:
+        self._line_is_open = False
+
     def __call__(self, descriptor: int, data: bytes) -> None:
         stream = sys.stdout if descriptor == 1 else sys.stderr
         if stream is not None:  # None when this process was started without it
             stream.buffer.write(data)
             stream.flush()
+            self._line_is_open = not data.endswith(b"\n")
+
+    def end_line(self) -> None:
+        """Have what comes next begin at the left, also when the code has not ended its last line."""
+        if self._line_is_open:
+            self(1, b"\n")
 
     def abandon(self) -> None:
         """Nobody reads standard output any more: what is still buffered goes nowhere."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """For reading on behalf of the code: Ctrl-C ends the block, and then does what it would have done.
+
+    While code runs, a session takes Ctrl-C for the code, which does not end a read that waits on the host.
+    """
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, handler)
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 class StandardInput:
@@ -51,7 +79,9 @@ class StandardInput:
         searched = 0
         while (end := self._held.find(b"\n", searched)) < 0:
             searched = len(self._held)
-            piece = self._read(sys.stdin.fileno())
+            piece = b""
+            with interruptible():
+                piece = self._read(sys.stdin.fileno())
             if not piece:
                 end = len(self._held)
                 break
