@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -29,6 +28,8 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except PlanariaError as error:
+            raise click.ClickException(str(error)) from None
+        except OSError as error:
             raise click.ClickException(str(error)) from None
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)

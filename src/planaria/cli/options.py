@@ -8,68 +8,57 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar, cast
 
 import click
 
 from planaria.files.storage import Mount
 from planaria.limits import Limits
 
-__all__ = ["SessionOptions", "session_options"]
+__all__ = ["SessionOptions", "mount", "seconds", "session_options", "size"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_MODES: Final = ("ro", "rw", "overlay")
 
 
-class Size(click.ParamType):
-    """A number of bytes: 512M, 1.5G, 800 MiB. The units are powers of 1024."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = _SIZE.fullmatch(str(value).strip())
-        if match is None:
-            self.fail(f"{value!r} is not a size; write it as 512M or 1G", param, ctx)
-        return int(float(match[1]) * _UNITS[match[2].upper()])
+def size(text: str) -> int:
+    """A number of bytes: 512M, 1.5G, 800MiB. The units are powers of 1024. Raises click.BadParameter."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is not a size; write it as 512M or 1G")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-class Seconds(click.ParamType):
-    """A duration in seconds, greater than 0."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            seconds = float(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
-        if not 0 < seconds < math.inf:
-            self.fail(f"{value} is not a number of seconds greater than 0", param, ctx)
-        return seconds
+def seconds(text: str) -> float:
+    """A duration in seconds, greater than 0. Raises click.BadParameter."""
+    try:
+        duration = float(text)
+    except ValueError:
+        duration = math.nan
+    if not 0 < duration < math.inf:
+        raise click.BadParameter(f"{text!r} is not a number of seconds greater than 0")
+    return duration
 
 
-class MountPlace(click.ParamType):
-    """HOST:GUEST, with :ro (the default), :rw or :overlay at the end."""
-
-    name = "mount"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Mount:
-        if isinstance(value, Mount):
-            return value
-        place, _, mode = value.rpartition(":")
-        if mode not in ("ro", "rw", "overlay"):
-            place, mode = value, "ro"
-        host, _, guest = place.rpartition(":")
-        if not host:
-            self.fail(f"{value!r} is not HOST:GUEST or HOST:GUEST:MODE", param, ctx)
-        if not os.path.isdir(host):
-            self.fail(f"{host} is not a directory", param, ctx)
-        try:
-            return Mount(host, guest, mode)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+def mount(text: str) -> Mount:
+    """HOST:GUEST, with :ro (the default), :rw or :overlay at the end. Raises click.BadParameter."""
+    place, _, mode = text.rpartition(":")
+    if mode not in _MODES:
+        place, mode = text, "ro"
+    host, _, guest = place.rpartition(":")
+    if not host:
+        raise click.BadParameter(
+            f"{text!r} is not HOST:GUEST or HOST:GUEST:MODE, MODE being ro, rw or overlay"
+        )
+    if not os.path.isdir(host):
+        raise click.BadParameter(f"{host} is not a directory")
+    try:
+        return Mount(host, guest, cast(Literal["ro", "rw", "overlay"], mode))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +79,13 @@ class SessionOptions:
             raise click.UsageError(f"--memory: {error}") from None
 
 
-def session_options(command: Function) -> Function:
-    """Add the shared options to a command, which gets them as `timeout`, `memory`, `save`, `mounts`."""
+def session_options(command: Command) -> Command:
+    """Add the shared options to a command, which gets them as the fields of `SessionOptions`."""
     for option in (
         click.option(
             "--mount",
             "mounts",
-            type=MountPlace(),
+            type=mount,
             multiple=True,
             metavar="HOST:GUEST[:MODE]",
             help="Show a directory of this computer in the sandbox: ro (read only, unless said otherwise), "
@@ -108,10 +97,10 @@ def session_options(command: Function) -> Function:
             metavar="DIR",
             help="Save figures into this directory, which is made if need be.",
         ),
-        click.option("--memory", type=Size(), metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
+        click.option("--memory", type=size, metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
         click.option(
             "--timeout",
-            type=Seconds(),
+            type=seconds,
             metavar="SECONDS",
             help="Stop an execution after so many seconds; without it nothing but Ctrl-C stops it.",
         ),

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import click
 
@@ -15,7 +15,8 @@ from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
 from planaria.cli.report import as_json as report
 from planaria.cli.streams import StandardInput, StandardOutput
-from planaria.errors import ExecutionError, Interrupted, PlanariaError, TimeoutError
+from planaria.errors import ExecutionError, Interrupted, PlanariaError
+from planaria.errors import TimeoutError as ExecutionTimeout
 from planaria.limits import Limits
 from planaria.session.result import Output, Result
 from planaria.session.session import Session
@@ -127,9 +128,9 @@ def _tell(error: PlanariaError, options: SessionOptions) -> None:
         if error.exit_code is None:
             sys.stderr.write(error.traceback)
         return
-    line: Any = getattr(error, "lineno", None)
+    line = getattr(error, "lineno", None)
     where = f" at line {line}" if line is not None else ""
-    if isinstance(error, TimeoutError):
+    if isinstance(error, ExecutionTimeout):
         print(f"planaria: stopped after {options.timeout:g} s{where}", file=sys.stderr)
     elif isinstance(error, Interrupted):
         print(f"planaria: interrupted{where}", file=sys.stderr)

@@ -55,16 +55,16 @@ class Repl:
         while True:
             try:
                 text = prompt.read()
+                if text.startswith(PREFIX):
+                    self._obey(text)
+                elif text.strip():
+                    result = self.execute(text)
+                    if result is not None and isinstance(result.error, Exited):
+                        return result.exit_code
             except KeyboardInterrupt:
-                continue
+                continue  # it cleared the line
             except EOFError:
                 return 0
-            if text.startswith(PREFIX):
-                self._obey(text)
-            elif text.strip():
-                result = self.execute(text)
-                if result is not None and isinstance(result.error, Exited):
-                    return result.exit_code
 
     def execute(self, source: str) -> Result | None:
         """Run a cell and show what comes of it; None when it was interrupted."""
@@ -127,7 +127,7 @@ class Repl:
         from pygments.formatters import TerminalFormatter
         from pygments.lexers.python import PythonTracebackLexer
 
-        return highlight(traceback, PythonTracebackLexer(), TerminalFormatter())
+        return str(highlight(traceback, PythonTracebackLexer(), TerminalFormatter()))
 
 
 def _ask(prompt: str) -> str | None:

@@ -12,7 +12,7 @@ __all__ = ["as_json"]
 
 
 def as_json(result: Result, exit_code: int) -> dict[str, Any]:
-    """The fields of a result. `value` is null when JSON cannot say it exactly; `repr` then tells what it is."""
+    """The fields of a result; `value` is null when JSON cannot say it exactly, which `repr` then shows."""
     return {
         "ok": result.is_ok,
         "exit_code": exit_code,
