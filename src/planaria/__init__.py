@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from planaria.session.async_session import AsyncSession as AsyncSession
     from planaria.session.callbacks import Callback as Callback
     from planaria.session.callbacks import CallbackRegistry as CallbackRegistry
+    from planaria.session.result import Completions as Completions
     from planaria.session.result import Output as Output
     from planaria.session.result import Result as Result
     from planaria.session.session import Session as Session
@@ -70,6 +71,7 @@ _HOMES = {
     "AsyncSession": "planaria.session.async_session",
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
+    "Completions": "planaria.session.result",
     "FrozenClock": "planaria.machine.wasi.clock",
     "Limits": "planaria.limits",
     "Mount": "planaria.files.storage",

@@ -13,7 +13,7 @@ from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.base import Answer, BaseSession, Flight
 from planaria.session.callbacks import describe_exception
 from planaria.session.execution import AsyncExecution
-from planaria.session.result import Result
+from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
 
@@ -38,10 +38,12 @@ class AsyncSession(BaseSession):
 
     # -- executing ------------------------------------------------------------------------------------
 
-    async def run(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    async def run(
+        self, code: str, timeout: float | None | NotGiven = NOT_GIVEN, *, name: str | None = None
+    ) -> Result:
         """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
         async with self._turn():
-            flight = self._begin(code, timeout)
+            flight = self._begin(code, timeout, name)
             return await self._advance(flight, sleep=True)
 
     async def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
@@ -173,6 +175,14 @@ class AsyncSession(BaseSession):
             call = flight.run.pending.get(identifier)
             if call is not None:
                 self._settle(flight, call, _outcome(answer))
+
+    async def complete(self, text: str, cursor: int | None = None) -> Completions:
+        """What can stand at `cursor` (by default the end) in `text`, from the live session.
+
+        Nothing of the user's is run for it.
+        """
+        async with self._turn():
+            return await self._in_thread(lambda: self._complete(text, cursor))
 
     # -- callbacks --------------------------------------------------------------------------------------
 

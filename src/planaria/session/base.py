@@ -46,7 +46,7 @@ from planaria.protocol import decode
 from planaria.runtime.library import library
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
-from planaria.session.result import Result
+from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall, Run
 from planaria.session.threads import submit
 from planaria.session.timeline import Budget, HistoryEntry, Point, SessionState, Timeline, WaitingRun
@@ -152,6 +152,8 @@ class BaseSession:
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, Any], object] | None = None,
+        on_bytes: Callable[[int, bytes], object] | None = None,
+        argv: Sequence[str] = ("",),
     ) -> None:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
@@ -162,17 +164,19 @@ class BaseSession:
         usual ones; nothing comes from the host's. `stdin` feeds `input()`: a text, or a function of the prompt
         that gives a line or None. `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
-        called as output arrives.
+        called as output arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2,
+        also beyond `limits.output`. `argv` is the code's `sys.argv`.
         """
         self._callbacks = callbacks if isinstance(callbacks, CallbackRegistry) else CallbackRegistry(callbacks)
         self._limits = limits or Limits()
         if not isinstance(execution_timeout_ms, NotGiven):
             bound = None if execution_timeout_ms is None else execution_timeout_ms / 1e3
             self._limits = replace(self._limits, timeout=bound)
-        self._listeners = Listeners(on_stdout, on_stderr, on_output)
+        self._listeners = Listeners(on_stdout, on_stderr, on_output, on_bytes)
         self._stdin = _line_reader(stdin)
         self._environment = dict(env or {})
         self._seed = seed
+        self._argv = list(argv)
         self._clean_slate()
         self._closed = False
         seeded = None if seed is None else SeededRandom(seed)
@@ -287,7 +291,7 @@ class BaseSession:
                 "return from the callback first, or use another session"
             )
 
-    def _begin(self, code: str, timeout: float | None | NotGiven) -> Flight:
+    def _begin(self, code: str, timeout: float | None | NotGiven, name: str | None = None) -> Flight:
         if not isinstance(code, str):
             raise TypeError(f"code is a str, not a {type(code).__name__}")
         bound = self._limits.timeout if isinstance(timeout, NotGiven) else timeout
@@ -300,7 +304,7 @@ class BaseSession:
         self._timeline.undone.clear()
         self._checkpoint()
         self._count += 1
-        run = Run(code, self._count, self._executor.tier, self._pending)
+        run = Run(code, self._count, self._executor.tier, self._pending, name)
         flight = Flight(run, self._new_collector(), bound, self._limits)
         flight.inside = True
         self._flight = flight
@@ -513,6 +517,7 @@ class BaseSession:
         settings: dict[str, Any] = {
             "callbacks": [callback.declaration() for callback in self._callbacks],
             "recursion_limit": self._limits.recursion,
+            "argv": self._argv,
         }
         if self._environment:
             settings["environ"] = self._environment
@@ -535,6 +540,10 @@ class BaseSession:
             case ("error", dict(details)):
                 raise SessionError(f"{name}: {details.get('type')}: {details.get('message')}")
         raise ProtocolError(f"the kernel answered {name!r} with {entered.report[0]!r}")
+
+    def _complete(self, text: str, cursor: int | None) -> Completions:
+        found = self._tell(("complete", text, len(text) if cursor is None else cursor))
+        return Completions(found["matches"], found["start"], found["end"])
 
     def _clear(self) -> None:
         self._tell(("clear",))
@@ -591,8 +600,6 @@ class BaseSession:
         collector.finish()
         if flight.failure is not None and not isinstance(flight.failure, PlanariaError):
             raise flight.failure
-        if flight.by_keyboard:
-            raise KeyboardInterrupt
         outcome = flight.run.outcome
         assert outcome is not None
         details: dict[str, Any] = outcome[1]
@@ -619,6 +626,9 @@ class BaseSession:
             HistoryEntry(flight.run.count, flight.run.source, result.duration_ms, error, None)
         )
         flight.result = result
+        if flight.by_keyboard:
+            # Its cause tells what was printed and where the code was stopped.
+            raise KeyboardInterrupt from result.error
         return result
 
     def _error(self, flight: Flight, result: Result, details: dict[str, Any]) -> PlanariaError:

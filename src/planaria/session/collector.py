@@ -61,14 +61,19 @@ def _whole_characters(data: bytes) -> bytes:
 
 
 class Listeners:
-    """The functions that want output as it arrives; `on_output` gets the stream's name and the text."""
+    """The functions that want output as it arrives; `on_output` gets the stream's name and the text.
+
+    `on_bytes` gets the descriptor and what was written to it, also what is beyond the limit.
+    """
 
     def __init__(
         self,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, Any], object] | None = None,
+        on_bytes: Callable[[int, bytes], object] | None = None,
     ) -> None:
+        self.bytes = on_bytes
         self.stdout: list[Callable[[str], object]] = []
         self.stderr: list[Callable[[str], object]] = []
         self.display: Callable[[Output], object] | None = None
@@ -84,7 +89,7 @@ class Listeners:
     @property
     def any(self) -> bool:
         """Whether anybody listens."""
-        return bool(self.stdout or self.stderr or self.display)
+        return bool(self.stdout or self.stderr or self.display or self.bytes)
 
 
 class Collector:
@@ -93,16 +98,19 @@ class Collector:
     def __init__(self, limit: int | None, listeners: Listeners) -> None:
         self._streams = {1: _Stream(limit, listeners.stdout), 2: _Stream(limit, listeners.stderr)}
         self._display = listeners.display
+        self._bytes = listeners.bytes
         self.outputs: list[Output] = []
 
     def output(self, descriptor: int, data: bytes) -> None:
+        if self._bytes is not None:
+            self._bytes(descriptor, data)
         self._streams[descriptor].write(data)
 
     def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
         if kind == "clear":
             self.outputs.clear()
             return
-        output = Output(data, metadata)
+        output = Output(data, metadata, is_value=kind == "result")
         self.outputs.append(output)
         if self._display is not None:
             self._display(output)
@@ -116,10 +124,11 @@ class Collector:
         self._streams[1].listen(listeners.stdout)
         self._streams[2].listen(listeners.stderr)
         self._display = listeners.display
+        self._bytes = listeners.bytes
 
     @property
     def has_output(self) -> bool:
-        return bool(self.outputs or any(stream.pieces for stream in self._streams.values()))
+        return bool(self.outputs or any(stream.pieces or stream.truncated for stream in self._streams.values()))
 
     @property
     def stdout(self) -> bytes:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import base64
 import html
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from planaria.errors import ExecutionError, PlanariaError, TimeoutError
 from planaria.session.run import HostCall
 
-__all__ = ["Output", "Result"]
+__all__ = ["Completions", "Output", "Result"]
+
+
+class Completions(NamedTuple):
+    """What can stand at a place in a source text: each match replaces the characters from `start` to `end`."""
+
+    matches: list[str]
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +30,8 @@ class Output:
 
     data: dict[str, Any]
     metadata: dict[str, Any] = field(default_factory=dict)
+    is_value: bool = False
+    """Whether it shows the value of the execution, rather than something that was displayed on the way."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {

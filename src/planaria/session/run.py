@@ -39,9 +39,16 @@ class Run:
     """The execution of one cell."""
 
     def __init__(
-        self, source: str, count: int, tier: str, pending: dict[int, HostCall] | None = None
+        self,
+        source: str,
+        count: int,
+        tier: str,
+        pending: dict[int, HostCall] | None = None,
+        name: str | None = None,
     ) -> None:
         self.source = source
+        #: What tracebacks call the source, when it is not `<cell N>`.
+        self.name = name
         self.count = count
         self.tier = tier
         self.status: RunStatus = "ready"
@@ -56,7 +63,8 @@ class Run:
 
     def start_command(self) -> tuple[Any, ...]:
         """The command with which the execution begins."""
-        return ("run", self.source, self.count, self.tier)
+        command = ("run", self.source, self.count, self.tier)
+        return command if self.name is None else (*command, self.name)
 
     def begin_again(self, tier: str) -> None:
         """As if nothing had been run yet, on another tier."""

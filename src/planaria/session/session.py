@@ -17,7 +17,7 @@ from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.base import Answer, BaseSession, Flight
 from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.execution import Execution
-from planaria.session.result import Result
+from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 
 __all__ = ["Session"]
@@ -40,15 +40,18 @@ class Session(BaseSession):
 
     # -- executing ------------------------------------------------------------------------------------
 
-    def run(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    def run(
+        self, code: str, timeout: float | None | NotGiven = NOT_GIVEN, *, name: str | None = None
+    ) -> Result:
         """Execute `code`; what it raises is in the result's `error`.
 
-        `timeout` is in seconds, None for no bound; not given, the session's limit holds. Raises only for
-        misuse (SessionClosed, SessionBusy, TypeError, ValueError), KeyboardInterrupt after Ctrl-C, and what an
-        `on_stdout` function of yours raised.
+        `timeout` is in seconds, None for no bound; not given, the session's limit holds. `name` is what
+        tracebacks call the source, `<cell N>` unless given. Raises only for misuse (SessionClosed, SessionBusy,
+        TypeError, ValueError), KeyboardInterrupt after Ctrl-C (with an `Interrupted` as its cause), and what
+        an `on_stdout` function of yours raised.
         """
         with self._turn():
-            flight = self._begin(code, timeout)
+            flight = self._begin(code, timeout, name)
             return self._advance(flight, sleep=True)
 
     def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
@@ -155,6 +158,14 @@ class Session(BaseSession):
             call = flight.run.pending.get(identifier)
             if call is not None:
                 self._settle(flight, call, _outcome(answer))
+
+    def complete(self, text: str, cursor: int | None = None) -> Completions:
+        """What can stand at `cursor` (by default the end) in `text`, from the live session.
+
+        Nothing of the user's is run for it.
+        """
+        with self._turn():
+            return self._complete(text, cursor)
 
     # -- callbacks --------------------------------------------------------------------------------------
 

@@ -105,7 +105,8 @@ def _limit_recursion() -> None:
 
 
 def _configure(settings: dict[str, Any]) -> None:
-    """Apply the settings that concern the interpreter: environ, seed, reseed, recursion_limit."""
+    """Apply the settings that concern the interpreter: argv, environ, seed, reseed,
+    recursion_limit."""
     for name, value in settings.items():
         if name == "environ":
             for variable, text in value.items():
@@ -113,6 +114,8 @@ def _configure(settings: dict[str, Any]) -> None:
                     os.environ.pop(variable, None)
                 else:
                     os.environ[variable] = text
+        elif name == "argv":
+            sys.argv[:] = value
         elif name == "seed" or name == "reseed":
             if value is not None:
                 _seed(value)

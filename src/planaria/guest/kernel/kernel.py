@@ -202,7 +202,7 @@ class Kernel:
 
     # -- running -------------------------------------------------------------------------------------
 
-    def _run(self, source: str, count: int, tier: str = "full") -> Report:
+    def _run(self, source: str, count: int, tier: str = "full", name: str | None = None) -> Report:
         if self._execution is not None:
             return self._misuse("a cell is waiting: resume or cancel it before another one is run")
         self._value = None
@@ -210,7 +210,7 @@ class Kernel:
         try:
             cell = compile_cell(
                 source,
-                f"<cell {count}>",
+                name or f"<cell {count}>",
                 self._flags,
                 self.imports.check if tier == "core" and "import" in source else None,
                 sys.displayhook is self.displayhook,

@@ -1,0 +1,88 @@
+"""The commands and their options. What they do lives beside this file and is imported when it is used."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from planaria import __version__
+from planaria.cli.options import SessionOptions, session_options
+from planaria.errors import PlanariaError
+
+__all__ = ["commands"]
+
+_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
+
+class _Commands(click.Group):
+    """Without a command's name, `repl` is meant; errors of this package are told in one line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
+            args = ["repl", *args]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PlanariaError as error:
+            raise click.ClickException(str(error)) from None
+        except OSError as error:
+            raise click.ClickException(str(error)) from None
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="planaria", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Run Python in a sandbox. Without a command, `planaria` opens an interactive session."""
+
+
+@commands.command()
+@session_options
+def repl(**options: Any) -> None:
+    """An interactive session (this is what `planaria` alone does).
+
+    When standard input is no terminal, all of it is run as one cell.
+    """
+    from planaria.cli.repl import interact
+
+    sys.exit(interact(SessionOptions(**options)))
+
+
+@commands.command(context_settings={"allow_interspersed_args": False})
+@click.option("-c", "code", metavar="CODE", help="Run this text; what follows are its arguments.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the output.")
+@session_options
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FILE [ARGS]...")
+def run(arguments: tuple[str, ...], code: str | None, as_json: bool, **options: Any) -> None:
+    """Run the Python program FILE ("-": from standard input) in a sandbox; ARGS are its sys.argv[1:].
+
+    Options stand before FILE. Output is passed on as it comes. The exit status is the program's: that of
+    sys.exit(), 1 after an exception; 124 after a timeout, 130 after Ctrl-C.
+    """
+    from planaria.cli.program import Program, run_program
+
+    program = Program.find(code, list(arguments))
+    sys.exit(run_program(program, SessionOptions(**options), as_json=as_json))
+
+
+@commands.command()
+@click.option("--full", is_flag=True, help="Also what numpy, pandas, scipy and matplotlib need (a minute).")
+def setup(full: bool) -> None:
+    """Compile the runtime ahead of time, so that no session has to wait for it."""
+    from planaria.cli.runtime import prepare
+
+    prepare(full)
+
+
+@commands.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def doctor(as_json: bool) -> None:
+    """Tell what is installed and compiled, where, how large, and what is wrong (exit status 1)."""
+    from planaria.cli.runtime import examine
+
+    sys.exit(examine(as_json=as_json))

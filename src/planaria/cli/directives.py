@@ -1,0 +1,151 @@
+"""What can be said to the session itself at the prompt: lines that begin with `%`, as in IPython."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from planaria.session.session import Session
+
+__all__ = ["PREFIX", "DirectiveError", "directive_names", "obey"]
+
+PREFIX: Final = "%"
+
+
+class DirectiveError(Exception):
+    """A directive was not understood; the message says what would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Directive:
+    usage: str
+    purpose: str
+    least: int
+    most: int
+    act: Callable[..., str]
+
+
+_directives: Final[dict[str, _Directive]] = {}
+
+
+def directive_names() -> list[str]:
+    """All directives with their prefix, sorted."""
+    return sorted(PREFIX + name for name in _directives)
+
+
+def obey(line: str, session: Session) -> str:
+    """Do what a line that begins with `%` says; returns what to show.
+
+    Raises DirectiveError when it is not understood, otherwise what the session raises.
+    """
+    try:
+        name, *arguments = shlex.split(line.removeprefix(PREFIX)) or ["help"]
+    except ValueError as error:
+        raise DirectiveError(f"{line}: {error}") from None
+    directive = _directives.get(name)
+    if directive is None:
+        raise DirectiveError(f"there is no {PREFIX}{name}; {PREFIX}help lists what there is")
+    if not directive.least <= len(arguments) <= directive.most:
+        raise DirectiveError(f"use it as {PREFIX}{directive.usage}")
+    return directive.act(session, *arguments)
+
+
+def _directive(usage: str, purpose: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """Make a function a directive; in `usage`, arguments in brackets may be left out."""
+    name, *arguments = usage.split()
+
+    def register(act: Callable[..., str]) -> Callable[..., str]:
+        least = sum(not argument.startswith("[") for argument in arguments)
+        _directives[name] = _Directive(usage, purpose, least, len(arguments), act)
+        return act
+
+    return register
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise DirectiveError(f"{text!r} is not a number of executions")
+    return int(text)
+
+
+@_directive("help", "this list")
+def _help(_session: Session) -> str:
+    width = max(len(directive.usage) for directive in _directives.values())
+    lines = [f"{PREFIX}{one.usage:{width}}  {one.purpose}" for one in _directives.values()]
+    keys = "Alt-Enter runs a cell as it is, Ctrl-C stops it or clears the line, Ctrl-D leaves."
+    return "\n".join([*lines, keys])
+
+
+@_directive("undo [N]", "make the last execution, or the last N, never have happened")
+def _undo(session: Session, count: str = "1") -> str:
+    session.undo(_count(count))
+    return f"back to the state after execution {session.execution_count}"
+
+
+@_directive("redo", "take back an undo")
+def _redo(session: Session) -> str:
+    session.redo()
+    return f"forward to the state after execution {session.execution_count}"
+
+
+@_directive("checkpoint LABEL", "keep the present state under a label")
+def _checkpoint(session: Session, label: str) -> str:
+    session.checkpoint(label)
+    return f"{PREFIX}rewind {shlex.quote(label)} comes back here"
+
+
+@_directive("rewind LABEL|N", "go back to a checkpoint, or to the state after execution N")
+def _rewind(session: Session, place: str) -> str:
+    session.rewind(int(place) if place.isdecimal() else place)
+    return f"back to the state after execution {session.execution_count}"
+
+
+@_directive("history", "the executions so far")
+def _history(session: Session) -> str:
+    lines = []
+    for entry in session.history:
+        first, *more = entry.code.strip().split("\n")
+        failed = f"  # {entry.error}" if entry.error else ""
+        lines.append(f"[{entry.count}] {first}{' ...' if more else ''}{failed}")
+    return "\n".join(lines)
+
+
+@_directive("clear", "forget all variables")
+def _clear(session: Session) -> str:
+    session.clear_state()
+    return "variables are gone; modules and files are still there"
+
+
+@_directive("reset", "begin afresh; files stay")
+def _reset(session: Session) -> str:
+    session.reset()
+    return "a fresh session; files are still there"
+
+
+@_directive("files [DIRECTORY]", "the session's files")
+def _files(session: Session, directory: str = ".") -> str:
+    lines = []
+    for name in session.files.listdir(directory):
+        path = f"{directory.rstrip('/')}/{name}"
+        if session.files.is_dir(path):
+            lines.append(f"{'':>12}  {name}/")
+        else:
+            lines.append(f"{session.files.stat(path, follow=False).size:12,}  {name}")
+    return "\n".join(lines) or f"nothing in {directory}"
+
+
+@_directive("put FILE [TO]", "copy a file or directory of this computer into the session")
+def _put(session: Session, file: str, to: str = "") -> str:
+    to = to or Path(file).resolve().name
+    session.files.copy_in(Path(file).expanduser(), to)
+    return f"copied to {to} in the session"
+
+
+@_directive("get FILE [TO]", "copy a file or directory of the session to this computer")
+def _get(session: Session, file: str, to: str = "") -> str:
+    to = to or file.rstrip("/").rpartition("/")[2]
+    session.files.copy_out(file, Path(to).expanduser())
+    return f"copied to {to} on this computer"

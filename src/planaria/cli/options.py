@@ -1,0 +1,109 @@
+"""The options that several commands share, and how they become a session's arguments."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar, cast
+
+import click
+
+from planaria.files.storage import Mount
+from planaria.limits import Limits
+
+__all__ = ["SessionOptions", "mount", "seconds", "session_options", "size"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_MODES: Final = ("ro", "rw", "overlay")
+
+
+def size(text: str) -> int:
+    """A number of bytes: 512M, 1.5G, 800MiB. The units are powers of 1024. Raises click.BadParameter."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is not a size; write it as 512M or 1G")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def seconds(text: str) -> float:
+    """A duration in seconds, greater than 0. Raises click.BadParameter."""
+    try:
+        duration = float(text)
+    except ValueError:
+        duration = math.nan
+    if not 0 < duration < math.inf:
+        raise click.BadParameter(f"{text!r} is not a number of seconds greater than 0")
+    return duration
+
+
+def mount(text: str) -> Mount:
+    """HOST:GUEST, with :ro (the default), :rw or :overlay at the end. Raises click.BadParameter."""
+    place, _, mode = text.rpartition(":")
+    if mode not in _MODES:
+        place, mode = text, "ro"
+    host, _, guest = place.rpartition(":")
+    if not host:
+        raise click.BadParameter(
+            f"{text!r} is not HOST:GUEST or HOST:GUEST:MODE, MODE being ro, rw or overlay"
+        )
+    if not os.path.isdir(host):
+        raise click.BadParameter(f"{host} is not a directory")
+    try:
+        return Mount(host, guest, cast(Literal["ro", "rw", "overlay"], mode))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What was asked of the session on the command line."""
+
+    timeout: float | None
+    memory: int | None
+    save: Path | None
+    mounts: tuple[Mount, ...]
+
+    def limits(self, *, output: int | None) -> Limits:
+        """The limits of the session; raises click.UsageError for a bound that Limits refuses."""
+        memory = Limits().memory if self.memory is None else self.memory
+        try:
+            return Limits(timeout=self.timeout, memory=memory, output=output)
+        except ValueError as error:
+            raise click.UsageError(f"--memory: {error}") from None
+
+
+def session_options(command: Command) -> Command:
+    """Add the shared options to a command, which gets them as the fields of `SessionOptions`."""
+    for option in (
+        click.option(
+            "--mount",
+            "mounts",
+            type=mount,
+            multiple=True,
+            metavar="HOST:GUEST[:MODE]",
+            help="Show a directory of this computer in the sandbox: ro (read only, unless said otherwise), "
+            "rw, or overlay (changes stay in the sandbox). May be given several times.",
+        ),
+        click.option(
+            "--save",
+            type=click.Path(file_okay=False, path_type=Path),
+            metavar="DIR",
+            help="Save figures into this directory, which is made if need be.",
+        ),
+        click.option("--memory", type=size, metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
+        click.option(
+            "--timeout",
+            type=seconds,
+            metavar="SECONDS",
+            help="Stop an execution after so many seconds; without it nothing but Ctrl-C stops it.",
+        ),
+    ):
+        command = option(command)
+    return command

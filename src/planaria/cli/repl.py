@@ -1,0 +1,140 @@
+"""The interactive session that `planaria` opens."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from planaria import __version__
+from planaria.cli.figures import save, shows_picture
+from planaria.cli.options import SessionOptions
+from planaria.cli.streams import StandardInput, StandardOutput, interruptible
+from planaria.errors import ExecutionError, Exited, Interrupted, PlanariaError
+from planaria.session.result import Output, Result
+from planaria.session.session import Session
+
+__all__ = ["Repl", "interact"]
+
+
+def interact(options: SessionOptions) -> int:
+    """Run cells from the terminal until the user leaves; returns the exit status.
+
+    Without a terminal, all of standard input is one cell.
+    """
+    repl = Repl(options)
+    with repl.session:
+        if sys.stdin is None or not sys.stdin.isatty():
+            result = repl.execute("" if sys.stdin is None else sys.stdin.read())
+            return 130 if result is None else result.exit_code
+        return repl.converse()
+
+
+class Repl:
+    """A session and a terminal."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._write = StandardOutput()
+        self._directory = options.save or Path()
+        self._colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        self.session = Session(
+            limits=options.limits(output=0),  # it is shown as it comes and need not be kept
+            mounts=options.mounts,
+            stdin=_ask if sys.stdin is not None and sys.stdin.isatty() else StandardInput(),
+            on_bytes=self._write,
+            on_output=self._display,
+        )
+
+    def converse(self) -> int:
+        """Read and run cells until Ctrl-D or `exit()`; returns the exit status."""
+        from planaria.cli.directives import PREFIX
+        from planaria.cli.prompt import Prompt
+
+        prompt = Prompt(self.session)
+        print(f"planaria {__version__}: Python in a sandbox. {PREFIX}help lists commands, Ctrl-D leaves.")
+        while True:
+            try:
+                text = prompt.read()
+                if text.startswith(PREFIX):
+                    self._obey(text)
+                elif text.strip():
+                    result = self.execute(text)
+                    if result is not None and isinstance(result.error, Exited):
+                        return result.exit_code
+            except KeyboardInterrupt:
+                continue  # it cleared the line
+            except EOFError:
+                return 0
+
+    def execute(self, source: str) -> Result | None:
+        """Run a cell and show what comes of it; None when it was interrupted."""
+        try:
+            result = self.session.run(source)
+        except KeyboardInterrupt as interrupt:
+            cause = interrupt.__cause__
+            self._tell(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"))
+            return None
+        if result.repr is not None:
+            self._print(result.repr)
+        if result.error is not None:
+            self._tell(result.error)
+        self._write.end_line()
+        return result
+
+    def _display(self, _stream: str, output: str | Output) -> None:
+        if not isinstance(output, Output):
+            return
+        if shows_picture(output):
+            try:
+                self._print(f"saved {save(output, self._directory)}")
+            except OSError as error:
+                self._complain(f"the figure cannot be saved: {error}")
+        elif not output.is_value:
+            self._print(str(output))
+
+    def _obey(self, line: str) -> None:
+        from planaria.cli.directives import DirectiveError, obey
+
+        try:
+            self._print(obey(line.strip(), self.session))
+        except (DirectiveError, PlanariaError) as error:
+            self._complain(str(error))
+
+    # -- showing -------------------------------------------------------------------------------------
+
+    def _print(self, text: str) -> None:
+        self._write.end_line()
+        self._write(1, f"{text}\n".encode("utf-8", "backslashreplace"))
+
+    def _tell(self, error: PlanariaError) -> None:
+        """Show what went wrong: the traceback of an exception, otherwise a line."""
+        if not isinstance(error, ExecutionError):
+            line = getattr(error, "lineno", None)
+            self._complain(f"{error}" + (f" (line {line})" if line is not None else ""))
+        elif error.exit_code is None:
+            self._write.end_line()
+            self._write(2, self._highlighted(error.traceback).encode("utf-8", "backslashreplace"))
+
+    def _complain(self, message: str) -> None:
+        self._write.end_line()
+        text = f"\x1b[31m{message}\x1b[0m" if self._colours else message
+        self._write(2, f"{text}\n".encode("utf-8", "backslashreplace"))
+
+    def _highlighted(self, traceback: str) -> str:
+        if not self._colours:
+            return traceback
+        from pygments import highlight
+        from pygments.formatters import TerminalFormatter
+        from pygments.lexers.python import PythonTracebackLexer
+
+        return str(highlight(traceback, PythonTracebackLexer(), TerminalFormatter()))
+
+
+def _ask(prompt: str) -> str | None:
+    """A line for `input()`, from the terminal."""
+    with interruptible():
+        try:
+            return input(prompt)
+        except EOFError:
+            return None
+    return None

