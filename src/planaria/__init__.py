@@ -22,7 +22,11 @@ if TYPE_CHECKING:
         SessionBusy as SessionBusy,
         SessionClosed as SessionClosed,
         SessionError as SessionError,
+        SnapshotCorrupt as SnapshotCorrupt,
         SnapshotError as SnapshotError,
+        SnapshotKeyError as SnapshotKeyError,
+        SnapshotMismatch as SnapshotMismatch,
+        SnapshotVersionError as SnapshotVersionError,
         Suspend as Suspend,
         Suspended as Suspended,
         TimeoutError as TimeoutError,
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from planaria.session.result import Output as Output
     from planaria.session.result import Result as Result
     from planaria.session.session import Session as Session
+    from planaria.snapshot.snapshot import Snapshot as Snapshot
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
@@ -57,7 +62,11 @@ _HOMES = {
             "SessionBusy",
             "SessionClosed",
             "SessionError",
+            "SnapshotCorrupt",
             "SnapshotError",
+            "SnapshotKeyError",
+            "SnapshotMismatch",
+            "SnapshotVersionError",
             "Suspend",
             "Suspended",
             "TimeoutError",
@@ -75,6 +84,7 @@ _HOMES = {
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
     "Session": "planaria.session.session",
+    "Snapshot": "planaria.snapshot.snapshot",
 }
 
 

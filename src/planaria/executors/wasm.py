@@ -91,6 +91,8 @@ class WasmExecutor(Executor):
         self._command = _EMPTY
         self._report: bytes | None = None
         self._machine: Machine | None = None
+        #: The clock's state when the kernel, at rest since, was first captured.
+        self._clock_at_rest: dict[str, int] | None = None
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
 
@@ -120,6 +122,7 @@ class WasmExecutor(Executor):
         )
         machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
         old, self._machine = self._machine, machine
+        self._clock_at_rest = None
         if old is not None:
             old.close()
             old.wasi.close()
@@ -134,9 +137,10 @@ class WasmExecutor(Executor):
         """The present state; the kernel must be at rest. Costs by what changed since the image."""
         machine = self._live()
         memory, runs = machine.pages(_MOST_RUNS)
-        return WasmState(
-            self._image, memory, machine.memory_bytes, runs, machine.wasi.state(), self.files.snapshot()
-        )
+        system = machine.wasi.state()
+        # Time does not change a kernel at rest: however often it is captured, it is the same state.
+        self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
+        return WasmState(self._image, memory, machine.memory_bytes, runs, system, self.files.snapshot())
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
         """Become a captured state, which may be another executor's."""
@@ -187,6 +191,7 @@ class WasmExecutor(Executor):
     def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
         self._command = encode(command)
         self._report = None
+        self._clock_at_rest = None
         machine = self._live()
         try:
             reason = machine.enter(self._image.entry, guard)

@@ -22,6 +22,7 @@ from filelock import FileLock
 
 from planaria.errors import RuntimeSetupError
 from planaria.files.filesystem import FileSystem
+from planaria.files.layout import standard_layout
 from planaria.limits import Stopped
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
@@ -32,9 +33,9 @@ from planaria.protocol import decode
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.library import GUEST_PATH, guest_digest
+from planaria.runtime.library import GUEST_PATH, guest_digest, library
 
-__all__ = ["Image", "Recipe", "load_image"]
+__all__ = ["Image", "Recipe", "load_image", "plain_layout"]
 
 #: Changes when images are made in another way.
 _FORMAT: Final = 1
@@ -92,7 +93,12 @@ class Image:
             return hashlib.sha256(view).hexdigest()
 
 
-def load_image(recipe: Recipe, files: Callable[[], FileSystem]) -> Image:
+def plain_layout() -> FileSystem:
+    """The tree in which images are made: the standard one under a clock that stands still."""
+    return standard_layout(library=library(), clock=lambda: 0, random=bytes)
+
+
+def load_image(recipe: Recipe, files: Callable[[], FileSystem] = plain_layout) -> Image:
     """The image of a recipe, from the cache or made now; `files` gives a fresh standard layout to make it in.
 
     Raises RuntimeSetupError when it cannot be made.

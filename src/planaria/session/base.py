@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from planaria.errors import (
     CrashError,
@@ -27,24 +27,31 @@ from planaria.errors import (
     SessionBusy,
     SessionClosed,
     SessionError,
+    SnapshotMismatch,
     Suspend,
     TimeoutError,
 )
 from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
-from planaria.files.mount import MountFileSystem
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopReason
 from planaria.machine.image import Recipe, load_image
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
-from planaria.protocol import decode
+from planaria.protocol import decode, encode
+from planaria.runtime.artifact import artifact
 from planaria.runtime.library import library
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
 from planaria.session.result import Result
 from planaria.session.run import HostCall, Run
 from planaria.session.threads import submit
-from planaria.session.timeline import Budget, HistoryEntry, Point, SessionState, Timeline, WaitingRun
+from planaria.session.timeline import Budget, HistoryEntry, Point, Timeline
+from planaria.snapshot.reading import read_state
+from planaria.snapshot.record import Declaration
+from planaria.snapshot.requirements import Lacking, Missing
+from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.state import SessionState, WaitingRun
+from planaria.snapshot.writing import take
 
 __all__ = ["BaseSession", "Flight"]
 
@@ -149,7 +156,7 @@ class BaseSession:
         self._files = tree
         self._executor = WasmExecutor(
             self,
-            load_image(Recipe(), _plain_layout),
+            load_image(Recipe()),
             tree,
             memory_limit=self._limits.memory,
             clock=clock,
@@ -165,6 +172,8 @@ class BaseSession:
         """Nothing has been executed yet."""
         self._count = 0
         self._flight: Flight | None = None
+        #: Declarations of callbacks that a restored snapshot had and this session does not.
+        self._missing: dict[str, Declaration] = {}
         #: Calls that tasks which outlived their execution still wait for.
         self._pending: dict[int, HostCall] = {}
         self._timeline = Timeline()
@@ -429,6 +438,80 @@ class BaseSession:
         self._become(undone.pop())
         self._changed = True
 
+    # -- snapshots -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot | bytes,
+        *,
+        key: bytes | str | None = None,
+        missing: Missing = "error",
+        reseed: bool = True,
+        **arguments: Any,
+    ) -> Self:
+        """A new session that goes on from a snapshot; `arguments` are the constructor's, the rest `restore_state`'s."""
+        session = cls(**arguments)
+        try:
+            session._restore_snapshot(snapshot, key, missing, reseed)
+        except BaseException:
+            session._close()
+            raise
+        return session
+
+    def _snapshot(self, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
+        return take(self._state(), self._declarations(), self._executor.tier, parent=parent, key=key)
+
+    def _declarations(self) -> list[Declaration]:
+        """The callbacks that the guest knows: this session's, and those that a snapshot had and it lacks."""
+        return [*(callback.declaration() for callback in self._callbacks), *self._missing.values()]
+
+    def _restore_snapshot(
+        self, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
+    ) -> None:
+        snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
+        snapshot.check_key(key)
+        lacking = Lacking.of(snapshot, self._callbacks, self._files)
+        lacking.judge(missing)
+        state = read_state(
+            snapshot, self._files, memory_limit=self._limits.memory, without_mounts=lacking.mounts
+        )
+        settings: dict[str, Any] = {}
+        declarations = [*(callback.declaration() for callback in self._callbacks), *lacking.callbacks.values()]
+        if encode(declarations) != encode(list(snapshot.record.declarations)):
+            settings["callbacks"] = declarations
+        if reseed and self._seed is None:
+            settings["reseed"] = os.urandom(16)
+        before = self._executor.capture()
+        try:
+            self._executor.restore(state.kernel)
+            if snapshot.header.tier == "full" and self._executor.tier == "core" and self._needs_full():
+                self._executor.restore(state.kernel, files=False)
+                self._executor.move_up()
+            if settings:
+                self._tell(("configure", settings))
+        except BaseException as error:
+            self._executor.restore(before)
+            if isinstance(error, (Stopped, SessionError, ProtocolError)):
+                raise SnapshotMismatch(f"this snapshot does not come to life: {error}") from error
+            raise
+        self._drop_answers()
+        self._missing = lacking.callbacks
+        self._timeline = Timeline()
+        self._changed = True
+        self._adopt(state)
+
+    def _needs_full(self) -> bool:
+        """Whether the kernel has loaded modules that only the full tier has. It has to be restored again after."""
+        try:
+            modules = self._tell(("evaluate", "list(__import__('sys').modules)"))
+        except (Stopped, TierNeeded, SessionError, ProtocolError):
+            return True
+        return any(artifact().needs_full(name) for name in modules)
+
+    def _drop_answers(self) -> None:
+        """Forget the answers on their way to the state that is replaced."""
+
     def _configure(self) -> None:
         """Tell a fresh kernel what this session is like."""
         settings: dict[str, Any] = {
@@ -549,6 +632,8 @@ class BaseSession:
         assert flight is not None
         callback = self._callbacks.get(name)
         if callback is None:
+            if name in self._missing:
+                raise NameError(f"the session that this snapshot was taken from had a callback {name!r}; this has not")
             raise NameError(f"there is no callback {name!r} in this session")
         limit = self._limits.callbacks
         if limit is not None and flight.callbacks >= limit:
@@ -642,8 +727,3 @@ def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[s
         return stdin
     lines = iter(stdin.splitlines())
     return lambda _prompt: next(lines, None)
-
-
-def _plain_layout() -> MountFileSystem:
-    """The tree in which images are made: the standard one under a clock that stands still."""
-    return standard_layout(library=library(), clock=lambda: 0, random=bytes)
