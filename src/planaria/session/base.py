@@ -38,7 +38,6 @@ from planaria.machine.image import Recipe, load_image
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import decode, encode
-from planaria.runtime.artifact import artifact
 from planaria.runtime.library import library
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
@@ -49,6 +48,7 @@ from planaria.session.timeline import Budget, HistoryEntry, Point, Timeline
 from planaria.snapshot.reading import read_state
 from planaria.snapshot.record import Declaration
 from planaria.snapshot.requirements import Lacking, Missing
+from planaria.snapshot.reviving import revive
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState, WaitingRun
 from planaria.snapshot.writing import take
@@ -152,7 +152,7 @@ class BaseSession:
         self._seed = seed
         self._clean_slate()
         self._closed = False
-        tree = standard_layout(library=library())
+        tree = standard_layout(library=library(), clock=time.time_ns if clock is None else clock.realtime)
         self._files = tree
         self._executor = WasmExecutor(
             self,
@@ -484,10 +484,7 @@ class BaseSession:
             settings["reseed"] = os.urandom(16)
         before = self._executor.capture()
         try:
-            self._executor.restore(state.kernel)
-            if snapshot.header.tier == "full" and self._executor.tier == "core" and self._needs_full():
-                self._executor.restore(state.kernel, files=False)
-                self._executor.move_up()
+            revive(self._executor, state.kernel, snapshot.header.tier)
             if settings:
                 self._tell(("configure", settings))
         except BaseException as error:
@@ -500,14 +497,6 @@ class BaseSession:
         self._timeline = Timeline()
         self._changed = True
         self._adopt(state)
-
-    def _needs_full(self) -> bool:
-        """Whether the kernel has loaded modules that only the full tier has. It has to be restored again after."""
-        try:
-            modules = self._tell(("evaluate", "list(__import__('sys').modules)"))
-        except (Stopped, TierNeeded, SessionError, ProtocolError):
-            return True
-        return any(artifact().needs_full(name) for name in modules)
 
     def _drop_answers(self) -> None:
         """Forget the answers on their way to the state that is replaced."""

@@ -74,7 +74,7 @@ class Section:
 
     @classmethod
     def of(cls, kind: str, contents: bytes) -> Section:
-        assert len(contents) <= MAX_SECTION
+        assert 0 < len(contents) <= MAX_SECTION
         return cls(kind, zstandard.ZstdCompressor(level=_LEVEL).compress(contents), len(contents))
 
     def contents(self) -> bytes:
@@ -83,9 +83,10 @@ class Section:
             facts = zstandard.get_frame_parameters(self.frame)
             if facts.content_size != self.size or facts.window_size > _MAX_WINDOW or facts.dict_id:
                 raise SnapshotCorrupt(f"a section of kind {self.kind!r} is not of the size that the header says")
-            reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
-            contents = reader.decompress(self.frame)
-            if len(contents) == self.size and reader.eof and not reader.unused_data:
+            # The frame says its size, so no more than that is allocated.
+            reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+            contents = reader.decompress(self.frame, max_output_size=self.size, allow_extra_data=False)
+            if len(contents) == self.size:
                 return contents
         except zstandard.ZstdError:
             pass
@@ -165,7 +166,7 @@ def _entries(header: dict[str, Any]) -> list[tuple[str, int, int]]:
                 type(stored) is type(size) is int
                 and 0 < len(kind) <= _MAX_KIND
                 and 0 < stored
-                and 0 <= size <= MAX_SECTION
+                and 0 < size <= MAX_SECTION
             ):
                 pass
             case _:

@@ -69,16 +69,13 @@ def _take(found: Pages, original: memoryview, start: int, data: bytes) -> None:
 
 def _differences(pages: Pages, image: MemoryFile) -> Pages:
     """Pages from contents to differences, or the other way round: it is its own inverse."""
-    inside = [number for number in pages if number * PAGE_BYTES < image.size]
+    read = int.from_bytes
     with image.view() as original:
-        for first in range(0, len(inside), _REGION):
-            group = inside[first : first + _REGION]
-            left = b"".join([pages[number] for number in group])
-            right = b"".join([original[number * PAGE_BYTES : (number + 1) * PAGE_BYTES] for number in group])
-            mixed = int.from_bytes(left, "little") ^ int.from_bytes(right, "little")
-            data = mixed.to_bytes(len(left), "little")
-            for index, number in enumerate(group):
-                pages[number] = data[index * PAGE_BYTES : (index + 1) * PAGE_BYTES]
+        for number, page in pages.items():
+            at = number * PAGE_BYTES
+            if at < image.size:
+                mixed = read(page, "little") ^ read(original[at : at + PAGE_BYTES], "little")
+                pages[number] = mixed.to_bytes(PAGE_BYTES, "little")
     return pages
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import keyword
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -125,13 +124,13 @@ def _run(value: object) -> WaitingRun:
 
 def _declaration(value: object) -> Declaration:
     match value:
-        case {"name": str(name), "description": str(), **rest} if (
+        case {"name": str(name), "description": str(description), **rest} if (
             not rest.keys() - {"schema", "signature"}
             and all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
             and isinstance(rest.get("schema"), (dict, type(None)))
         ):
             _check_signature(rest.get("signature"))
-            return dict(value)
+            return {"name": name, "description": description, **rest}
     _refuse("the callbacks")
 
 
@@ -158,6 +157,3 @@ def _check_signature(value: object) -> None:
     except ValueError:
         _refuse("the parameters of callbacks")
 
-
-def known_names(declarations: Sequence[Declaration]) -> dict[str, Declaration]:
-    return {declaration["name"]: declaration for declaration in declarations}

@@ -23,7 +23,8 @@ Missing = Literal["error", "warn", "ignore"]
 class Declared(Protocol):
     """A callback of the receiving session."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def declaration(self) -> Declaration: ...
 

@@ -78,7 +78,7 @@ def take(
 def _cut(kind: str, contents: bytes) -> list[Section]:
     return [
         Section.of(kind, contents[start : start + MAX_SECTION])
-        for start in range(0, max(1, len(contents)), MAX_SECTION)
+        for start in range(0, len(contents), MAX_SECTION)
     ]
 
 
