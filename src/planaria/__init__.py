@@ -22,7 +22,12 @@ if TYPE_CHECKING:
         SessionBusy as SessionBusy,
         SessionClosed as SessionClosed,
         SessionError as SessionError,
+        SnapshotCorrupt as SnapshotCorrupt,
         SnapshotError as SnapshotError,
+        SnapshotKeyError as SnapshotKeyError,
+        SnapshotMismatch as SnapshotMismatch,
+        SnapshotNotFound as SnapshotNotFound,
+        SnapshotVersionError as SnapshotVersionError,
         Suspend as Suspend,
         Suspended as Suspended,
         TimeoutError as TimeoutError,
@@ -42,6 +47,12 @@ if TYPE_CHECKING:
     from planaria.session.result import Output as Output
     from planaria.session.result import Result as Result
     from planaria.session.session import Session as Session
+    from planaria.snapshot.snapshot import Snapshot as Snapshot
+    from planaria.stores.file import FileStore as FileStore
+    from planaria.stores.memory import MemoryStore as MemoryStore
+    from planaria.stores.redis import RedisStore as RedisStore
+    from planaria.stores.sqlite import SqliteStore as SqliteStore
+    from planaria.stores.store import Store as Store
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
@@ -61,7 +72,12 @@ _HOMES = {
             "SessionBusy",
             "SessionClosed",
             "SessionError",
+            "SnapshotCorrupt",
             "SnapshotError",
+            "SnapshotKeyError",
+            "SnapshotMismatch",
+            "SnapshotNotFound",
+            "SnapshotVersionError",
             "Suspend",
             "Suspended",
             "TimeoutError",
@@ -72,17 +88,23 @@ _HOMES = {
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
+    "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "Limits": "planaria.limits",
+    "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",
     "Quota": "planaria.files.quota",
     "VfsStorage": "planaria.files.storage",
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
+    "RedisStore": "planaria.stores.redis",
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
     "Session": "planaria.session.session",
+    "Snapshot": "planaria.snapshot.snapshot",
+    "SqliteStore": "planaria.stores.sqlite",
+    "Store": "planaria.stores.store",
 }
 
 

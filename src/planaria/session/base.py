@@ -28,6 +28,7 @@ from planaria.errors import (
     SessionBusy,
     SessionClosed,
     SessionError,
+    SnapshotMismatch,
     Suspend,
     TimeoutError,
 )
@@ -42,14 +43,21 @@ from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopRea
 from planaria.machine.image import Recipe, load_image
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
-from planaria.protocol import decode
+from planaria.protocol import decode, encode
 from planaria.runtime.library import library
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
 from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall, Run
 from planaria.session.threads import submit
-from planaria.session.timeline import Budget, HistoryEntry, Point, SessionState, Timeline, WaitingRun
+from planaria.session.timeline import Budget, HistoryEntry, Point, Timeline
+from planaria.snapshot.reading import read_state
+from planaria.snapshot.record import Declaration
+from planaria.snapshot.requirements import Lacking, Missing
+from planaria.snapshot.reviving import revive
+from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.state import SessionState, WaitingRun
+from planaria.snapshot.writing import take
 
 __all__ = ["BaseSession", "Flight"]
 
@@ -180,20 +188,21 @@ class BaseSession:
         self._clean_slate()
         self._closed = False
         seeded = None if seed is None else SeededRandom(seed)
-        if vfs is None and seeded is None and quota is None and not mounts:
+        if vfs is None and seeded is None and clock is None and quota is None and not mounts:
             tree = _usual_tree().fork()  # a fifth of the time that making one takes
         else:
             tree = standard_layout(
                 library=library(),
                 storage=None if vfs is None else vfs.filesystem,
                 storage_path=os.fsencode(vfs_mount_path),
+                clock=time.time_ns if clock is None else clock.realtime,
                 quota=quota or _QUOTA,
                 random=os.urandom if seeded is None else seeded.take,
                 mounts=mounts,
             )
         self._executor = WasmExecutor(
             self,
-            load_image(Recipe(), _plain_layout),
+            load_image(Recipe()),
             tree,
             memory_limit=self._limits.memory,
             clock=clock,
@@ -209,6 +218,8 @@ class BaseSession:
         """Nothing has been executed yet."""
         self._count = 0
         self._flight: Flight | None = None
+        #: Declarations of callbacks that a restored snapshot had and this session does not.
+        self._missing: dict[str, Declaration] = {}
         #: Calls that tasks which outlived their execution still wait for.
         self._pending: dict[int, HostCall] = {}
         self._timeline = Timeline()
@@ -406,8 +417,10 @@ class BaseSession:
         other._stdin = self._stdin
         other._environment = self._environment
         other._seed = self._seed
+        other._argv = self._argv
         other._closed = False
         other._clean_slate()
+        other._missing = dict(self._missing)
         other._timeline.points = list(self._timeline.points)
         other._timeline.history = list(self._timeline.history)
         other._executor = self._executor.spawn(other, state.kernel, self._executor.files.fork())
@@ -436,8 +449,8 @@ class BaseSession:
             self._changed = False
             self._budget.spend(time.perf_counter() - began)
 
-    def _state(self) -> SessionState:
-        """The present state; the kernel must be at rest."""
+    def _state(self, *, complete: bool = False) -> SessionState:
+        """The present state; the kernel must be at rest. For `complete` see `WasmExecutor.capture`."""
         flight = self._flight
         run = None
         if flight is not None:
@@ -453,7 +466,8 @@ class BaseSession:
             )
         points = self._timeline.points
         known = points[-1].state.kernel if points else None
-        return SessionState(self._executor.capture(known), self._count, tuple(self._pending.values()), run)
+        kernel = self._executor.capture(known, complete=complete)
+        return SessionState(kernel, self._count, tuple(self._pending.values()), run)
 
     def _become(self, state: SessionState) -> None:
         """Go on from `state`; on failure nothing has changed."""
@@ -512,6 +526,69 @@ class BaseSession:
         self._become(undone.pop())
         self._changed = True
 
+    # -- snapshots -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot | bytes,
+        *,
+        key: bytes | str | None = None,
+        missing: Missing = "error",
+        reseed: bool = True,
+        **arguments: Any,
+    ) -> Self:
+        """A new session that goes on from a snapshot; `arguments` are the constructor's, the rest `restore_state`'s."""
+        session = cls(**arguments)
+        try:
+            session._restore_snapshot(snapshot, key, missing, reseed)
+        except BaseException:
+            session._close()
+            raise
+        return session
+
+    def _snapshot(self, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
+        return take(self._state(complete=True), self._declarations(), self._executor.tier, parent=parent, key=key)
+
+    def _declarations(self) -> list[Declaration]:
+        """The callbacks that the guest knows: this session's, and those that a snapshot had and it lacks."""
+        return [*(callback.declaration() for callback in self._callbacks), *self._missing.values()]
+
+    def _restore_snapshot(
+        self, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
+    ) -> None:
+        snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
+        snapshot.check_key(key)
+        lacking = Lacking.of(snapshot, self._callbacks, self._executor.files)
+        lacking.judge(missing)
+        state = read_state(
+            snapshot, self._executor.files, memory_limit=self._limits.memory, without_mounts=lacking.mounts
+        )
+        settings: dict[str, Any] = {}
+        declarations = [*(callback.declaration() for callback in self._callbacks), *lacking.callbacks.values()]
+        if encode(declarations) != encode(list(snapshot.record.declarations)):
+            settings["callbacks"] = declarations
+        if reseed and self._seed is None:
+            settings["reseed"] = os.urandom(16)
+        before = self._executor.capture()
+        try:
+            revive(self._executor, state.kernel, snapshot.header.tier)
+            if settings:
+                self._tell(("configure", settings))
+        except BaseException as error:
+            self._executor.restore(before)
+            if isinstance(error, (Stopped, SessionError, ProtocolError)):
+                raise SnapshotMismatch(f"this snapshot does not come to life: {error}") from error
+            raise
+        self._drop_answers()
+        self._missing = lacking.callbacks
+        self._timeline = Timeline()
+        self._changed = True
+        self._adopt(state)
+
+    def _drop_answers(self) -> None:
+        """Forget the answers on their way to the state that is replaced."""
+
     def _configure(self) -> None:
         """Tell a fresh kernel what this session is like."""
         settings: dict[str, Any] = {
@@ -547,7 +624,6 @@ class BaseSession:
 
     def _clear(self) -> None:
         self._tell(("clear",))
-
         self._changed = True
 
     def _reset(self) -> None:
@@ -674,6 +750,8 @@ class BaseSession:
         assert flight is not None
         callback = self._callbacks.get(name)
         if callback is None:
+            if name in self._missing:
+                raise NameError(f"the session that this snapshot was taken from had a callback {name!r}; this has not")
             raise NameError(f"there is no callback {name!r} in this session")
         limit = self._limits.callbacks
         if limit is not None and flight.callbacks >= limit:
@@ -773,8 +851,3 @@ def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[s
 def _usual_tree() -> MountFileSystem:
     """The tree of a session that asks for nothing special; never changed."""
     return standard_layout(library=library(), quota=_QUOTA)
-
-
-def _plain_layout() -> MountFileSystem:
-    """The tree in which images are made: the standard one under a clock that stands still."""
-    return standard_layout(library=library(), clock=lambda: 0, random=bytes)

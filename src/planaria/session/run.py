@@ -8,31 +8,14 @@ waits, the run holds the host calls it waits for; whoever drives it answers them
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from planaria.errors import ProtocolError
+from planaria.snapshot.state import HostCall
 
 __all__ = ["HostCall", "Run", "RunStatus"]
 
 RunStatus = Literal["ready", "waiting", "done", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class HostCall:
-    """A host function that the code awaits."""
-
-    id: int
-    name: str
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] | None = None
-
-    def __repr__(self) -> str:
-        shown = [f"id={self.id}", f"name={self.name!r}"]
-        if self.args:
-            shown.append(f"args={self.args!r}")
-        shown.append(f"kwargs={self.kwargs or {}!r}")
-        return f"HostCall({', '.join(shown)})"
 
 
 class Run:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from planaria.errors import SessionError
-from planaria.executors.wasm import WasmState
-from planaria.session.run import HostCall
+from planaria.snapshot.state import SessionState
 
-__all__ = ["Budget", "HistoryEntry", "Point", "SessionState", "Timeline", "WaitingRun"]
+__all__ = ["Budget", "HistoryEntry", "Point", "Timeline"]
 
 #: The share of a session's time that automatic checkpoints may take.
 BUDGET_SHARE: Final = 0.05
@@ -19,36 +18,6 @@ _FIRST_CREDIT: Final = 0.1
 _MOST_CREDIT: Final = 0.5
 _KEEP_POINTS: Final = 64
 _KEEP_BYTES: Final = 256 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingRun:
-    """An execution that waits: what the host has to know of it beside the kernel's memory."""
-
-    source: str
-    count: int
-    pending: tuple[HostCall, ...]
-    suspended: dict[int, str]
-    wake_in: float | None
-    """Seconds until the next timer at the moment of capture."""
-    stdout: bytes = b""
-    stderr: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionState:
-    """Everything a session at rest is."""
-
-    kernel: WasmState
-    count: int
-    pending: tuple[HostCall, ...] = ()
-    """Calls that tasks which outlived their execution wait for."""
-    run: WaitingRun | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes of memory that this state holds beyond the image it is made from."""
-        return sum(len(data) for _, data in self.kernel.runs)
 
 
 @dataclass(frozen=True, slots=True)

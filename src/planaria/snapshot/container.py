@@ -1,0 +1,200 @@
+"""The container of a snapshot: a header and compressed sections, sealed. It knows nothing of what they mean.
+
+    magic        8 bytes
+    version      uint16, of this format
+    floor        uint16, the oldest reader that understands it
+    flags        uint32: 1 when signed
+    header size  uint32
+    header       canonical JSON; its "sections" lists [kind, stored size, size] of each section
+    sections     zstd frames, back to back
+    signature    32 bytes of HMAC-SHA-256 over all that comes before, when signed
+    checksum     32 bytes of BLAKE2b over all that comes before
+
+Numbers are little-endian. Nothing may follow. See docs/internals/snapshot-format.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import struct
+from dataclasses import dataclass
+from typing import Any, Final
+
+import zstandard
+
+from planaria.errors import SnapshotCorrupt, SnapshotKeyError, SnapshotVersionError
+
+__all__ = ["FLOOR", "MAX_SECTION", "VERSION", "Container", "Section", "canonical_json", "pack", "read_json"]
+
+MAGIC: Final = b"\x8aPLN\r\n\x1a\n"
+#: The version that is written.
+VERSION: Final = 1
+#: The oldest reader that understands what is written.
+FLOOR: Final = 1
+#: The largest section, uncompressed, in bytes; what is longer is cut into several.
+MAX_SECTION: Final = 64 << 20
+
+_PREFIX: Final = struct.Struct("<8sHHII")
+_SIGNED: Final = 1
+_SEAL: Final = 32
+_MAX_HEADER: Final = 16 << 20
+_MAX_KIND: Final = 16
+#: Fast, and the differences that are stored leave little for more.
+_LEVEL: Final = 1
+#: Frames that need a larger window than this are refused: the window is what decompressing allocates.
+_MAX_WINDOW: Final = 128 << 20
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one form in which a value is written."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def read_json(data: bytes, what: str) -> Any:
+    """The value of canonical JSON; SnapshotCorrupt for anything else."""
+    try:
+        value = json.loads(data)
+        if canonical_json(value) == data:
+            return value
+    except (ValueError, RecursionError):
+        pass
+    raise SnapshotCorrupt(f"{what} is not JSON in its canonical form")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One zstd frame and what its header entry says of it."""
+
+    kind: str
+    frame: bytes | memoryview
+    size: int
+    """Of the contents, uncompressed."""
+
+    @classmethod
+    def of(cls, kind: str, contents: bytes) -> Section:
+        assert 0 < len(contents) <= MAX_SECTION
+        return cls(kind, zstandard.ZstdCompressor(level=_LEVEL).compress(contents), len(contents))
+
+    def contents(self) -> bytes:
+        """Decompress; never more than `size` bytes. Raises SnapshotCorrupt."""
+        try:
+            facts = zstandard.get_frame_parameters(self.frame)
+            if facts.content_size != self.size or facts.window_size > _MAX_WINDOW or facts.dict_id:
+                raise SnapshotCorrupt(f"a section of kind {self.kind!r} is not of the size that the header says")
+            # The frame says its size, so no more than that is allocated.
+            reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+            contents = reader.decompress(self.frame, max_output_size=self.size, allow_extra_data=False)
+            if len(contents) == self.size:
+                return contents
+        except zstandard.ZstdError:
+            pass
+        raise SnapshotCorrupt(f"a section of kind {self.kind!r} is damaged")
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A snapshot's bytes taken apart; the checksum was right."""
+
+    version: int
+    header: dict[str, Any]
+    sections: tuple[Section, ...]
+    digest: str
+    """The checksum in hexadecimal: the name of this snapshot."""
+    signature: bytes | None
+    body: memoryview
+    """What the signature is over."""
+
+    @classmethod
+    def read(cls, data: bytes) -> Container:
+        """Raises SnapshotCorrupt, or SnapshotVersionError for one that a later version has written."""
+        if len(data) < _PREFIX.size or data[: len(MAGIC)] != MAGIC:
+            raise SnapshotCorrupt("this is not a snapshot of a planaria session, or its beginning is lost")
+        _, version, floor, flags, header_size = _PREFIX.unpack_from(data)
+        if floor > VERSION:
+            raise SnapshotVersionError(
+                f"this snapshot is of format {version} and needs a planaria that reads format {floor}; "
+                f"this one reads {VERSION}: update it"
+            )
+        view = memoryview(data)
+        seals = 2 * _SEAL if flags & _SIGNED else _SEAL
+        end = len(data) - seals
+        if flags & ~_SIGNED or not floor or floor > version or header_size > min(_MAX_HEADER, end - _PREFIX.size):
+            raise SnapshotCorrupt("the beginning of this snapshot is damaged, or its end is lost")
+        digest = hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest()
+        if not hmac.compare_digest(digest, view[-_SEAL:]):
+            raise SnapshotCorrupt("the checksum is wrong: this snapshot was cut off or altered")
+        at = _PREFIX.size + header_size
+        header = read_json(data[_PREFIX.size : at], "the header of this snapshot")
+        if type(header) is not dict:
+            raise SnapshotCorrupt("the header of this snapshot is not an object")
+        sections: list[Section] = []
+        for kind, stored, size in _entries(header):
+            if stored > end - at:
+                raise SnapshotCorrupt("the sections of this snapshot are longer than it is")
+            sections.append(Section(kind, view[at : at + stored], size))
+            at += stored
+        if at != end:
+            raise SnapshotCorrupt(f"{end - at} bytes follow the last section")
+        signature = bytes(view[end : end + _SEAL]) if flags & _SIGNED else None
+        return cls(version, header, tuple(sections), digest.hex(), signature, view[:end])
+
+    def of_kind(self, kind: str) -> list[Section]:
+        return [section for section in self.sections if section.kind == kind]
+
+    def check_key(self, key: bytes | str | None) -> None:
+        """Raises SnapshotKeyError unless it was signed with this key, or neither is."""
+        if key is None:
+            if self.signature is not None:
+                raise SnapshotKeyError("this snapshot is signed: give the key that it was signed with")
+            return
+        secret = key_bytes(key)
+        if self.signature is None:
+            raise SnapshotKeyError("this snapshot is not signed, so its key proves nothing; restore it without")
+        if not hmac.compare_digest(_sign(secret, self.body), self.signature):
+            raise SnapshotKeyError("this snapshot was signed with another key, or altered since")
+
+
+def _entries(header: dict[str, Any]) -> list[tuple[str, int, int]]:
+    entries = header.get("sections")
+    if type(entries) is not list:
+        raise SnapshotCorrupt("the header of this snapshot has no list of sections")
+    for entry in entries:
+        match entry:
+            case [str(kind), int(stored), int(size)] if (
+                type(stored) is type(size) is int
+                and 0 < len(kind) <= _MAX_KIND
+                and 0 < stored
+                and 0 < size <= MAX_SECTION
+            ):
+                pass
+            case _:
+                raise SnapshotCorrupt("a section is not described by its kind and sizes")
+    return [(kind, stored, size) for kind, stored, size in entries]
+
+
+def key_bytes(key: bytes | str) -> bytes:
+    """A key as the user gave it; text is taken as UTF-8. Raises SnapshotKeyError when it is empty."""
+    if not isinstance(key, (bytes, str)):
+        raise TypeError(f"a key is bytes or a str, not a {type(key).__name__}")
+    secret = key.encode() if isinstance(key, str) else key
+    if not secret:
+        raise SnapshotKeyError("an empty key signs nothing; give key=None for a snapshot that is not signed")
+    return secret
+
+
+def _sign(secret: bytes, body: bytes | memoryview) -> bytes:
+    return hmac.digest(secret, body, "sha256")
+
+
+def pack(header: dict[str, Any], sections: list[Section], key: bytes | str | None = None) -> bytes:
+    """The bytes of a container. `header` gets the entry "sections"; with `key` it is signed."""
+    secret = None if key is None else key_bytes(key)
+    entries = [[section.kind, len(section.frame), section.size] for section in sections]
+    told = canonical_json({**header, "sections": entries})
+    prefix = _PREFIX.pack(MAGIC, VERSION, FLOOR, 0 if secret is None else _SIGNED, len(told))
+    data = b"".join([prefix, told, *(section.frame for section in sections)])
+    if secret is not None:
+        data += _sign(secret, data)
+    return data + hashlib.blake2b(data, digest_size=_SEAL).digest()

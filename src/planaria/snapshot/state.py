@@ -1,0 +1,57 @@
+"""Everything a session at rest is, as values of this process; `planaria.snapshot.writing` turns it into bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from planaria.executors.wasm import WasmState
+
+__all__ = ["HostCall", "SessionState", "WaitingRun"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A host function that the code awaits."""
+
+    id: int
+    name: str
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        shown = [f"id={self.id}", f"name={self.name!r}"]
+        if self.args:
+            shown.append(f"args={self.args!r}")
+        shown.append(f"kwargs={self.kwargs or {}!r}")
+        return f"HostCall({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRun:
+    """An execution that waits: what the host has to know of it beside the kernel's memory."""
+
+    source: str
+    count: int
+    pending: tuple[HostCall, ...]
+    suspended: dict[int, str]
+    wake_in: float | None
+    """Seconds until the next timer at the moment of capture."""
+    stdout: bytes = b""
+    stderr: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """Everything a session at rest is."""
+
+    kernel: WasmState
+    count: int
+    pending: tuple[HostCall, ...] = ()
+    """Calls that tasks which outlived their execution wait for."""
+    run: WaitingRun | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that this state holds beyond the image it is made from."""
+        return sum(len(data) for _, data in self.kernel.runs)

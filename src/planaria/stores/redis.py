@@ -1,0 +1,138 @@
+"""A store in Redis.
+
+    {prefix}blob:…, {prefix}record:…   contents, by digest
+    {prefix}names                      the set of names
+    {prefix}version:…                  a hash for each name, from number to version
+    {prefix}saves, {prefix}collections counters
+
+What one call writes is one MULTI/EXEC, so a process that is killed leaves all of it or nothing. A writer leaves out
+what is there already, and what it relies on must not be collected meanwhile: writers watch the counter of collections,
+collectors that of saves, and each begins again when it has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from planaria.errors import SnapshotError
+from planaria.stores.store import Kind, Shelves, Store
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+__all__ = ["RedisStore"]
+
+Result = TypeVar("Result")
+
+#: How often a transaction begins again before it gives up.
+_ATTEMPTS: Final = 100
+
+
+class RedisStore(Store):
+    """Keeps snapshots in the Redis server at `url` (or of `client`), under keys that begin with `prefix`.
+
+    Needs the extra "redis". Raises redis.RedisError when the server cannot be reached.
+    """
+
+    def __init__(
+        self, url: str | None = None, *, client: Redis | None = None, prefix: str = "planaria:"
+    ) -> None:
+        if (url is None) == (client is None):
+            raise TypeError("RedisStore needs either url= or client=")
+        try:
+            import redis
+        except ImportError as error:
+            raise ImportError("RedisStore needs the package redis: pip install 'planaria[redis]'") from error
+        self._changed = redis.WatchError
+        self._own = client is None
+        self._client: Any = redis.Redis.from_url(url) if url is not None else client
+        encoder = self._client.get_encoder()
+        if encoder.decode_responses:
+            raise TypeError("RedisStore(client=…): snapshots are bytes; make the client without decode_responses")
+        self._prefix = prefix
+
+    def _read(self, action: Callable[[Shelves], Result]) -> Result:
+        return self._transact(action, "collections", None)
+
+    def _write(self, action: Callable[[Shelves], Result]) -> Result:
+        return self._transact(action, "collections", "saves")
+
+    def _collect(self, action: Callable[[Shelves], Result]) -> Result:
+        return self._transact(action, "saves", "collections", "collections")
+
+    def _transact(self, action: Callable[[Shelves], Result], *counters: str | None) -> Result:
+        *watched, moved = counters
+        keys = [f"{self._prefix}{name}" for name in watched]
+        for _ in range(_ATTEMPTS):
+            with self._client.pipeline(transaction=True) as pipeline:
+                pipeline.watch(*keys)
+                shelves = _Keys(pipeline, self._prefix)
+                result = action(shelves)
+                pipeline.multi()
+                for name, arguments in shelves.commands:
+                    getattr(pipeline, name)(*arguments)
+                if moved is not None:
+                    pipeline.incr(f"{self._prefix}{moved}")
+                try:
+                    pipeline.execute()
+                except self._changed:
+                    continue
+                return result
+        raise SnapshotError(f"this store was too busy: {_ATTEMPTS} attempts were overtaken by others; try again")
+
+    def close(self) -> None:
+        if self._own:
+            self._client.close()
+
+
+class _Keys(Shelves):
+    """Reads at once, and collects what is to be written for the transaction at the end."""
+
+    def __init__(self, pipeline: Any, prefix: str) -> None:
+        self._redis = pipeline
+        self._prefix = prefix
+        self.commands: list[tuple[str, tuple[Any, ...]]] = []
+        self._written: dict[str, bytes] = {}
+        self._appended: dict[str, list[tuple[int, bytes]]] = {}
+        self._forgotten: dict[str, set[int]] = {}
+
+    def _key(self, kind: str, name: str) -> str:
+        return f"{self._prefix}{kind}:{name}"
+
+    def get(self, kind: Kind, digest: str) -> bytes | None:
+        data: bytes | None = self._redis.get(self._key(kind, digest))
+        return data
+
+    def has(self, kind: Kind, digest: str) -> bool:
+        key = self._key(kind, digest)
+        return key in self._written or bool(self._redis.exists(key))
+
+    def put(self, kind: Kind, digest: str, data: bytes) -> None:
+        key = self._key(kind, digest)
+        self._written[key] = data
+        self.commands.append(("set", (key, data)))
+
+    def remove(self, kind: Kind, digest: str) -> int:
+        key = self._key(kind, digest)
+        self.commands.append(("delete", (key,)))
+        return int(self._redis.strlen(key))
+
+    def digests(self, kind: Kind) -> Iterable[str]:
+        start = self._key(kind, "")
+        pattern = "".join(f"[{one}]" if one in "*?[]^\\" else one for one in start) + "*"
+        return [key.decode()[len(start) :] for key in self._redis.scan_iter(match=pattern, count=1000)]
+
+    def names(self) -> Iterable[str]:
+        return [name.decode() for name in self._redis.smembers(f"{self._prefix}names")]
+
+    def versions(self, name: str) -> list[tuple[int, bytes]]:
+        stored = self._redis.hgetall(self._key("version", name))
+        versions = [(int(number), data) for number, data in stored.items()]
+        return sorted(versions + self._appended.get(name, []))
+
+    def append(self, name: str, data: bytes) -> None:
+        ...
+
+    def forget(self, name: str, number: int) -> None:
+        ...

@@ -1,0 +1,311 @@
+"""`Store`: what all stores can do, written once over the few things in which they differ.
+
+A snapshot is kept as a record: its bytes, with the larger sections replaced by the digests of blobs. Snapshots
+that have regions of memory or files in common share those blobs. A name has versions, each the digest of a
+snapshot; a record names its parent. What can be reached from names is kept, the rest is garbage.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeVar
+
+from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotMismatch, SnapshotNotFound
+from planaria.files.contents import digest_of
+from planaria.protocol import decode, encode
+from planaria.snapshot.snapshot import Snapshot
+
+__all__ = ["Garbage", "Kind", "Shelves", "Store", "Version"]
+
+Result = TypeVar("Result")
+#: What is kept by digest.
+Kind = Literal["blob", "record"]
+
+#: Sections of fewer bytes are kept in the record itself.
+_INLINE: Final = 1024
+_MAX_NAME: Final = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One snapshot that was saved under a name."""
+
+    number: int
+    """Counts up; the newest has the greatest."""
+    digest: str
+    size: int
+    """Of the snapshot, in bytes."""
+    saved_at: float
+    """When, in seconds since 1970 by the clock of the host that saved it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """What `Store.collect_garbage` removed."""
+
+    snapshots: int
+    blobs: int
+    bytes: int
+
+
+class Shelves(ABC):
+    """The primitives of a store, valid inside one transaction."""
+
+    @abstractmethod
+    def get(self, kind: Kind, digest: str) -> bytes | None: ...
+
+    @abstractmethod
+    def has(self, kind: Kind, digest: str) -> bool: ...
+
+    @abstractmethod
+    def put(self, kind: Kind, digest: str, data: bytes) -> None: ...
+
+    @abstractmethod
+    def remove(self, kind: Kind, digest: str) -> int:
+        """Returns how many bytes there were."""
+
+    @abstractmethod
+    def digests(self, kind: Kind) -> Iterable[str]: ...
+
+    @abstractmethod
+    def names(self) -> Iterable[str]: ...
+
+    @abstractmethod
+    def versions(self, name: str) -> list[tuple[int, bytes]]:
+        """Number and contents of each version, in order; none for an unknown name."""
+
+    @abstractmethod
+    def append(self, name: str, data: bytes) -> None:
+        """Add a version with the next number. What was `put` before is there when this is."""
+
+    @abstractmethod
+    def forget(self, name: str, number: int) -> None: ...
+
+
+class Store(ABC):
+    """Snapshots by name. One may be used from many threads and processes at once.
+
+    Names are any texts of 1 to 150 characters; slashes have no meaning.
+    """
+
+    @abstractmethod
+    def _read(self, action: Callable[[Shelves], Result]) -> Result:
+        """Run `action` while nothing is collected."""
+
+    @abstractmethod
+    def _write(self, action: Callable[[Shelves], Result]) -> Result:
+        """As `_read`, for an action that adds; all of it is there afterwards or none of it can be seen."""
+
+    @abstractmethod
+    def _collect(self, action: Callable[[Shelves], Result]) -> Result:
+        """Run `action`, which removes, while nobody writes."""
+
+    # -- saving and loading ------------------------------------------------------------------------------
+
+    def save(self, name: str, snapshot: Snapshot) -> Version:
+        """Keep a snapshot as the newest version of `name`, with all that it rests on.
+
+        Raises SnapshotMismatch when it is a delta whose parent is neither at hand nor in this store, ValueError for
+        a name that cannot be.
+        """
+        _check_name(name)
+        saved_at = time.time()
+        entry = encode((snapshot.digest, len(snapshot), saved_at))
+
+        def action(shelves: Shelves) -> int:
+            _put(shelves, snapshot)
+            shelves.append(name, entry)
+            return shelves.versions(name)[-1][0]
+
+        return Version(self._write(action), snapshot.digest, len(snapshot), saved_at)
+
+    def load(self, name: str, version: int | str | None = None) -> Snapshot:
+        """The newest snapshot of `name`, or a version by number or digest; a delta comes with its parents.
+
+        Raises SnapshotNotFound, and SnapshotCorrupt when the store is damaged.
+        """
+        _check_name(name)
+
+        def action(shelves: Shelves) -> Snapshot:
+            versions = _versions(shelves, name)
+            if not versions:
+                raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
+            if version is None:
+                return _load(shelves, versions[-1].digest)
+            for one in reversed(versions):
+                if version in (one.number, one.digest):
+                    return _load(shelves, one.digest)
+            known = ", ".join(str(one.number) for one in versions)
+            raise SnapshotNotFound(f"{name!r} has no version {version!r}; there are: {known}")
+
+        return self._read(action)
+
+    def list(self) -> list[str]:
+        """The names, sorted."""
+        return self._read(lambda shelves: sorted(shelves.names()))
+
+    def history(self, name: str) -> list[Version]:
+        """The versions of a name, the oldest first. Raises SnapshotNotFound."""
+        _check_name(name)
+        versions = self._read(lambda shelves: _versions(shelves, name))
+        if not versions:
+            raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
+        return versions
+
+    def delete(self, name: str, *, keep: int = 0) -> None:
+        """Forget a name, or all but its newest `keep` versions. Raises SnapshotNotFound.
+
+        What other snapshots rest on stays; `collect_garbage` gives the room back.
+        """
+        _check_name(name)
+        if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
+            raise ValueError(f"keep={keep!r}: a number of versions")
+
+        def action(shelves: Shelves) -> None:
+            numbers = [number for number, _ in shelves.versions(name)]
+            if not numbers:
+                raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
+            for number in numbers[: len(numbers) - keep]:
+                shelves.forget(name, number)
+
+        self._collect(action)
+
+    def collect_garbage(self) -> Garbage:
+        """Remove what no version of any name needs, also as a parent's parent, and what killed writers left.
+
+        Raises SnapshotCorrupt, and removes nothing, when a record that is needed cannot be read.
+        """
+        return self._collect(_sweep)
+
+    def close(self) -> None:
+        """Give connections back; closing twice is harmless."""
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"a snapshot's name is a str, not a {type(name).__name__}")
+    if not 0 < len(name) <= _MAX_NAME or "\0" in name or not name.isprintable():
+        raise ValueError(f"{name[:60]!r} cannot name a snapshot: 1 to {_MAX_NAME} printable characters")
+
+
+# -- records -------------------------------------------------------------------------------------------------
+
+#: Bytes as they are, or a blob's digest.
+_Part = bytes | str
+
+
+def _put(shelves: Shelves, snapshot: Snapshot) -> None:
+    one: Snapshot | None = snapshot
+    while one is not None and not shelves.has("record", one.digest):
+        parts, blobs = _split(one)
+        for digest, data in blobs.items():
+            if not shelves.has("blob", digest):
+                shelves.put("blob", digest, data)
+        parent = one.header.parent
+        if parent is not None and one.parent is None and not shelves.has("record", parent):
+            raise SnapshotMismatch(
+                f"snapshot {one.digest[:12]} is a delta of {parent[:12]}, which is not in this store: save that first"
+            )
+        shelves.put("record", one.digest, encode((parent, parts)))
+        one = one.parent
+
+
+def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
+    data = bytes(snapshot)
+    frames = [bytes(section.frame) for section in snapshot.container.sections]
+    at = len(snapshot.container.body) - sum(map(len, frames))
+    parts: list[_Part] = []
+    blobs: dict[str, bytes] = {}
+    inline = at_last = 0
+    for frame in frames:
+        if len(frame) >= _INLINE:
+            digest = digest_of(frame)
+            blobs[digest] = frame
+            if inline < at:
+                parts.append(data[inline:at])
+            parts.append(digest)
+            inline = at_last = at + len(frame)
+        at += len(frame)
+    parts.append(data[max(inline, at_last) :])
+    return parts, blobs
+
+
+def _read_record(data: bytes | None, digest: str) -> tuple[str | None, list[_Part]]:
+    if data is None:
+        raise SnapshotCorrupt(f"this store has lost snapshot {digest[:12]}")
+    try:
+        value = decode(data)
+    except ProtocolError:
+        value = None
+    match value:
+        case ((str() | None) as parent, list(parts)) if all(isinstance(part, (bytes, str)) for part in parts):
+            return parent, parts
+    raise SnapshotCorrupt(f"the record of snapshot {digest[:12]} in this store is damaged")
+
+
+def _load(shelves: Shelves, digest: str) -> Snapshot:
+    wanted: list[tuple[str, bytes]] = []
+    seen: set[str] = set()
+    following: str | None = digest
+    while following is not None:
+        if following in seen:
+            raise SnapshotCorrupt(f"snapshot {following[:12]} in this store rests on itself")
+        seen.add(following)
+        parent, parts = _read_record(shelves.get("record", following), following)
+        wanted.append((following, b"".join([_part(shelves, part) for part in parts])))
+        following = parent
+    snapshot: Snapshot | None = None
+    for name, data in reversed(wanted):
+        snapshot = Snapshot(data, parent=snapshot)
+        if snapshot.digest != name:
+            raise SnapshotCorrupt(f"what this store has as snapshot {name[:12]} is another")
+    assert snapshot is not None
+    return snapshot
+
+
+def _part(shelves: Shelves, part: _Part) -> bytes:
+    if isinstance(part, bytes):
+        return part
+    data = shelves.get("blob", part)
+    if data is None:
+        raise SnapshotCorrupt(f"this store has lost the blob {part[:12]}")
+    return data
+
+
+def _versions(shelves: Shelves, name: str) -> list[Version]:
+    versions: list[Version] = []
+    for number, data in shelves.versions(name):
+        try:
+            value: Any = decode(data)
+        except ProtocolError:
+            value = None
+        match value:
+            case (str(digest), int(size), float(saved_at)):
+                versions.append(Version(number, digest, size, saved_at))
+            case _:
+                raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
+    return versions
+
+
+def _sweep(shelves: Shelves) -> Garbage:
+    """Mark from the names, then remove what was not marked: records before the blobs they name."""
+    records: set[str] = set()
+    blobs: set[str] = set()
+    pending = [version.digest for name in shelves.names() for version in _versions(shelves, name)]
+    while pending:
+        digest = pending.pop()
+        if digest in records:
+            continue
+        records.add(digest)
+        parent, parts = _read_record(shelves.get("record", digest), digest)
+        blobs.update(part for part in parts if isinstance(part, str))
+        if parent is not None:
+            pending.append(parent)
+    dead_records = [digest for digest in shelves.digests("record") if digest not in records]
+    dead_blobs = [digest for digest in shelves.digests("blob") if digest not in blobs]
+    freed = sum(shelves.remove("record", digest) for digest in dead_records)
+    freed += sum(shelves.remove("blob", digest) for digest in dead_blobs)
+    return Garbage(len(dead_records), len(dead_blobs), freed)
