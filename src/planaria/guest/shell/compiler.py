@@ -181,12 +181,13 @@ class Compiler:
         line = prepared.line
         arguments = prepared.arguments
         if not node.words:
-            return self._run_assignments(prepared)
+            return self._run_assignments(node, prepared)
         dynamic = prepared.name is None
         if not node.assignments and not node.redirects and not prepared.process:
 
             def simple(sh: Shell) -> int:
                 sh.line = line
+                sh.node = node
                 counters = sh.counters
                 counters.commands += 1
                 if counters.commands > counters.next_check:
@@ -216,6 +217,7 @@ class Compiler:
 
         def full(sh: Shell) -> int:
             sh.line = line
+            sh.node = node
             counters = sh.counters
             counters.commands += 1
             if counters.commands > counters.next_check:
@@ -259,7 +261,7 @@ class Compiler:
 
         return full
 
-    def _run_assignments(self, prepared: _Prepared) -> Code:
+    def _run_assignments(self, node: Simple, prepared: _Prepared) -> Code:
         line = prepared.line
         assigns = prepared.assignments
         redirect = prepared.redirect
@@ -270,6 +272,7 @@ class Compiler:
 
             def one(sh: Shell) -> int:
                 sh.line = line
+                sh.node = node
                 if sh.debug_trap:
                     sh.run_debug_trap()
                 only(sh)
@@ -280,6 +283,7 @@ class Compiler:
 
         def run(sh: Shell) -> int:
             sh.line = line
+            sh.node = node
             sh.substitution_status = 0
             if sh.debug_trap:
                 sh.run_debug_trap()
@@ -320,6 +324,7 @@ class Compiler:
 
         def stream(sh: Shell) -> Generator[None, None, int]:
             sh.line = prepared.line
+            sh.node = node
             sh.counters.count_command()
             sh.substitution_status = 0
             mark = len(sh.process_descriptors)
@@ -967,6 +972,7 @@ class Compiler:
 
         def run(sh: Shell) -> int:
             sh.line = line
+            sh.node = node
             if sh.tracing:
                 sh.trace_text(f"(( {source.strip()} ))")
             try:
@@ -992,6 +998,7 @@ class Compiler:
 
         def run(sh: Shell) -> int:
             sh.line = line
+            sh.node = node
             if sh.tracing:
                 sh.trace_text(condition.traced(node.test, sh, self.words))
             try:

@@ -69,7 +69,6 @@ class Diagnostics:
 
     def trace(self: Shell, argv: list[str]) -> None:
         """A command is about to run: the DEBUG trap and `set -x`."""
-        self.current_command = " ".join(argv)
         if self.debug_trap:
             self.run_debug_trap()
         if self.xtrace:
@@ -79,7 +78,6 @@ class Diagnostics:
         """One line of `set -x`."""
         if not self.xtrace:
             if self.debug_trap:
-                self.current_command = text
                 self.run_debug_trap()
             return
         prompt = self.variables.get("PS4") or ""

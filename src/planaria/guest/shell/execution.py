@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING
 
 from .command import COMMANDS, CommandFunction
@@ -210,7 +210,9 @@ class Execution:
 
     # -- what stands outside the shell -------------------------------------------------------------
 
-    def find_command(self: Shell, name: str) -> tuple[str, CommandFunction | None] | None:
+    def find_command(
+        self: Shell, name: str, *, remember: bool = True
+    ) -> tuple[str, CommandFunction | None] | None:
         """Where a command is: its path, and its function when the registry has it."""
         if "/" in name:
             path = self.path(name)
@@ -222,13 +224,20 @@ class Execution:
         found = self.hashed.get(name)
         if found is not None:
             return found
+        found = next(self.find_commands(name), None)
+        if found is not None and remember:
+            self.hashed[name] = found
+        return found
+
+    def find_commands(self: Shell, name: str) -> Iterator[tuple[str, CommandFunction | None]]:
+        """All places on PATH where a command of this name is."""
         search = self.variables.get("PATH")
         for directory in (search or "").split(":"):
             if directory in SYSTEM_DIRECTORIES:
-                function = self.registered(name)
+                function = self.registered(name) if directory in ("/usr/bin", "/bin") else None
                 if function is not None:
-                    found = (f"/usr/bin/{name}", function)
-                    break
+                    yield f"{directory}/{name}", function
+                continue
             if not directory:
                 directory = "."
             path = os.path.join(self.cwd, directory, name)
@@ -236,13 +245,8 @@ class Execution:
                 mode = os.stat(path).st_mode
             except OSError:
                 continue
-            if stat.S_ISREG(mode) and mode & 0o111 and directory not in SYSTEM_DIRECTORIES:
-                shown = path if directory.startswith("/") else f"{directory}/{name}"
-                found = (shown, None)
-                break
-        if found is not None:
-            self.hashed[name] = found
-        return found
+            if stat.S_ISREG(mode) and mode & 0o111:
+                yield (path if directory.startswith("/") else f"{directory}/{name}"), None
 
     def registered(self: Shell, name: str) -> CommandFunction | None:
         """The function behind a command's name, from the host's commands or the registry."""
@@ -280,6 +284,7 @@ class Execution:
             except ShellError as error:
                 self.complain(error.message)
                 return error.status
+        set_process_umask(self.umask)
         process = RunningCommand(self, argv)
         spooled = len(self.spooled_outputs)
         try:
@@ -295,6 +300,13 @@ class Execution:
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             process.error(f"{where}{error.strerror or error}")
             return 1
+        except RecursionError:
+            process.error("nested too deeply")
+            return 1
+        except Exception as error:
+            # A defect of the command must not take the session with it.
+            process.error(f"internal error: {type(error).__name__}: {error}")
+            return 70
         finally:
             if len(self.spooled_outputs) > spooled:
                 self.collect_outputs(spooled)
@@ -516,6 +528,17 @@ class Execution:
             self.report_syntax_error(error)
             return 2
         return status
+
+
+_process_umask = -1
+
+
+def set_process_umask(mask: int) -> None:
+    """Make the system heed the shell's umask, where the system has one."""
+    global _process_umask
+    if mask != _process_umask and hasattr(os, "umask"):
+        os.umask(mask)
+        _process_umask = mask
 
 
 def _builtin_as_program(process: object) -> int:

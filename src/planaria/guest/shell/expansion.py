@@ -506,6 +506,10 @@ class WordCompiler:
             cache: dict[str, EmitCode] = {}
 
             def emit_indirect(sh: Shell, fields: Fields) -> None:
+                own = _referred(sh, part)
+                if own is not None:
+                    fields.quoted(own)
+                    return
                 reference = self._reference(sh, part)
                 code = cache.get(reference)
                 if code is None:
@@ -683,9 +687,6 @@ class WordCompiler:
 
     def _reference(self, sh: Shell, part: Parameter) -> str:
         """The name that `${!name}` stands for."""
-        variable = sh.table.get(part.name)
-        if variable is not None and variable.flags & NAMEREF and part.subscript is None:
-            return variable.value or ""
         value = self._parameter(Parameter(part.name, part.subscript))
         assert value is not None
         found = value.maybe(sh) if not value.many else self._value_text(value)(sh)
@@ -715,6 +716,9 @@ class WordCompiler:
         cache: dict[str, TextCode] = {}
 
         def code(sh: Shell) -> str:
+            own = _referred(sh, part)
+            if own is not None:
+                return own
             reference = self._reference(sh, part)
             target = cache.get(reference)
             if target is None:
@@ -1148,6 +1152,14 @@ class _Tilde:
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+
+def _referred(sh: Shell, part: Parameter) -> str | None:
+    """What `${!ref}` gives for a nameref: the name it refers to."""
+    variable = sh.table.get(part.name)
+    if variable is not None and variable.flags & NAMEREF and part.subscript is None:
+        return variable.value or ""
+    return None
 
 
 def _characters(text: str) -> int:

@@ -115,10 +115,15 @@ def bash(process: Process) -> Generator[None, None, int]:
     parent = process.shell
     child = parent.spawn(process.env, name=asked.name, arguments=asked.arguments)
     try:
-        for option, on in asked.options:
-            from .builtins.options import turn
+        from .builtins.options import turn
+        from .builtins.registry import UsageError
 
-            turn(child, option, on)
+        try:
+            for option, on in asked.options:
+                turn(child, option, on)
+        except UsageError as error:
+            process.error(error.message)
+            return error.status
         for name, on in asked.shopts:
             child.shopts.add(name) if on else child.shopts.discard(name)
         where = ""

@@ -123,6 +123,12 @@ class Jobs:
                 continue
             for job in awake:
                 job.advance()
+            if deadline is None and all(job.shell.blocked[0] for job in live if job.status is None) and not any(
+                job.sleeping for job in live
+            ):
+                if any(job.status is None for job in live):
+                    # All that is left waits for input that nobody can give while the shell waits.
+                    return
 
     def pause(self: Shell, seconds: float) -> None:
         """Let time pass."""

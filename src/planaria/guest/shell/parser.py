@@ -76,8 +76,8 @@ class Parser(Lexer):
         self.aliases = aliases
         #: Aliases being expanded: name and how many characters stand behind the text it gave.
         self._expanding: list[tuple[str, int]] = []
-        #: Set after an alias that ends in a blank: the next word is tried too.
-        self._alias_next = False
+        #: Where an alias that ends in a blank ends, counted from the source's end: the next word is tried too.
+        self._alias_next = -1
 
     def inner(self, source: str, line: int) -> Parser:
         return Parser(source, line=line, extglob=self.extglob, aliases=self.aliases)
@@ -559,7 +559,8 @@ class Parser(Lexer):
             self.line()
             self.source = self.source[: self.position] + text + self.source[match.end() :]
             self._expanding.append((name, behind))
-            self._alias_next = text.endswith((" ", "\t"))
+            if text.endswith((" ", "\t")):
+                self._alias_next = behind
 
     def _simple(self) -> Command:
         source = self.source
@@ -568,8 +569,8 @@ class Parser(Lexer):
         declaration = False
         while True:
             char = self.skip()
-            if self._alias_next and words:
-                self._alias_next = False
+            if words and len(self.source) - self.position <= self._alias_next:
+                self._alias_next = -1
                 self._expand_alias()
             source = self.source
             char = source[self.position : self.position + 1]

@@ -58,7 +58,7 @@ class _Printer:
     def sequence(self, node: Sequence, indent: int, ending: str = "") -> str:
         """A list, one command a line, each indented."""
         pad = " " * indent
-        lines: list[str] = []
+        result = pad
         count = len(node.items)
         for place, (command, background) in enumerate(node.items):
             text = self.command(command, indent)
@@ -68,8 +68,9 @@ class _Printer:
             if self.documents:
                 text = text.removesuffix(";") if mark == ";" else text
                 text += self._documents()
-            lines.append(pad + text)
-        return "\n".join(lines)
+            # What follows a background command stands on the same line.
+            result += text + ("" if last else " " if background else "\n" + pad)
+        return result
 
     def _documents(self) -> str:
         text = ""

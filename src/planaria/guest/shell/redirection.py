@@ -171,7 +171,9 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
         name = target(sh)
         if name == "-":
             if redirect.variable:
-                text = sh.variables.get(redirect.variable) or ""
+                name, _, subscript = redirect.variable.rstrip("]").partition("[")
+                found = sh.variables.get_element(name, subscript) if subscript else sh.variables.get(name)
+                text = found or ""
                 if text.isdecimal():
                     stream = sh.fds.pop(int(text), None)
                     if stream is not None:

@@ -24,8 +24,8 @@ from .parser import Parser
 from .patterns import has_magic
 from .program import Program
 from .specials import Random, define
-from .streams import FileInput, FileOutput, Pipe, Stream, flush_all
-from .syntax import DoubleQuoted, Word
+from .streams import AdaptedStream, FileInput, FileOutput, Pipe, Stream, flush_all
+from .syntax import Command, DoubleQuoted, Word
 from .traps import Traps
 from .variables import EXPORT, INDEXED, ShellError, Variable, Variables
 
@@ -94,6 +94,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.interactive_comments = True
         self.shopts: set[str] = set(SHOPT_DEFAULTS)
         self.traps: dict[str, str] = {}
+        #: In a subshell: the traps of the shell around, which `trap` lists until it sets one itself.
+        self.shown_traps: dict[str, str] = {}
         self.running_traps: set[str] = set()
         self.err_trap_depth = 0
         # What is heeded at each command; see `update_watching`.
@@ -115,7 +117,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.subshell_level = 0
         self.substitution_level = 0
         self.last_argument = name
-        self.current_command = ""
+        #: The command that runs, and the one that a running trap is about.
+        self.node: Command | None = None
+        self.trapped: Command | None = None
         self.process_id = os.getpid()
         self.own_process_id = self.process_id
         self._next_process = [self.process_id + 1]
@@ -316,6 +320,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
             child.traps["ERR"] = self.traps["ERR"]
         if self.functrace:
             child.traps.update({n: c for n, c in self.traps.items() if n in ("DEBUG", "RETURN")})
+        child.shown_traps = self.traps or self.shown_traps
         child.running_traps = set()
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
@@ -466,7 +471,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
 
     def option_letters(self) -> str:
         """`$-`"""
-        return "".join(letter for letter, name in sorted(LETTERS.items()) if getattr(self, SET_OPTIONS[name]))
+        on = "".join(letter for letter, name in LETTERS.items() if getattr(self, SET_OPTIONS[name]))
+        return on + ("" if self.script else "c")
 
     def save_options(self) -> object:
         """All options of `set`, for `restore_options`."""
@@ -481,6 +487,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
 
     def set_stream(self, number: int, stream: Stream) -> None:
         """Make a descriptor stand for a stream that others hold too."""
+        if not isinstance(stream, Stream):
+            stream = AdaptedStream(stream)
+            stream.owners = 0
         before = self.fds.get(number)
         self.fds[number] = stream.retain()
         if before is not None:

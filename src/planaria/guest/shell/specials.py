@@ -120,7 +120,10 @@ def _set_optind(shell: Shell, value: str | None) -> None:
 
 
 def _command(shell: Shell) -> str:
-    return shell.current_command
+    from .printing import source_of
+
+    node = shell.trapped or shell.node
+    return source_of(node) if node is not None else ""
 
 
 _GETTERS: dict[str, Callable[[Shell], str]] = {

@@ -12,9 +12,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 __all__ = [
     "CAPACITY",
+    "AdaptedStream",
     "CapturedOutput",
     "FileInput",
     "FileOutput",
@@ -269,6 +271,37 @@ class FileUpdate(FileInput):
         view = memoryview(data)
         while view:
             view = view[os.write(self.descriptor, view) :]
+
+
+class AdaptedStream(Stream):
+    """Any object that reads or writes as `command.Input` and `command.Output` say, as a stream."""
+
+    __slots__ = ("inner",)
+    readable = True
+    writable = True
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    @property
+    def full(self) -> bool:  # type: ignore[override]
+        return bool(self.inner.full)
+
+    def read(self, size: int = -1) -> bytes:
+        return self.inner.read(size)  # type: ignore[no-any-return]
+
+    def readline(self) -> bytes:
+        return self.inner.readline()  # type: ignore[no-any-return]
+
+    def chunks(self) -> Iterator[bytes]:
+        return self.inner.chunks()  # type: ignore[no-any-return]
+
+    def write(self, data: bytes) -> None:
+        self.inner.write(data)
+
+    def flush(self) -> None:
+        self.inner.flush()
 
 
 class NullStream(Stream):

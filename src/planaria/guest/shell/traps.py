@@ -60,6 +60,7 @@ class Traps:
         status = self.status
         statuses = self.pipe_statuses
         line = self.line
+        trapped, self.trapped = self.trapped, self.trapped or self.node
         self.running_traps.add(name)
         try:
             self.run_text(command, line=line if name in ("DEBUG", "ERR") else 1)
@@ -69,6 +70,7 @@ class Traps:
             raise
         finally:
             self.running_traps.discard(name)
+            self.trapped = trapped
             self.status = status
             self.pipe_statuses = statuses
             self.line = line

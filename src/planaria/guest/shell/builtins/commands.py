@@ -37,12 +37,12 @@ def _meanings(shell: Shell, name: str, *, functions: bool = True) -> list[_Meani
         found.append(_Meaning("function"))
     if name in shell.builtins:
         found.append(_Meaning("builtin"))
+    if "/" not in name:
+        found.extend(_Meaning("file", path) for path, _ in shell.find_commands(name))
+        return found
     place = shell.find_command(name)
-    if place is not None:
-        path = place[0]
-        if "/" in name and not os.access(shell.path(path), os.X_OK) and place[1] is None:
-            return found
-        found.append(_Meaning("file", path))
+    if place is not None and (place[1] is not None or os.access(shell.path(place[0]), os.X_OK)):
+        found.append(_Meaning("file", place[0]))
     return found
 
 
@@ -82,8 +82,10 @@ def type_(shell: Shell, argv: list[str]) -> int:
                 if meaning.kind == "file":
                     lines.append(meaning.path)
             else:
-                hashed = meaning.kind == "file" and "a" not in letters and False
-                lines.append(_described(shell, name, meaning) if not hashed else "")
+                text = _described(shell, name, meaning)
+                if meaning.kind == "file" and "a" not in letters and name in shell.hashed:
+                    text = f"{name} is hashed ({shell.hashed[name][0]})"
+                lines.append(text)
     _lines(shell, lines)
     return status
 

@@ -161,6 +161,7 @@ def trap(shell: Shell, argv: list[str]) -> int:
                 conditions = words
             command = None
     status = 0
+    shell.shown_traps = {}
     for condition in conditions:
         name = signal_name(condition)
         if name is None:
@@ -179,12 +180,13 @@ def trap(shell: Shell, argv: list[str]) -> int:
 def _print_traps(shell: Shell, names: list[str]) -> int:
     order = {name: number for number, name in SIGNALS.items()}
     order.update({"EXIT": 0, "DEBUG": 100, "ERR": 101, "RETURN": 102})
-    wanted = [signal_name(name) or name for name in names] or list(shell.traps)
+    traps = {**shell.shown_traps, **shell.traps}
+    wanted = [signal_name(name) or name for name in names] or list(traps)
     lines: list[str] = []
     for name in sorted(wanted, key=lambda one: order.get(one, 99)):
-        if name in shell.traps:
+        if name in traps:
             shown = name if name in ("EXIT", "DEBUG", "ERR", "RETURN") else f"SIG{name}"
-            lines.append(f"trap -- {single_quoted(shell.traps[name])} {shown}")
+            lines.append(f"trap -- {single_quoted(traps[name])} {shown}")
     _text(shell, lines)
     return 0
 

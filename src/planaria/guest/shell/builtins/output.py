@@ -215,7 +215,9 @@ def _integer_text(value: int, flags: str, precision: int | None, conversion: str
             if "#" in flags and value:
                 sign = "0" + conversion
     if precision is not None:
-        digits = "" if precision == 0 and value == 0 else digits.rjust(precision, "0")
+        if precision == 0 and value == 0 and not (conversion == "o" and "#" in flags):
+            digits = ""
+        digits = digits.rjust(precision, "0")
     return sign + "\0" + digits
 
 

@@ -10,5 +10,5 @@ __all__ = ["load"]
 
 def load() -> None:
     """Import every module of commands, so that all of them are in `command.COMMANDS`."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
