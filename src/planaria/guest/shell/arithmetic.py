@@ -129,7 +129,7 @@ def _constant(text: str, token: str) -> int:
         else:
             digit = 99
         if digit >= base:
-            raise ArithmeticFailure(f'{text}: value too great for base (error token is "{token}")')
+            raise ArithmeticFailure(f'{text.strip()}: value too great for base (error token is "{token}")')
         value = value * base + digit
     return _wrap(value)
 
@@ -166,7 +166,7 @@ class _Parser:
 
     def fail(self, message: str, at: int | None = None) -> ArithmeticFailure:
         start = self.start if at is None else at
-        shown = self.text.strip(" \t\n")
+        shown = self.text.lstrip(" \t\n")
         rest = self.text[start:]
         if not rest.strip():
             rest = self.text[self.previous :]

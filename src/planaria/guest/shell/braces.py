@@ -75,7 +75,7 @@ def _expand(items: list[str | Part]) -> Iterator[list[str | Part]]:
     for element in _range(text):
         head: list[str | Part] = [*before, *element]
         if element == "\\":
-            head = [*before, Quoted("\\")]
+            head = [*before, Quoted("")]
         for rest in _expand(after):
             yield head + rest
 

@@ -925,6 +925,8 @@ class Compiler:
         def run(sh: Shell) -> int:
             sh.line = line
             sh.substitution_status = 0
+            if sh.tracing:
+                sh.trace_text(f"case {node.word.source} in")
             text = subject(sh)
             status = 0
             falls = False

@@ -55,7 +55,7 @@ class Diagnostics:
         """Write an error's message; one that ends the shell raises `Exit`."""
         self.complain(error.message)
         if error.fatal:
-            raise Exit(error.status if not self.subshell_level else 1)
+            raise Exit(1 if self.subshell_level or self.errexit or self.script else error.status)
 
     def report_syntax_error(self: Shell, error: ShellSyntaxError, where: str = "") -> None:
         """Write a syntax error and the line it is in."""

@@ -537,7 +537,7 @@ class WordCompiler:
                 return lambda sh: sh.ifs[:1].join(values(sh))
             return lambda sh: " ".join(values(sh))
         maybe = value.maybe
-        name = value.name
+        name = f"${value.name}" if value.name.isdecimal() else value.name
 
         def text(sh: Shell) -> str:
             found = maybe(sh)

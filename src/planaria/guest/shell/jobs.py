@@ -252,6 +252,9 @@ class Jobs:
         stream = self.fds.get(number)
         if stream is None:
             return name
+        for path, _, source in self.spooled_outputs:
+            if source is stream:
+                return path
         if stream.readable and not stream.writable:
             if isinstance(stream, FileInput) and stream.path and not stream.buffer:
                 return stream.path
@@ -259,7 +262,7 @@ class Jobs:
             with os.fdopen(descriptor, "wb") as file:
                 for piece in stream.chunks():
                     file.write(piece)
-            self.spooled_outputs.append((path, None))
+            self.spooled_outputs.append((path, None, stream))
             return path
         if isinstance(stream, NullStream):
             return "/dev/null"
@@ -268,13 +271,13 @@ class Jobs:
             return stream.path
         descriptor, path = tempfile.mkstemp(prefix="planaria-")
         os.close(descriptor)
-        self.spooled_outputs.append((path, stream))
+        self.spooled_outputs.append((path, stream, stream))
         return path
 
     def collect_outputs(self: Shell, mark: int) -> None:
         """Move what commands wrote into such files to where it belongs."""
         while len(self.spooled_outputs) > mark:
-            path, stream = self.spooled_outputs.pop()
+            path, stream, _ = self.spooled_outputs.pop()
             try:
                 if stream is not None:
                     with open(path, "rb") as file:

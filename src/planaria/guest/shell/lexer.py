@@ -443,7 +443,7 @@ class Lexer:
                     self.position = position + len(closer)
                     return Word(parts, source[start:position])
                 depth -= 1
-            elif char in "$`\\\"'":
+            elif char in '$`\\"':
                 flush()
                 self.position = position
                 if char == "\\":
@@ -454,8 +454,6 @@ class Lexer:
                 elif char == '"':
                     self.position += 1
                     parts.extend(self.double_quoted())
-                elif char == "'":
-                    parts.append(self._single_quoted())
                 elif char == "`":
                     parts.append(self._backquoted(in_double_quotes=True))
                 else:
@@ -528,7 +526,10 @@ class Lexer:
                 parameter.second = self.argument("}", quoted=True, arithmetic=True)
         elif operator[0] == "/":
             # A slash right after the operator belongs to the pattern, except in ${x//y/z} itself.
-            parameter.argument = self.argument("/}", quoted=False, in_double_quotes=in_double_quotes, first=True)
+            parameter.argument = self.argument(
+                "/}", quoted=False, in_double_quotes=in_double_quotes,
+                first=operator in ("/", "//"),
+            )
             if self.source[self.position - 1] == "/":
                 parameter.second = self.argument("}", quoted=False, in_double_quotes=in_double_quotes)
         elif operator[0] in "#%^,~":
@@ -603,7 +604,10 @@ class Lexer:
                 continue
             if char == "$":
                 flush()
-                parts.append(self._dollar(in_double_quotes=quoted))
+                if not arithmetic and source.startswith("$'", self.position):
+                    parts.append(self._ansi_quoted())
+                else:
+                    parts.append(self._dollar(in_double_quotes=quoted))
                 continue
             if char in "<>" and not quoted and source.startswith("(", self.position + 1):
                 flush()

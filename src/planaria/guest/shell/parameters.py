@@ -202,7 +202,7 @@ def declaration(name: str, variable: Variable) -> str:
     if variable.flags & ASSOCIATIVE:
         if variable.array is None:
             return head
-        inner = "".join(f"[{key_quoted(key)}]={double_quoted(value)} " for key, value in variable.array.items())  # type: ignore[arg-type]
+        inner = "".join(f"[{key_quoted(key)}]={double_quoted(value)} " for key, value in variable.pairs())
         return f"{head}=({inner})"
     if variable.flags & INDEXED:
         if variable.array is None:

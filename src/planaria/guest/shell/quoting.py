@@ -65,6 +65,6 @@ def double_quoted(text: str) -> str:
 
 def value_quoted(text: str) -> str:
     """As `set` and `set -x` write a value: quoted only when it must be."""
-    if _PLAIN_VALUE.match(text) and not text.startswith("="):
+    if _PLAIN_VALUE.match(text):
         return text
     return single_quoted(text)

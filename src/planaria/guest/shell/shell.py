@@ -137,7 +137,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.exited = False
         self.consumers: list[tuple[Pipe, Generator[None, None, int]]] = []
         self.process_descriptors: list[int] = []
-        self.spooled_outputs: list[tuple[str, Stream | None]] = []
+        self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
         # What special variables need.
         self.ifs = " \t\n"
         self.random = Random(int(time.time_ns() ^ self.process_id) & 0xFFFFFFFF)

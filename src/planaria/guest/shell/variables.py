@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -82,6 +83,35 @@ class ReadonlyError(ShellError):
         super().__init__(f"{name}: readonly variable")
 
 
+@lru_cache(maxsize=65536)
+def _hash(key: str) -> int:
+    """The hash by which bash places a key (FNV-1, 32 bits)."""
+    value = 2166136261
+    for byte in key.encode("utf-8", "surrogateescape"):
+        value = (value * 16777619 & 0xFFFFFFFF) ^ byte
+    return value
+
+
+_BUCKETS = 1024
+
+
+def _listed(array: dict[str, str]) -> list[str]:
+    """The keys of an associative array in the order of bash's hash table: scripts' output depends on it."""
+    count = len(array)
+    if count < 2:
+        return list(array)
+    if count <= 2 * _BUCKETS:
+        # By bucket, and the newest first within one.
+        newest = list(array)
+        newest.reverse()
+        return sorted(newest, key=lambda key: _hash(key) & (_BUCKETS - 1))
+    # The table has grown to four times its size, which turned the order of the older ones around.
+    keys = list(array)
+    grown = 2 * _BUCKETS
+    order = [*reversed(keys[grown:]), *keys[:grown]]
+    return sorted(order, key=lambda key: _hash(key) & (4 * _BUCKETS - 1))
+
+
 class Variable:
     """A value with attributes. A scalar's text is in `value`; an array's elements are in `array`."""
 
@@ -142,7 +172,8 @@ class Variable:
         if self.array is None:
             return [] if self.value is None or self.flags & (INDEXED | ASSOCIATIVE) else [self.value]
         if self.flags & ASSOCIATIVE:
-            return list(self.array.values())
+            array: dict[str, str] = self.array  # type: ignore[assignment]
+            return [array[key] for key in _listed(array)]
         return list(self.indexed().values())
 
     def keys(self) -> list[str]:
@@ -150,8 +181,13 @@ class Variable:
         if self.array is None:
             return [] if self.value is None or self.flags & (INDEXED | ASSOCIATIVE) else ["0"]
         if self.flags & ASSOCIATIVE:
-            return list(self.array)  # type: ignore[arg-type]
+            return _listed(self.array)  # type: ignore[arg-type]
         return [str(key) for key in self.indexed()]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Keys and values of an associative array in the order in which bash lists them."""
+        array: dict[str, str] = self.array or {}  # type: ignore[assignment]
+        return [(key, array[key]) for key in _listed(array)]
 
     def is_set(self) -> bool:
         """Whether there is a value at all."""
@@ -503,6 +539,7 @@ class Variables:
             elif before.flags & EXPORT and self._is_temporary(name):
                 # A value given before the function's name is what its local variable begins with.
                 variable = before.copy()
+            variable.flags |= before.flags & EXPORT
             if before.flags & DYNAMIC:
                 variable = before
         self.table[name] = variable

@@ -291,8 +291,7 @@ def _without_hidden(name: str, variable: Variable) -> str:
 def assignment_line(name: str, variable: Variable) -> str:
     """A variable as `set` lists it."""
     if variable.flags & ASSOCIATIVE:
-        array: dict[str, str] = variable.array or {}  # type: ignore[assignment]
-        inner = "".join(f"[{key_quoted(key)}]={double_quoted(value)} " for key, value in array.items())
+        inner = "".join(f"[{key_quoted(key)}]={double_quoted(value)} " for key, value in variable.pairs())
         return f"{name}=({inner})"
     if variable.flags & INDEXED:
         inner = " ".join(f"[{index}]={double_quoted(value)}" for index, value in variable.indexed().items())

@@ -133,7 +133,7 @@ def shopt(shell: Shell, argv: list[str]) -> int:
                 f"set {'-' if on else '+'}o {name}" if flag == "o" else f"shopt -{flag} {name}"
             )
         else:
-            lines.append(f"{name:<20}\t{'on' if on else 'off'}")
+            lines.append(f"{name:<15}\t{'on' if on else 'off'}")
     if "q" not in letters:
         _text(shell, lines)
     return status if names else 0
