@@ -8,7 +8,8 @@ See the Bash Reference Manual, section 6.5.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .variables import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ArithmeticFailure", "Code", "Expression", "compiled", "evaluate", "number"]
 
-Code = Callable[["Shell", "list[str]"], int]
+#: Called with the shell, and with the values of the expansions in the text when there are any.
+Code = Callable[..., int]
 
 _MINIMUM = -(1 << 63)
 _MAXIMUM = (1 << 63) - 1
@@ -62,14 +64,46 @@ class Expression:
         self.operands = operands
 
 
-def number(shell: Shell, text: str) -> int:
-    """The value of a variable's text in an expression."""
+def literal(text: str) -> int | None:
+    """The value of a plain decimal number, or None for any other text."""
     value = _COMMON.get(text)
     if value is not None:
         return value
-    if _DECIMAL.match(text) and len(text) < 19:
+    if text.isdecimal():
+        if text[0] != "0" and len(text) < 19:
+            return int(text)
+        return None
+    if len(text) < 19 and _DECIMAL.match(text):
         return int(text)
-    return evaluate(shell, text)
+    return None
+
+
+def number(shell: Shell, text: str) -> int:
+    """The value of a variable's text in an expression."""
+    value = literal(text)
+    return value if value is not None else evaluate(shell, text)
+
+
+def value_of(shell: Shell, name: str) -> int:
+    """The value of a variable in an expression; a plain number is remembered with the variable."""
+    variable = shell.table.get(name)
+    if variable is None:
+        text = None
+    elif variable.flags & SLOW_READ:
+        text = shell.variables.get(name)
+    else:
+        text = variable.value
+        if text is not None:
+            value = literal(text)
+            if value is not None:
+                variable.number = value
+                variable.numbered = text
+                return value
+    if text is None:
+        if shell.nounset:
+            raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
+        return 0
+    return number(shell, text)
 
 
 def evaluate(shell: Shell, text: str) -> int:
@@ -174,7 +208,7 @@ class _Parser:
 
     def expression(self) -> Expression:
         if self.kind == 0:
-            return Expression(self.text, lambda sh, a: 0, ())
+            return Expression(self.text, lambda sh, a=(): 0, ())
         code = self.comma()
         if self.kind != 0:
             if self.token in _ASSIGNING:
@@ -219,7 +253,7 @@ class _Parser:
             if self.kind == 0:
                 raise self.fail("expression expected")
             no = self.assignment()
-            return lambda sh, a: yes(sh, a) if condition(sh, a) else no(sh, a)
+            return lambda sh, a=(): yes(sh, a) if condition(sh, a) else no(sh, a)
         return condition
 
     def binary(self, level: int) -> Code:
@@ -241,7 +275,7 @@ class _Parser:
             return _divide(left, right, error) if operator == "/" else _remainder(left, right, error)
         if operator == "**":
             return _power(left, right, self.fail("exponent less than 0", at))
-        return _OPERATIONS[operator](left, right)
+        return _operation(operator, left, right)
 
     def unary(self) -> Code:
         if self.kind == 4:
@@ -259,11 +293,11 @@ class _Parser:
                 self.advance()
                 operand = self.unary()
                 if token == "-":
-                    return lambda sh, a: _wrap(-operand(sh, a))
+                    return lambda sh, a=(): _wrap(-operand(sh, a))
                 if token == "!":
-                    return lambda sh, a: 0 if operand(sh, a) else 1
+                    return lambda sh, a=(): 0 if operand(sh, a) else 1
                 if token == "~":
-                    return lambda sh, a: ~operand(sh, a)
+                    return lambda sh, a=(): ~operand(sh, a)
                 return operand
         return self.primary()
 
@@ -272,7 +306,7 @@ class _Parser:
         if kind == 1:
             value = _constant(self.text, token)
             self.advance()
-            return lambda sh, a: value
+            return _fixed(value)
         if kind == 2:
             self.advance()
             target = _Target(token, self.subscript())
@@ -288,7 +322,7 @@ class _Parser:
             if self.kind in (1, 2, 3) or self.token == "[" or (self.kind == 4 and self.token in ("++", "--")):
                 # The expansion is only a piece of a token: the text as a whole must be parsed again.
                 self.operands.append(-1)
-            return lambda sh, a: number(sh, a[place])
+            return lambda sh, a=(): number(sh, a[place])
         if kind == 4 and token == "(":
             self.advance()
             code = self.comma()
@@ -336,20 +370,13 @@ def _read(target: _Target) -> Code:
     if target.subscript is not None:
         return _read_element(target)
 
-    def read(sh: Shell, a: list[str]) -> int:
+    def read(sh: Shell, a: Sequence[str] = ()) -> int:
         variable = sh.table.get(name)
-        if variable is None:
-            if sh.nounset:
-                raise ShellError(f"{name}: unbound variable", fatal=True)
-            return 0
-        text = sh.variables.get(name) if variable.flags & SLOW_READ else variable.value
-        if text is None:
-            if sh.nounset:
-                raise ShellError(f"{name}: unbound variable", fatal=True)
-            return 0
-        value = _COMMON.get(text)
-        return value if value is not None else number(sh, text)
+        if variable is not None and variable.numbered is variable.value:
+            return variable.number
+        return value_of(sh, name)
 
+    read.variable = name  # type: ignore[attr-defined]
     return read
 
 
@@ -358,7 +385,7 @@ def _read_element(target: _Target) -> Code:
     assert subscript is not None
     index: Code | None = None
 
-    def read(sh: Shell, a: list[str]) -> int:
+    def read(sh: Shell, a: Sequence[str] = ()) -> int:
         nonlocal index
         variable = sh.variables.find(name)
         if variable is None:
@@ -397,7 +424,7 @@ def _subscript_code(text: str) -> Code:
     if not expression.operands:
         return expression.code
 
-    def code(sh: Shell, a: list[str]) -> int:
+    def code(sh: Shell, a: Sequence[str] = ()) -> int:
         return evaluate(sh, _substituted(text, a))
 
     return code
@@ -408,16 +435,17 @@ def _write(target: _Target) -> Callable[[Shell, list[str], int], None]:
     simple = SLOW_WRITE & ~INTEGER
     if subscript is None:
 
-        def write(sh: Shell, a: list[str], value: int) -> None:
+        def write(sh: Shell, a: Sequence[str], value: int) -> None:
             variable = sh.table.get(name)
             if variable is not None and not variable.flags & simple:
-                variable.value = str(value)
+                variable.value = variable.numbered = str(value)
+                variable.number = value
             else:
                 sh.variables.set(name, str(value))
 
         return write
 
-    def write_element(sh: Shell, a: list[str], value: int) -> None:
+    def write_element(sh: Shell, a: Sequence[str], value: int) -> None:
         sh.variables.set_element(name, _key(_substituted(subscript, a)), str(value))
 
     return write_element
@@ -427,7 +455,7 @@ def _assign(target: _Target, operator: str, value: Code, text: str) -> Code:
     write = _write(target)
     if operator == "=":
 
-        def assign(sh: Shell, a: list[str]) -> int:
+        def assign(sh: Shell, a: Sequence[str] = ()) -> int:
             result = value(sh, a)
             write(sh, a, result)
             return result
@@ -440,9 +468,9 @@ def _assign(target: _Target, operator: str, value: Code, text: str) -> Code:
     elif operator == "%=":
         combined = _remainder(read, value, error)
     else:
-        combined = _OPERATIONS[operator[:-1]](read, value)
+        combined = _operation(operator[:-1], read, value)
 
-    def update(sh: Shell, a: list[str]) -> int:
+    def update(sh: Shell, a: Sequence[str] = ()) -> int:
         result = combined(sh, a)
         write(sh, a, result)
         return result
@@ -456,7 +484,7 @@ def _step(target: _Target, step: int, *, post: bool) -> Code:
     write = _write(target)
     if target.subscript is not None:
 
-        def step_element(sh: Shell, a: list[str]) -> int:
+        def step_element(sh: Shell, a: Sequence[str] = ()) -> int:
             before = read(sh, a)
             after = _wrap(before + step)
             write(sh, a, after)
@@ -465,23 +493,19 @@ def _step(target: _Target, step: int, *, post: bool) -> Code:
         return step_element
     simple = SLOW_WRITE & ~INTEGER
 
-    def step_variable(sh: Shell, a: list[str]) -> int:
+    def step_variable(sh: Shell, a: Sequence[str] = ()) -> int:
         variable = sh.table.get(name)
         if variable is None or variable.flags & simple:
             before = read(sh, a)
             after = _wrap(before + step)
             write(sh, a, after)
             return before if post else after
-        text = variable.value
-        if text is None:
-            before = read(sh, a)
-        else:
-            common = _COMMON.get(text)
-            before = common if common is not None else number(sh, text)
+        before = variable.number if variable.numbered is variable.value else value_of(sh, name)
         after = before + step
         if not _MINIMUM <= after <= _MAXIMUM:
             after = _wrap(after)
-        variable.value = str(after)
+        variable.value = variable.numbered = str(after)
+        variable.number = after
         return before if post else after
 
     return step_variable
@@ -490,8 +514,16 @@ def _step(target: _Target, step: int, *, post: bool) -> Code:
 # -- operators -------------------------------------------------------------------------------------
 
 
+def _fixed(value: int) -> Code:
+    def code(sh: Shell, a: Sequence[str] = ()) -> int:
+        return value
+
+    code.constant = value  # type: ignore[attr-defined]
+    return code
+
+
 def _then(first: Code, second: Code) -> Code:
-    def code(sh: Shell, a: list[str]) -> int:
+    def code(sh: Shell, a: Sequence[str] = ()) -> int:
         first(sh, a)
         return second(sh, a)
 
@@ -499,7 +531,7 @@ def _then(first: Code, second: Code) -> Code:
 
 
 def _divide(left: Code, right: Code, error: ArithmeticFailure) -> Code:
-    def code(sh: Shell, a: list[str]) -> int:
+    def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
             raise ArithmeticFailure(error.message)
@@ -510,7 +542,7 @@ def _divide(left: Code, right: Code, error: ArithmeticFailure) -> Code:
 
 
 def _remainder(left: Code, right: Code, error: ArithmeticFailure) -> Code:
-    def code(sh: Shell, a: list[str]) -> int:
+    def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
             raise ArithmeticFailure(error.message)
@@ -523,7 +555,7 @@ def _remainder(left: Code, right: Code, error: ArithmeticFailure) -> Code:
 
 
 def _power(left: Code, right: Code, error: ArithmeticFailure) -> Code:
-    def code(sh: Shell, a: list[str]) -> int:
+    def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y < 0:
             raise ArithmeticFailure(error.message)
@@ -532,45 +564,75 @@ def _power(left: Code, right: Code, error: ArithmeticFailure) -> Code:
     return code
 
 
-def _add(left: Code, right: Code) -> Code:
-    def code(sh: Shell, a: list[str]) -> int:
-        value = left(sh, a) + right(sh, a)
-        return value if _MINIMUM <= value <= _MAXIMUM else _wrap(value)
-
-    return code
-
-
-def _subtract(left: Code, right: Code) -> Code:
-    def code(sh: Shell, a: list[str]) -> int:
-        value = left(sh, a) - right(sh, a)
-        return value if _MINIMUM <= value <= _MAXIMUM else _wrap(value)
-
-    return code
-
-
-def _multiply(left: Code, right: Code) -> Code:
-    def code(sh: Shell, a: list[str]) -> int:
-        value = left(sh, a) * right(sh, a)
-        return value if _MINIMUM <= value <= _MAXIMUM else _wrap(value)
-
-    return code
-
-
-_OPERATIONS: dict[str, Callable[[Code, Code], Code]] = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "<<": lambda x, y: lambda sh, a: _wrap(x(sh, a) << (y(sh, a) & 63)),
-    ">>": lambda x, y: lambda sh, a: x(sh, a) >> (y(sh, a) & 63),
-    "&": lambda x, y: lambda sh, a: x(sh, a) & y(sh, a),
-    "^": lambda x, y: lambda sh, a: x(sh, a) ^ y(sh, a),
-    "|": lambda x, y: lambda sh, a: x(sh, a) | y(sh, a),
-    "<": lambda x, y: lambda sh, a: 1 if x(sh, a) < y(sh, a) else 0,
-    ">": lambda x, y: lambda sh, a: 1 if x(sh, a) > y(sh, a) else 0,
-    "<=": lambda x, y: lambda sh, a: 1 if x(sh, a) <= y(sh, a) else 0,
-    ">=": lambda x, y: lambda sh, a: 1 if x(sh, a) >= y(sh, a) else 0,
-    "==": lambda x, y: lambda sh, a: 1 if x(sh, a) == y(sh, a) else 0,
-    "!=": lambda x, y: lambda sh, a: 1 if x(sh, a) != y(sh, a) else 0,
-    "&&": lambda x, y: lambda sh, a: 1 if x(sh, a) and y(sh, a) else 0,
-    "||": lambda x, y: lambda sh, a: 1 if x(sh, a) or y(sh, a) else 0,
+#: How each operator computes: a statement that returns, from `x` and `y`.
+_FORMS = {
+    "+": "z = x + y\n        return z if MINIMUM <= z <= MAXIMUM else wrap(z)",
+    "-": "z = x - y\n        return z if MINIMUM <= z <= MAXIMUM else wrap(z)",
+    "*": "z = x * y\n        return z if MINIMUM <= z <= MAXIMUM else wrap(z)",
+    "<<": "return wrap(x << (y & 63))",
+    ">>": "return x >> (y & 63)",
+    "&": "return x & y",
+    "^": "return x ^ y",
+    "|": "return x | y",
+    "<": "return 1 if x < y else 0",
+    ">": "return 1 if x > y else 0",
+    "<=": "return 1 if x <= y else 0",
+    ">=": "return 1 if x >= y else 0",
+    "==": "return 1 if x == y else 0",
+    "!=": "return 1 if x != y else 0",
 }
+_LOADS = {
+    # A variable whose number is known, else the long way.
+    "variable": (
+        "v = sh.table.get({side}_name)\n"
+        "        {target} = v.number if v is not None and v.numbered is v.value else value_of(sh, {side}_name)"
+    ),
+    "constant": "{target} = {side}_constant",
+    "code": "{target} = {side}(sh, a)",
+}
+_TEMPLATE = """
+def make(left, left_name, left_constant, right, right_name, right_constant):
+    def code(sh, a=()):
+        {left}
+        {right}
+        {form}
+    return code
+"""
+
+
+def _kind(code: Code) -> str:
+    if hasattr(code, "variable"):
+        return "variable"
+    return "constant" if hasattr(code, "constant") else "code"
+
+
+@lru_cache(maxsize=None)
+def _maker(operator: str, left: str, right: str) -> Callable[..., Code]:
+    """The function that makes closures for an operator over operands of these kinds: reading a variable or
+    a constant is written into the closure instead of being a call."""
+    source = _TEMPLATE.format(
+        left=_LOADS[left].format(side="left", target="x"),
+        right=_LOADS[right].format(side="right", target="y"),
+        form=_FORMS[operator],
+    )
+    names: dict[str, object] = {
+        "MINIMUM": _MINIMUM, "MAXIMUM": _MAXIMUM, "wrap": _wrap, "value_of": value_of,
+    }  # fmt: skip
+    exec(source, names)
+    return names["make"]  # type: ignore[return-value]
+
+
+def _operation(operator: str, left: Code, right: Code) -> Code:
+    """The closure for `left operator right`."""
+    if operator == "&&":
+        return lambda sh, a=(): 1 if left(sh, a) and right(sh, a) else 0
+    if operator == "||":
+        return lambda sh, a=(): 1 if left(sh, a) or right(sh, a) else 0
+    return _maker(operator, _kind(left), _kind(right))(
+        left,
+        getattr(left, "variable", None),
+        getattr(left, "constant", None),
+        right,
+        getattr(right, "variable", None),
+        getattr(right, "constant", None),
+    )

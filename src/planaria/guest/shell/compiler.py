@@ -48,7 +48,7 @@ from .syntax import (
     While,
     Word,
 )
-from .variables import NAMEREF, SLOW_WRITE, Scope, ShellError, Variable
+from .variables import NAMEREF, SLOW_WRITE, Scope, ShellError, Variable, Variables, is_name
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -178,10 +178,75 @@ class Compiler:
 
     def _run_simple(self, node: Simple, tested: bool) -> Code:
         prepared = self._prepare(node)
-        line = prepared.line
-        arguments = prepared.arguments
         if not node.words:
             return self._run_assignments(node, prepared)
+        if prepared.name == "local" and not node.redirects and not node.assignments:
+            quick = self._local_values(node)
+            if quick is not None:
+                return self._run_local(node, quick, self._run_general(node, prepared, tested))
+        return self._run_general(node, prepared, tested)
+
+    def _local_values(self, node: Simple) -> list[tuple[str, Callable[[Shell], str] | None]] | None:
+        """Names and values of a `local` that only makes plain variables; None when it does more."""
+        values: list[tuple[str, Callable[[Shell], str] | None]] = []
+        for word in node.words[1:]:
+            if isinstance(word, Assignment):
+                if word.elements is not None or word.subscript is not None or word.append:
+                    return None
+                name, value = word.name, self.words.text(word.value, assignment=True)
+            else:
+                text = word.literal()
+                if text is None or not is_name(text):
+                    return None
+                name, value = text, None
+            if name in Variables.setters or name in Variables.getters or name in Variables.array_getters:
+                return None
+            values.append((name, value))
+        return values or None
+
+    def _run_local(
+        self, node: Simple, values: list[tuple[str, Callable[[Shell], str] | None]], general: Code
+    ) -> Code:
+        """`local` without options: no builtin is called and no text is taken apart again."""
+        names = [name for name, _ in values]
+        codes = [code for _, code in values]
+
+        def run(sh: Shell) -> int:
+            variables = sh.variables
+            scopes = variables.scopes
+            if (
+                sh.tracing
+                or not sh.function_depth
+                or "local" in sh.functions
+                or scopes[-1].temporary
+                or "localvar_inherit" in sh.shopts
+            ):
+                return general(sh)
+            table = sh.table
+            for name in names:
+                old = table.get(name)
+                if old is not None and old.flags or (len(scopes) > 1 and scopes[-2].temporary):
+                    return general(sh)
+            sh.line = node.line
+            sh.node = node
+            sh.counters.count_command()
+            sh.pipe_statuses = None
+            texts = [code(sh) if code is not None else None for code in codes]
+            saved = scopes[-1].saved
+            for name, text in zip(names, texts, strict=True):
+                old = table.get(name)
+                if name not in saved:
+                    saved[name] = old
+                    table[name] = Variable(text, variables.new_flags)
+                elif text is not None:
+                    variables.set(name, text)
+            return 0
+
+        return run
+
+    def _run_general(self, node: Simple, prepared: _Prepared, tested: bool) -> Code:
+        line = prepared.line
+        arguments = prepared.arguments
         dynamic = prepared.name is None
         if not node.assignments and not node.redirects and not prepared.process:
 
@@ -441,6 +506,9 @@ class Compiler:
         if len(codes) == 2:
             first, second = codes
             if operators[0] == "&&":
+                if isinstance(node.first, ArithmeticCommand):
+                    holds = self.truth(node.first)
+                    return lambda sh: second(sh) if holds(sh) else 1
 
                 def both(sh: Shell) -> int:
                     status = sh.status = first(sh)
@@ -567,14 +635,84 @@ class Compiler:
 
     # -- conditions and loops ----------------------------------------------------------------------
 
+    def truth(self, node: Command) -> Callable[[Shell], bool]:
+        """Whether a command that is only looked at succeeds; `$?` is set as by running it."""
+        if isinstance(node, Sequence) and len(node.items) == 1 and not node.items[0][1]:
+            return self.truth(node.items[0][0])
+        if isinstance(node, ArithmeticCommand) and not node.redirects:
+            return self._arithmetic_truth(node)
+        if isinstance(node, Condition) and not node.redirects:
+            return self._condition_truth(node)
+        run = self.run(node, True)
+
+        def succeeds(sh: Shell) -> bool:
+            status = sh.status = run(sh)
+            return not status
+
+        return succeeds
+
+    def _condition_truth(self, node: Condition) -> Callable[[Shell], bool]:
+        test = condition.compile_test(node.test, self.words)
+        run = self.run(node, True)
+
+        def holds(sh: Shell) -> bool:
+            if not sh.tracing:
+                sh.node = node
+                sh.line = node.line
+                try:
+                    if test(sh):
+                        sh.status = 0
+                        return True
+                    sh.status = 1
+                    return False
+                except condition.BadTest as error:
+                    sh.complain(error.message)
+                    sh.status = error.status
+                    return False
+                except ShellError as error:
+                    if error.fatal or "division" not in error.message:
+                        raise
+                    error.message = "[[: " + error.message
+                    sh.report(error)
+                    sh.status = 1
+                    return False
+            status = sh.status = run(sh)
+            return not status
+
+        return holds
+
+    def _arithmetic_truth(self, node: ArithmeticCommand) -> Callable[[Shell], bool]:
+        calculate = self.words.arithmetic(node.expression)
+        run = self.run(node, True)
+
+        def nonzero(sh: Shell) -> bool:
+            if sh.tracing:
+                status = sh.status = run(sh)
+                return not status
+            sh.node = node
+            try:
+                if calculate(sh):
+                    sh.status = 0
+                    return True
+            except ShellError as error:
+                if error.fatal:
+                    raise
+                sh.line = node.line
+                error.message = "((: " + error.message
+                sh.report(error)
+            sh.status = 1
+            return False
+
+        return nonzero
+
     def _run_if(self, node: If, tested: bool) -> Code:
-        branches = [(self.run(test, True), self.run(body, tested)) for test, body in node.branches]
+        branches = [(self.truth(test), self.run(body, tested)) for test, body in node.branches]
         otherwise = self.run(node.otherwise, tested) if node.otherwise is not None else None
         if len(branches) == 1:
             test, body = branches[0]
 
             def one(sh: Shell) -> int:
-                if not test(sh):
+                if test(sh):
                     return body(sh)
                 return otherwise(sh) if otherwise is not None else 0
 
@@ -582,7 +720,7 @@ class Compiler:
 
         def run(sh: Shell) -> int:
             for test, body in branches:
-                if not test(sh):
+                if test(sh):
                     return body(sh)
             return otherwise(sh) if otherwise is not None else 0
 
@@ -603,7 +741,7 @@ class Compiler:
         return stream
 
     def _run_while(self, node: While, tested: bool) -> Code:
-        condition = self.run(node.condition, True)
+        condition = self.truth(node.condition)
         body = self.run(node.body, tested)
         until = node.until
 
@@ -617,7 +755,7 @@ class Compiler:
                     if counters.iterations > counters.next_iteration:
                         counters.check()
                     try:
-                        if (condition(sh) == 0) is until:
+                        if condition(sh) is until:
                             break
                         status = body(sh)
                     except Continue as jump:
@@ -908,6 +1046,16 @@ class Compiler:
                 return "nocasematch" in sh.shopts and subject.lower() == text.lower()
 
             return same
+
+        if constant is not None and "(" not in constant:
+            exact = compile_pattern(constant).fullmatch
+
+            def fits(sh: Shell, subject: str) -> bool:
+                if "nocasematch" in sh.shopts:
+                    return compile_pattern(constant, False, True).fullmatch(subject) is not None
+                return exact(subject) is not None
+
+            return fits
 
         def matches(sh: Shell, subject: str) -> bool:
             pattern = compile_pattern(code(sh), "extglob" in sh.shopts, "nocasematch" in sh.shopts)

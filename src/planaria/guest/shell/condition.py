@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from .arithmetic import literal, number
 from .expansion import TextCode, WordCompiler
 from .patterns import compile_pattern, is_literal, unescape
 from .quoting import value_quoted
@@ -158,6 +159,9 @@ _INTEGER = re.compile(r"[ \t\n]*[+-]?[0-9]+[ \t\n]*\Z")
 
 
 def _integer(text: str) -> int:
+    value = literal(text)
+    if value is not None:
+        return value
     if _INTEGER.match(text):
         return int(text)
     raise BadTest(f"{text}: integer expression expected")
@@ -317,8 +321,6 @@ def compile_test(test: Test, words: WordCompiler) -> TestCode:
 
 
 def _compile_comparison(compare: Callable[[int, int], bool], left: TextCode, right: TextCode) -> TestCode:
-    from .arithmetic import number
-
     return lambda sh: compare(number(sh, left(sh)), number(sh, right(sh)))
 
 

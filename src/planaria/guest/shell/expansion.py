@@ -298,7 +298,7 @@ class WordCompiler:
             quick = self._one_part(parts[0])
             if quick is not None:
                 return quick
-        if all(self._is_single(part) for part in parts):
+        if all(self._is_single(part, len(parts) == 1) for part in parts):
             if not parts:
                 return False, lambda sh: []
             code = self._joined([self._part_text(part, quoted=False) for part in parts])
@@ -344,9 +344,11 @@ class WordCompiler:
 
         return False, fields
 
-    def _is_single(self, part: Part | _Tilde) -> bool:
+    def _is_single(self, part: Part | _Tilde, alone: bool = False) -> bool:
         """Whether the part neither splits nor globs."""
         if isinstance(part, Literal):
+            if alone and part.text in ("[", "]", "!", "+", "@"):
+                return True
             return not _MAGIC_EXTENDED.search(part.text) and not part.text.endswith(("+", "@", "!"))
         if isinstance(part, Quoted | _Tilde | ProcessSubstitution):
             return True
@@ -887,9 +889,7 @@ class WordCompiler:
             pattern = self.pattern(part.argument)
 
             def apply(sh: Shell) -> Callable[[str], str]:
-                wanted = pattern(sh)
-                extglob = "extglob" in sh.shopts
-                return lambda text: parameters.remove(operator, text, wanted, extglob)
+                return parameters.remover(operator, pattern(sh), "extglob" in sh.shopts)
 
         elif operator[0] == "/":
             apply = self._replacing(part)
@@ -1140,9 +1140,7 @@ def _calculation(text: str) -> Callable[[Shell], int]:
         expression = compiled(text)
     except ShellError:
         return lambda sh: evaluate(sh, text)
-    run = expression.code
-    none: list[str] = []
-    return lambda sh: run(sh, none)
+    return expression.code
 
 
 class _Tilde:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .lexer import ansi_c
@@ -26,54 +28,74 @@ from .variables import (
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["attributes", "change_case", "declaration", "remove", "replace", "substring", "transform"]
+__all__ = ["attributes", "change_case", "declaration", "remover", "replace", "substring", "transform"]
 
 
-def remove(operator: str, value: str, pattern: str, extglob: bool) -> str:
-    """`#`, `##`, `%` and `%%`: take the pattern away from one end."""
+@lru_cache(maxsize=1024)
+def remover(operator: str, pattern: str, extglob: bool) -> Callable[[str], str]:
+    """The function that `#`, `##`, `%` and `%%` apply: it takes the pattern away from one end."""
     if not pattern:
-        return value
-    if is_literal(pattern, extglob=extglob):
-        text = unescape(pattern)
+        return lambda value: value
+    text = literal_of(pattern, extglob)
+    if text is not None:
         if operator[0] == "#":
-            return value[len(text) :] if value.startswith(text) else value
-        return value[: len(value) - len(text)] if text and value.endswith(text) else value
-    if operator == "##":
-        if pattern[0] == "*" and is_literal(rest := pattern[1:], extglob=extglob):
-            place = value.rfind(text := unescape(rest))
-            return value[place + len(text) :] if place >= 0 else value
-        match = compile_pattern(pattern, extglob).match(value)
-        return _longest_prefix(value, pattern, extglob, match) if match else value
-    if operator == "#":
-        if pattern[0] == "*" and is_literal(rest := pattern[1:], extglob=extglob):
-            place = value.find(text := unescape(rest))
-            return value[place + len(text) :] if place >= 0 else value
-        expression = compile_pattern(pattern, extglob)
-        for end in range(len(value) + 1):
-            if expression.fullmatch(value, 0, end):
-                return value[end:]
+            return lambda value: value.removeprefix(text)
+        return lambda value: value.removesuffix(text)
+    if pattern[0] == "*" and operator[0] == "#":
+        rest = literal_of(pattern[1:], extglob)
+        if rest is not None and not pattern.startswith("*("):
+            size = len(rest)
+            find = str.rfind if operator == "##" else str.find
+
+            def after(value: str) -> str:
+                place = find(value, rest)
+                return value[place + size :] if place >= 0 else value
+
+            return after
+    if pattern[-1] == "*" and operator[0] == "%" and pattern[-2:-1] != "\\":
+        rest = literal_of(pattern[:-1], extglob)
+        if rest is not None:
+            find_end = str.find if operator == "%%" else str.rfind
+
+            def before(value: str) -> str:
+                place = find_end(value, rest)
+                return value[:place] if place >= 0 else value
+
+            return before
+    expression = compile_pattern(pattern, extglob)
+    if operator[0] == "#":
+        longest = operator == "##"
+
+        def prefix(value: str) -> str:
+            ends = range(len(value), -1, -1) if longest else range(len(value) + 1)
+            for end in ends:
+                if expression.fullmatch(value, 0, end):
+                    return value[end:]
+            return value
+
+        if longest and not (extglob and "(" in pattern):
+            # Without alternatives greedy matching finds the longest prefix at once.
+            def greedy(value: str) -> str:
+                match = expression.match(value)
+                return value[match.end() :] if match is not None else value
+
+            return greedy
+        return prefix
+
+    def suffix(value: str) -> str:
+        starts = range(len(value) + 1) if operator == "%%" else range(len(value), -1, -1)
+        for start in starts:
+            if expression.fullmatch(value, start):
+                return value[:start]
         return value
-    if pattern[-1] == "*" and pattern[-2:-1] != "\\" and is_literal(rest := pattern[:-1], extglob=extglob):
-        text = unescape(rest)
-        place = value.find(text) if operator == "%%" else value.rfind(text)
-        return value[:place] if place >= 0 else value
-    expression = compile_pattern(pattern, extglob)
-    starts = range(len(value) + 1) if operator == "%%" else range(len(value), -1, -1)
-    for start in starts:
-        if expression.fullmatch(value, start):
-            return value[:start]
-    return value
+
+    return suffix
 
 
-def _longest_prefix(value: str, pattern: str, extglob: bool, match: re.Match[str]) -> str:
-    """Greedy matching finds the longest prefix, except with alternatives: those are tried from the end."""
-    if not extglob or "(" not in pattern:
-        return value[match.end() :]
-    expression = compile_pattern(pattern, extglob)
-    for end in range(len(value), -1, -1):
-        if expression.fullmatch(value, 0, end):
-            return value[end:]
-    return value
+@lru_cache(maxsize=1024)
+def literal_of(pattern: str, extglob: bool) -> str | None:
+    """The only text that the pattern matches, or None when there are several."""
+    return unescape(pattern) if is_literal(pattern, extglob=extglob) else None
 
 
 def replace(
@@ -84,8 +106,8 @@ def replace(
     if not pattern:
         return replacement + value if operator == "/#" else value + replacement if operator == "/%" else value
     ignore_case = "nocasematch" in shell.shopts
-    if ampersand is None and not ignore_case and is_literal(pattern, extglob=extglob):
-        text = unescape(pattern)
+    text = literal_of(pattern, extglob) if ampersand is None and not ignore_case else None
+    if text is not None:
         if operator == "//":
             return value.replace(text, replacement)
         if operator == "/":

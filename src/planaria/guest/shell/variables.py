@@ -93,6 +93,7 @@ def _hash(key: str) -> int:
 
 
 _BUCKETS = 1024
+_NOT_A_TEXT = object()
 
 
 def _listed(array: dict[str, str]) -> list[str]:
@@ -115,11 +116,14 @@ def _listed(array: dict[str, str]) -> list[str]:
 class Variable:
     """A value with attributes. A scalar's text is in `value`; an array's elements are in `array`."""
 
-    __slots__ = ("array", "flags", "ordered", "value")
+    __slots__ = ("array", "flags", "number", "numbered", "ordered", "value")
 
     def __init__(self, value: str | None = None, flags: int = 0) -> None:
         self.value = value
         self.flags = flags
+        #: The value as a number, which holds as long as `numbered` is the very string in `value`.
+        self.number = 0
+        self.numbered: object = _NOT_A_TEXT
         self.array: dict[int, str] | dict[str, str] | None = None
         #: Whether an indexed array's keys are in ascending order in the dictionary.
         self.ordered = True
