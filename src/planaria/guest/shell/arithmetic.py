@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .variables import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError
@@ -17,7 +17,7 @@ from .variables import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["ArithmeticFailure", "Code", "Expression", "compiled", "evaluate", "number"]
+__all__ = ["ArithmeticSyntaxError", "Code", "Expression", "compiled", "evaluate", "number"]
 
 #: Called with the shell, and with the values of the expansions in the text when there are any.
 Code = Callable[..., int]
@@ -43,7 +43,7 @@ _ASSIGNING = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "
 _DEPTH = 1024
 
 
-class ArithmeticFailure(ShellError):
+class ArithmeticSyntaxError(ShellError):
     """The expression is not well formed or has no value."""
 
 
@@ -107,7 +107,7 @@ def value_of(shell: Shell, name: str) -> int:
 
 
 def evaluate(shell: Shell, text: str) -> int:
-    """The value of an expression given as text; raises `ArithmeticFailure`."""
+    """The value of an expression given as text; raises `ArithmeticSyntaxError`."""
     value = _COMMON.get(text)
     if value is not None:
         return value
@@ -116,7 +116,9 @@ def evaluate(shell: Shell, text: str) -> int:
     shell.arithmetic_depth += 1
     try:
         if shell.arithmetic_depth > _DEPTH:
-            raise ArithmeticFailure(f'{text}: expression recursion level exceeded (error token is "{text}")')
+            raise ArithmeticSyntaxError(
+                f'{text}: expression recursion level exceeded (error token is "{text}")'
+            )
         return compiled(text).code(shell, [])
     finally:
         shell.arithmetic_depth -= 1
@@ -141,9 +143,9 @@ def _constant(text: str, token: str) -> int:
         base_text, digits = token.split("#", 1)
         base = int(base_text) if base_text.isdecimal() else 0
         if not 2 <= base <= 64:
-            raise ArithmeticFailure(f'{text}: invalid arithmetic base (error token is "{token}")')
+            raise ArithmeticSyntaxError(f'{text}: invalid arithmetic base (error token is "{token}")')
         if not digits:
-            raise ArithmeticFailure(f'{text}: invalid integer constant (error token is "{token}")')
+            raise ArithmeticSyntaxError(f'{text}: invalid integer constant (error token is "{token}")')
     elif token[:2] in ("0x", "0X"):
         base, digits = 16, token[2:]
     elif token[0] == "0" and len(token) > 1:
@@ -163,7 +165,9 @@ def _constant(text: str, token: str) -> int:
         else:
             digit = 99
         if digit >= base:
-            raise ArithmeticFailure(f'{text.strip()}: value too great for base (error token is "{token}")')
+            raise ArithmeticSyntaxError(
+                f'{text.strip()}: value too great for base (error token is "{token}")'
+            )
         value = value * base + digit
     return _wrap(value)
 
@@ -198,13 +202,13 @@ class _Parser:
         self.start = match.start(self.kind) if self.kind else len(self.text)
         self.position = match.end()
 
-    def fail(self, message: str, at: int | None = None) -> ArithmeticFailure:
+    def fail(self, message: str, at: int | None = None) -> ArithmeticSyntaxError:
         start = self.start if at is None else at
         shown = self.text.lstrip(" \t\n")
         rest = self.text[start:]
         if not rest.strip():
             rest = self.text[self.previous :]
-        return ArithmeticFailure(f'{shown}: {message} (error token is "{rest.rstrip()}")')
+        return ArithmeticSyntaxError(f'{shown}: {message} (error token is "{rest.rstrip()}")')
 
     def expression(self) -> Expression:
         if self.kind == 0:
@@ -331,8 +335,11 @@ class _Parser:
             self.advance()
             return code
         if kind == 5:
-            raise self.fail("syntax error: invalid arithmetic operator" if self.previous != self.start else
-                            "syntax error: operand expected")
+            raise self.fail(
+                "syntax error: invalid arithmetic operator"
+                if self.previous != self.start
+                else "syntax error: operand expected"
+            )
         raise self.fail("syntax error: operand expected")
 
     def subscript(self) -> str | None:
@@ -462,7 +469,7 @@ def _assign(target: _Target, operator: str, value: Code, text: str) -> Code:
 
         return assign
     read = _read(target)
-    error = ArithmeticFailure(f'{text.strip()}: division by 0 (error token is "0")')
+    error = ArithmeticSyntaxError(f'{text.strip()}: division by 0 (error token is "0")')
     if operator == "/=":
         combined = _divide(read, value, error)
     elif operator == "%=":
@@ -530,22 +537,22 @@ def _then(first: Code, second: Code) -> Code:
     return code
 
 
-def _divide(left: Code, right: Code, error: ArithmeticFailure) -> Code:
+def _divide(left: Code, right: Code, error: ArithmeticSyntaxError) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
-            raise ArithmeticFailure(error.message)
+            raise ArithmeticSyntaxError(error.message)
         quotient = abs(x) // abs(y)
         return _wrap(quotient if (x < 0) == (y < 0) else -quotient)
 
     return code
 
 
-def _remainder(left: Code, right: Code, error: ArithmeticFailure) -> Code:
+def _remainder(left: Code, right: Code, error: ArithmeticSyntaxError) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
-            raise ArithmeticFailure(error.message)
+            raise ArithmeticSyntaxError(error.message)
         if x >= 0 and y > 0:
             return x % y
         rest = abs(x) % abs(y)
@@ -554,11 +561,11 @@ def _remainder(left: Code, right: Code, error: ArithmeticFailure) -> Code:
     return code
 
 
-def _power(left: Code, right: Code, error: ArithmeticFailure) -> Code:
+def _power(left: Code, right: Code, error: ArithmeticSyntaxError) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y < 0:
-            raise ArithmeticFailure(error.message)
+            raise ArithmeticSyntaxError(error.message)
         return (pow(x, y, _MODULUS) - _MINIMUM) % _MODULUS + _MINIMUM
 
     return code
@@ -606,7 +613,7 @@ def _kind(code: Code) -> str:
     return "constant" if hasattr(code, "constant") else "code"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _maker(operator: str, left: str, right: str) -> Callable[..., Code]:
     """The function that makes closures for an operator over operands of these kinds: reading a variable or
     a constant is written into the closure instead of being a call."""

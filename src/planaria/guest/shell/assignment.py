@@ -55,10 +55,7 @@ def store_array(
         if not append:
             variable.array = None
     simple = not variable.flags & SLOW_WRITE & ~INDEXED
-    if append:
-        index = variable.next_index()
-    else:
-        index = 0
+    index = variable.next_index() if append else 0
     old = variable.array
     target: dict[int, str] = dict(variable.indexed()) if append and len(elements) > 64 else {}
     if append and not target:
@@ -240,7 +237,11 @@ class AssignmentCompiler:
             if subscripted:
                 raise ShellError(f"{node.source.partition('=')[0]}: cannot assign list to array member")
             variable = sh.table.get(name)
-            if one is not None and variable is not None and variable.flags & (SLOW_WRITE | INDEXED) == INDEXED:
+            if (
+                one is not None
+                and variable is not None
+                and variable.flags & (SLOW_WRITE | INDEXED) == INDEXED
+            ):
                 # The common `array+=(x)`.
                 for text in one(sh):
                     variable.store(variable.next_index(), text)

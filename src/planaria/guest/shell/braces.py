@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -9,9 +10,7 @@ from .syntax import Literal, Part, Quoted, Word
 
 __all__ = ["expand_braces", "has_braces"]
 
-_RANGE = re.compile(
-    r"(?:(-?\d+)\.\.(-?\d+)|([a-zA-Z])\.\.([a-zA-Z]))(?:\.\.(-?\d+))?\Z"
-)
+_RANGE = re.compile(r"(?:(-?\d+)\.\.(-?\d+)|([a-zA-Z])\.\.([a-zA-Z]))(?:\.\.(-?\d+))?\Z")
 
 
 def has_braces(word: Word) -> bool:
@@ -66,7 +65,7 @@ def _expand(items: list[str | Part]) -> Iterator[list[str | Part]]:
     after = items[end + 1 :]
     if commas:
         bounds = [start, *commas, end]
-        for left, right in zip(bounds, bounds[1:], strict=False):
+        for left, right in itertools.pairwise(bounds):
             for middle in _expand(items[left + 1 : right]):
                 for rest in _expand(after):
                     yield before + middle + rest

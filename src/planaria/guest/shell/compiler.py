@@ -225,7 +225,7 @@ class Compiler:
             table = sh.table
             for name in names:
                 old = table.get(name)
-                if old is not None and old.flags or (len(scopes) > 1 and scopes[-2].temporary):
+                if (old is not None and old.flags) or (len(scopes) > 1 and scopes[-2].temporary):
                     return general(sh)
             sh.line = node.line
             sh.node = node
@@ -512,7 +512,7 @@ class Compiler:
 
                 def both(sh: Shell) -> int:
                     status = sh.status = first(sh)
-                    return second(sh) if not status else status
+                    return status if status else second(sh)
 
                 return both
 
@@ -665,7 +665,7 @@ class Compiler:
                         return True
                     sh.status = 1
                     return False
-                except condition.BadTest as error:
+                except condition.TestError as error:
                     sh.complain(error.message)
                     sh.status = error.status
                     return False
@@ -1153,7 +1153,7 @@ class Compiler:
                 sh.trace_text(condition.traced(node.test, sh, self.words))
             try:
                 status = 0 if test(sh) else 1
-            except condition.BadTest as error:
+            except condition.TestError as error:
                 sh.complain(error.message)
                 status = error.status
             except ShellError as error:
@@ -1311,7 +1311,9 @@ def _timed(code: Code, how: str) -> Code:
         try:
             return code(sh)
         finally:
-            sh.report_times(time.perf_counter() - began, time.process_time() - used, portable=how.endswith("-p"))
+            sh.report_times(
+                time.perf_counter() - began, time.process_time() - used, portable=how.endswith("-p")
+            )
 
     return run
 
@@ -1328,9 +1330,7 @@ def _menu(items: list[str]) -> str:
         rows, columns = len(items), 1
     lines: list[str] = []
     for row in range(rows):
-        cells = [
-            f"{place + 1:>{digits}}) {items[place]}" for place in range(row, len(items), rows)
-        ]
+        cells = [f"{place + 1:>{digits}}) {items[place]}" for place in range(row, len(items), rows)]
         lines.append("".join(f"{text:<{cell - 2}}" for text in cells[:-1]) + cells[-1] + "\n")
     return "".join(lines)
 
@@ -1340,9 +1340,7 @@ def _walk(value: object) -> Any:
     if isinstance(value, list | tuple):
         for item in value:
             yield from _walk(item)
-    elif isinstance(value, Word):
-        yield from _walk(value.parts)
-    elif isinstance(value, DoubleQuoted):
+    elif isinstance(value, (Word, DoubleQuoted)):
         yield from _walk(value.parts)
     elif isinstance(value, Assignment):
         yield from _walk([value.value, value.subscript, value.elements])
@@ -1363,5 +1361,6 @@ def _has_process(items: object) -> bool:
 
 
 def _has_substitution(node: Simple) -> bool:
-    return any(isinstance(found, Substitution) for found in _walk([node.words, node.assignments, node.redirects]))
-
+    return any(
+        isinstance(found, Substitution) for found in _walk([node.words, node.assignments, node.redirects])
+    )

@@ -21,13 +21,12 @@ from .variables import NAMEREF
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["BadTest", "compile_test", "evaluate_test", "traced"]
+__all__ = ["TestError", "compile_test", "evaluate_test", "traced"]
 
 TestCode = Callable[["Shell"], bool]
 
 
-
-class BadTest(Exception):
+class TestError(Exception):
     """The test cannot be evaluated."""
 
     def __init__(self, message: str, status: int = 2) -> None:
@@ -75,12 +74,12 @@ def unary_test(shell: Shell, operator: str, operand: str) -> bool:
         try:
             stream = shell.fds.get(int(operand))
         except ValueError:
-            raise BadTest(f"{operand}: integer expression expected") from None
+            raise TestError(f"{operand}: integer expression expected") from None
         return stream is not None and stream.isatty()
     if letter == "R":
         variable = shell.table.get(operand)
         return variable is not None and bool(variable.flags & NAMEREF) and bool(variable.value)
-    raise BadTest(f"{operator}: unary operator expected")
+    raise TestError(f"{operator}: unary operator expected")
 
 
 def _file_test(shell: Shell, letter: str, name: str, found: os.stat_result) -> bool:
@@ -164,7 +163,7 @@ def _integer(text: str) -> int:
         return value
     if _INTEGER.match(text):
         return int(text)
-    raise BadTest(f"{text}: integer expression expected")
+    raise TestError(f"{text}: integer expression expected")
 
 
 def _binary(shell: Shell, left: str, operator: str, right: str) -> bool:
@@ -201,13 +200,13 @@ def evaluate_test(shell: Shell, arguments: list[str]) -> bool:
             return not evaluate_test(shell, arguments[1:])
         if arguments[0] == "(" and arguments[2] == ")":
             return bool(arguments[1])
-        raise BadTest(f"{operator}: binary operator expected")
+        raise TestError(f"{operator}: binary operator expected")
     if count == 2:
         if arguments[0] == "!":
             return not arguments[1]
         if arguments[0] in _UNARY:
             return unary_test(shell, arguments[0], arguments[1])
-        raise BadTest(f"{arguments[0]}: unary operator expected")
+        raise TestError(f"{arguments[0]}: unary operator expected")
     if count == 1:
         return bool(arguments[0])
     if count == 0:
@@ -231,7 +230,7 @@ class _TestParser:
     def value(self) -> bool:
         result = self.either()
         if self.position < len(self.arguments):
-            raise BadTest("too many arguments")
+            raise TestError("too many arguments")
         return result
 
     def peek(self) -> str | None:
@@ -256,7 +255,7 @@ class _TestParser:
     def primary(self) -> bool:
         arguments, position = self.arguments, self.position
         if position >= len(arguments):
-            raise BadTest("argument expected")
+            raise TestError("argument expected")
         first = arguments[position]
         if first == "!":
             self.position += 1
@@ -268,7 +267,7 @@ class _TestParser:
             self.position += 1
             result = self.either()
             if self.peek() != ")":
-                raise BadTest("`)' expected")
+                raise TestError("`)' expected")
             self.position += 1
             return result
         if first in _UNARY and position + 1 < len(arguments):
@@ -353,7 +352,7 @@ def _compile_regex(text: TextCode, regex: TextCode) -> TestCode:
         try:
             expression = extended_regex(source, "nocasematch" in sh.shopts)
         except re.error:
-            raise BadTest("", 2) from None
+            raise TestError("", 2) from None
         match = expression.search(subject)
         sh.set_matches([match.group(), *(group or "" for group in match.groups())] if match else [])
         return match is not None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Break", "Continue", "Exit", "LimitReached", "Return"]
+__all__ = ["Break", "Continue", "Exit", "LimitReachedError", "Return"]
 
 
-class _Control(Exception):
+class _Control(Exception):  # noqa: N818 (a jump, not an error)
     """Not an error: a jump."""
 
 
@@ -41,7 +41,7 @@ class Exit(_Control):
         self.status = status
 
 
-class LimitReached(Exception):
+class LimitReachedError(Exception):
     """A limit of the shell was reached; `limit` is its name in `Limits`."""
 
     def __init__(self, limit: str, message: str) -> None:

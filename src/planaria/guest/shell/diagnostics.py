@@ -1,5 +1,8 @@
 """What the shell tells: errors, `set -x` and times."""
 
+# mypy: disable-error-code="misc"
+# The methods here are a part of `Shell` and are only ever called on one, which is what `self: Shell` says.
+
 from __future__ import annotations
 
 import re

@@ -1,5 +1,8 @@
 """Running commands: functions, builtins, commands of the registry, scripts; subshells and captures."""
 
+# mypy: disable-error-code="misc"
+# The methods here are a part of `Shell` and are only ever called on one, which is what `self: Shell` says.
+
 from __future__ import annotations
 
 import os
@@ -9,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING
 
 from .command import COMMANDS, CommandFunction
-from .control import Break, Continue, Exit, LimitReached, Return
+from .control import Break, Continue, Exit, LimitReachedError, Return
 from .functions import Frame, FunctionBody
 from .lexer import ShellSyntaxError
 from .process import RunningCommand
@@ -27,7 +30,9 @@ Code = Callable[["Shell"], int]
 StreamCode = Callable[["Shell"], Generator[None, None, int]]
 
 #: Directories that hold the commands of the registry.
-SYSTEM_DIRECTORIES = frozenset(["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin", "/usr/local/sbin"])
+SYSTEM_DIRECTORIES = frozenset(
+    ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin", "/usr/local/sbin"]
+)
 #: Builtins that a real system also has as programs, so that `xargs`, `env` and `find -exec` find them.
 PROGRAMS_TOO = frozenset(["echo", "printf", "test", "[", "true", "false", "pwd", "kill"])
 BROKEN_PIPE = 141
@@ -155,7 +160,7 @@ class Execution:
     def _leave(self: Shell, saved: tuple[object, ...], tested: bool) -> None:
         if "RETURN" in self.traps:
             self.run_trap("RETURN")
-        positional, loops, debug, on_return, err_depth = saved
+        positional, loops, debug, on_return, _err_depth = saved
         if on_return is not None and "RETURN" not in self.traps:
             self.traps["RETURN"] = on_return  # type: ignore[assignment]
         if tested:
@@ -179,7 +184,9 @@ class Execution:
             self.status = jump.status
             return jump.status
         except RecursionError:
-            raise ShellError(f"{argv[0]}: maximum function nesting level exceeded", fatal=True, status=1) from None
+            raise ShellError(
+                f"{argv[0]}: maximum function nesting level exceeded", fatal=True, status=1
+            ) from None
         finally:
             self._leave(saved, tested)
 
@@ -294,7 +301,7 @@ class Execution:
             return result & 0xFF
         except BrokenPipeError:
             return BROKEN_PIPE
-        except (Exit, LimitReached, ShellSyntaxError, ShellError):
+        except (Exit, LimitReachedError, ShellSyntaxError, ShellError):
             raise
         except OSError as error:
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
@@ -355,7 +362,9 @@ class Execution:
                 base = os.path.basename(words[0])
             function = self.registered(base)
             if function is None:
-                raise ShellError(f"{argv[0]}: {words[0]}: bad interpreter: No such file or directory", status=126)
+                raise ShellError(
+                    f"{argv[0]}: {words[0]}: bad interpreter: No such file or directory", status=126
+                )
             return function, [base, *words[1:], path, *argv[1:]]
         if b"\0" in first:
             raise ShellError(f"{argv[0]}: cannot execute binary file: Exec format error", status=126)
@@ -440,13 +449,13 @@ class Execution:
     def _deeper(self: Shell) -> None:
         limit = self.limits.substitution_depth
         if limit is not None and self.subshell_level >= limit:
-            raise LimitReached("substitution_depth", f"limit reached: substitution_depth ({limit})")
+            raise LimitReachedError("substitution_depth", f"limit reached: substitution_depth ({limit})")
 
     def _collector(self: Shell) -> CapturedOutput:
         limit = self.limits.substitution_bytes
 
         def exceeded() -> None:
-            raise LimitReached("substitution_bytes", f"limit reached: substitution_bytes ({limit})")
+            raise LimitReachedError("substitution_bytes", f"limit reached: substitution_bytes ({limit})")
 
         return CapturedOutput(limit, exceeded)
 
@@ -547,5 +556,3 @@ def _builtin_as_program(process: object) -> int:
     child = process.shell.fork()
     name = os.path.basename(process.argv[0])
     return child.run_subshell(lambda sh: sh.builtins[name](sh, [name, *process.argv[1:]]))
-
-

@@ -16,6 +16,7 @@ from .arithmetic import _COMMON as COMMON_NUMBERS
 from .arithmetic import compiled, evaluate
 from .braces import expand_braces, has_braces
 from .patterns import escape
+from .quoting import double_quoted, single_quoted
 from .syntax import (
     Arithmetic,
     DoubleQuoted,
@@ -182,8 +183,11 @@ class _Value:
 class WordCompiler:
     """Compiles words; `program` compiles the body of a command substitution."""
 
-    def __init__(self, substitution: Callable[[Substitution], TextCode],
-                 process: Callable[[ProcessSubstitution], TextCode]) -> None:
+    def __init__(
+        self,
+        substitution: Callable[[Substitution], TextCode],
+        process: Callable[[ProcessSubstitution], TextCode],
+    ) -> None:
         self._substitution = substitution
         self._process = process
 
@@ -274,10 +278,7 @@ class WordCompiler:
         return generate
 
     def _many(self, word: Word) -> bool:
-        for count, _ in enumerate(expand_braces(word)):
-            if count >= _EAGER_BRACES:
-                return True
-        return False
+        return any(count >= _EAGER_BRACES for count, _ in enumerate(expand_braces(word)))
 
     def _braces(self, word: Word) -> list[tuple[bool, str | Callable[[Shell], object]]]:
         if not self._many(word):
@@ -416,7 +417,9 @@ class WordCompiler:
                 continue
             pieces = re.split(r"(:)", part.text) if assignment else [part.text]
             for number, piece in enumerate(pieces):
-                leads = (place == 0 and number == 0) or (assignment and number > 0 and pieces[number - 1] == ":")
+                leads = (place == 0 and number == 0) or (
+                    assignment and number > 0 and pieces[number - 1] == ":"
+                )
                 name, slash, rest = piece.partition("/")
                 ends_here = slash or number < len(pieces) - 1 or place == len(parts) - 1
                 if leads and name.startswith("~") and ends_here:
@@ -591,7 +594,10 @@ class WordCompiler:
         present = self._value_text(value)
         assert part.argument is not None
         argument = self._joined(
-            [self._part_text(p, quoted=quoted) for p in self._with_tilde(part.argument.parts, assignment=False)]
+            [
+                self._part_text(p, quoted=quoted)
+                for p in self._with_tilde(part.argument.parts, assignment=False)
+            ]
         )
         if kind == "-":
             return lambda sh: present(sh) if is_set(sh) else argument(sh)
@@ -641,8 +647,12 @@ class WordCompiler:
             if quoted:
                 return lambda sh, fields: other(sh, fields) if is_set(sh) else fields.quoted("")
             return lambda sh, fields: other(sh, fields) if is_set(sh) else None
-        argument = self._joined([self._part_text(p, quoted=quoted)
-                                 for p in self._with_tilde(part.argument.parts, assignment=False)])
+        argument = self._joined(
+            [
+                self._part_text(p, quoted=quoted)
+                for p in self._with_tilde(part.argument.parts, assignment=False)
+            ]
+        )
         final = self._assigner(part, argument) if kind == "=" else self._failing(part, argument)
 
         def emit_or_act(sh: Shell, fields: Fields) -> None:
@@ -702,9 +712,11 @@ class WordCompiler:
         from .parser import Parser
 
         if not reference:
-            return Parameter("", bad="") if part.operator == "" else Parameter("_unset_", operator=part.operator,
-                                                                           argument=part.argument,
-                                                                           second=part.second)
+            return (
+                Parameter("", bad="")
+                if part.operator == ""
+                else Parameter("_unset_", operator=part.operator, argument=part.argument, second=part.second)
+            )
         match = _REFERENCE.match(reference)
         if match is None:
             raise ShellError(f"{reference}: invalid variable name")
@@ -1021,12 +1033,14 @@ class WordCompiler:
 
         if letter == "a":
             if value.many:
+
                 def letters(sh: Shell) -> list[str]:
                     variable = variable_of(sh)
                     return [parameters.attributes(variable)] * len(value.values(sh)) if variable else []
 
                 result.values = letters
             else:
+
                 def letters_of(sh: Shell) -> str | None:
                     variable = variable_of(sh)
                     return parameters.attributes(variable) if variable is not None else None
@@ -1039,23 +1053,21 @@ class WordCompiler:
             def declared(sh: Shell) -> str | None:
                 variable = variable_of(sh)
                 if name in ("@", "*"):
-                    return "set -- " + " ".join(parameters.single_quoted(text) for text in sh.positional)
+                    return "set -- " + " ".join(single_quoted(text) for text in sh.positional)
                 if variable is None:
                     return None
                 if not parameters.attributes(variable):
-                    return f"{name}={parameters.single_quoted(variable.value or '')}"
+                    return f"{name}={single_quoted(variable.value or '')}"
                 if not variable.flags & (INDEXED | ASSOCIATIVE):
                     return (
                         f"declare -{parameters.attributes(variable)} "
-                        f"{name}={parameters.single_quoted(variable.value or '')}"
+                        f"{name}={single_quoted(variable.value or '')}"
                     )
                 if not value.many:
                     first = variable.scalar()
                     if first is None:
                         return None
-                    return (
-                        f"declare -{parameters.attributes(variable)} {name}={parameters.single_quoted(first)}"
-                    )
+                    return f"declare -{parameters.attributes(variable)} {name}={single_quoted(first)}"
                 return parameters.declaration(name, variable)
 
             result.maybe = declared
@@ -1065,7 +1077,7 @@ class WordCompiler:
 
             def quoted_one(sh: Shell) -> str | None:
                 text = maybe(sh)
-                return None if text is None else parameters.single_quoted(text)
+                return None if text is None else single_quoted(text)
 
             result.maybe = quoted_one
             return
@@ -1073,13 +1085,13 @@ class WordCompiler:
         def pairs(sh: Shell) -> list[str]:
             variable = variable_of(sh)
             if variable is None:
-                return [parameters.single_quoted(text) for text in value.values(sh)]
+                return [single_quoted(text) for text in value.values(sh)]
             found: list[str] = []
             for key, text in zip(variable.keys(), variable.values(), strict=True):
                 if letter == "k":
                     found.extend((key, text))
                 else:
-                    found.extend((parameters.key_quoted(key), parameters.double_quoted(text)))
+                    found.extend((parameters.key_quoted(key), double_quoted(text)))
             if letter == "K":
                 tail = " " if variable.flags & ASSOCIATIVE else ""
                 return [" ".join(found) + tail] if found else []
@@ -1253,4 +1265,3 @@ def _gather(items: list[tuple[bool, str | Callable[[Shell], object]]]) -> Argume
         return result
 
     return gather
-

@@ -82,9 +82,7 @@ def _join(directory: str, name: str) -> str:
     return f"{directory}/{name}"
 
 
-def _step(
-    directories: list[str], component: str, cwd: str, options: GlobOptions, last: bool
-) -> list[str]:
+def _step(directories: list[str], component: str, cwd: str, options: GlobOptions, last: bool) -> list[str]:
     result: list[str] = []
     if options.globstar and component == "**":
         for directory in directories:

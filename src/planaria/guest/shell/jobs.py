@@ -5,6 +5,9 @@ of the shell ends. `sleep` inside a job only sets a time before which the job do
 sleep side by side. A job that is killed before it has ended never runs the rest.
 """
 
+# mypy: disable-error-code="misc"
+# The methods here are a part of `Shell` and are only ever called on one, which is what `self: Shell` says.
+
 from __future__ import annotations
 
 import os
@@ -40,8 +43,9 @@ class Job:
 
     __slots__ = ("generator", "notified", "number", "process_id", "shell", "signal", "status", "text")
 
-    def __init__(self, number: int, process_id: int, text: str, shell: Shell,
-                 generator: Generator[None, None, int]) -> None:
+    def __init__(
+        self, number: int, process_id: int, text: str, shell: Shell, generator: Generator[None, None, int]
+    ) -> None:
         self.number = number
         self.process_id = process_id
         self.text = text
@@ -123,12 +127,13 @@ class Jobs:
                 continue
             for job in awake:
                 job.advance()
-            if deadline is None and all(job.shell.blocked[0] for job in live if job.status is None) and not any(
-                job.sleeping for job in live
-            ):
-                if any(job.status is None for job in live):
-                    # All that is left waits for input that nobody can give while the shell waits.
-                    return
+            if (
+                deadline is None
+                and all(job.shell.blocked[0] for job in live if job.status is None)
+                and not any(job.sleeping for job in live)
+            ) and any(job.status is None for job in live):
+                # All that is left waits for input that nobody can give while the shell waits.
+                return
 
     def pause(self: Shell, seconds: float) -> None:
         """Let time pass."""
@@ -285,5 +290,3 @@ class Jobs:
                             stream.write(piece)
             finally:
                 os.unlink(path)
-
-

@@ -298,7 +298,7 @@ class Lexer:
         source = self.source
         parts: list[Part] = []
         plain = _PLAIN_HEREDOC if here_document else _PLAIN_DOUBLE
-        escapable = '$`\\' if here_document else '$`"\\'
+        escapable = "$`\\" if here_document else '$`"\\'
         while True:
             match = plain.match(source, self.position)
             if match is not None:
@@ -527,7 +527,9 @@ class Lexer:
         elif operator[0] == "/":
             # A slash right after the operator belongs to the pattern, except in ${x//y/z} itself.
             parameter.argument = self.argument(
-                "/}", quoted=False, in_double_quotes=in_double_quotes,
+                "/}",
+                quoted=False,
+                in_double_quotes=in_double_quotes,
                 first=operator in ("/", "//"),
             )
             if self.source[self.position - 1] == "/":
@@ -535,7 +537,9 @@ class Lexer:
         elif operator[0] in "#%^,~":
             parameter.argument = self.argument("}", quoted=False, in_double_quotes=in_double_quotes)
         else:
-            parameter.argument = self.argument("}", quoted=in_double_quotes, in_double_quotes=in_double_quotes)
+            parameter.argument = self.argument(
+                "}", quoted=in_double_quotes, in_double_quotes=in_double_quotes
+            )
 
     def _bad(self, start: int) -> Parameter:
         """A parameter that cannot be: bash tells only when it is expanded."""

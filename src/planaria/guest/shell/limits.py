@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .control import LimitReached
+from .control import LimitReachedError
 
 __all__ = ["Counters", "Limits"]
 
@@ -32,7 +32,15 @@ _NEVER = 1 << 62
 class Counters:
     """Counts what is used; shared by a shell and its subshells."""
 
-    __slots__ = ("commands", "iterations", "limits", "next_check", "next_iteration", "total_commands", "total_runs")
+    __slots__ = (
+        "commands",
+        "iterations",
+        "limits",
+        "next_check",
+        "next_iteration",
+        "total_commands",
+        "total_runs",
+    )
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -52,20 +60,20 @@ class Counters:
         self.iterations = 0
 
     def count_command(self) -> None:
-        """One more command; raises `LimitReached`."""
+        """One more command; raises `LimitReachedError`."""
         self.commands += 1
         if self.commands > self.next_check:
             self.check()
 
     def count_iteration(self) -> None:
-        """One more round of a loop; raises `LimitReached`."""
+        """One more round of a loop; raises `LimitReachedError`."""
         self.iterations += 1
         if self.iterations > self.next_iteration:
             self.check()
 
     def check(self) -> None:
-        """Raise `LimitReached` for the count that is too high."""
+        """Raise `LimitReachedError` for the count that is too high."""
         if self.commands > self.next_check:
-            raise LimitReached("commands", f"limit reached: commands ({self.limits.commands})")
+            raise LimitReachedError("commands", f"limit reached: commands ({self.limits.commands})")
         if self.iterations > self.next_iteration:
-            raise LimitReached("iterations", f"limit reached: iterations ({self.limits.iterations})")
+            raise LimitReachedError("iterations", f"limit reached: iterations ({self.limits.iterations})")

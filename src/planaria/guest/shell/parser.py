@@ -42,7 +42,30 @@ from .syntax import (
 __all__ = ["Parser", "ShellSyntaxError", "parse"]
 
 RESERVED = frozenset(
-    "if then elif else fi case esac for select while until do done in function time coproc { } ! [[ ]]".split()
+    [
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "case",
+        "esac",
+        "for",
+        "select",
+        "while",
+        "until",
+        "do",
+        "done",
+        "in",
+        "function",
+        "time",
+        "coproc",
+        "{",
+        "}",
+        "!",
+        "[[",
+        "]]",
+    ]
 )
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc|\{|\}|!|\[\[)"
@@ -59,9 +82,7 @@ _FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
 _DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly", "eval", "alias"])
 _ARRAY_DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly"])
 _EMPTY: frozenset[str] = frozenset()
-_TEST_BINARY = re.compile(
-    r"(==|=~|=|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)(?=[\s()]|$|[^\s=])"
-)
+_TEST_BINARY = re.compile(r"(==|=~|=|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)(?=[\s()]|$|[^\s=])")
 _TEST_UNARY = re.compile(r"-[abcdefghkprstuwxGLNOSzRvno](?=\s)")
 _REGEX_PLAIN = re.compile(r"[^\s\\'\"`$()|&;<>]+")
 
@@ -517,7 +538,16 @@ class Parser(Lexer):
         match = _RESERVED.match(self.source, self.position)
         if char == "(":
             body = self._parenthesis()
-        elif match is not None and match.group() in ("{", "if", "for", "while", "until", "case", "select", "[["):
+        elif match is not None and match.group() in (
+            "{",
+            "if",
+            "for",
+            "while",
+            "until",
+            "case",
+            "select",
+            "[[",
+        ):
             compound = self._compound(match.group(), match.end())
             assert compound is not None
             body = compound
@@ -527,9 +557,9 @@ class Parser(Lexer):
 
     def _coprocess(self, line: int) -> Coprocess:
         self.skip()
-        match = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+(?=[({]|(?:while|until|for|if|case|select)\s)").match(
-            self.source, self.position
-        )
+        match = re.compile(
+            r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+(?=[({]|(?:while|until|for|if|case|select)\s)"
+        ).match(self.source, self.position)
         name = "COPROC"
         if match is not None and not _RESERVED.match(self.source, self.position):
             name = match.group(1)
@@ -803,13 +833,7 @@ class Parser(Lexer):
             elif char == "|":
                 if depth == 0 and source.startswith("||", self.position):
                     break
-            elif char in (" ", "\t", "\n"):
-                if depth == 0:
-                    break
-            elif char in ("<", ">", ";"):
-                if depth == 0:
-                    break
-            elif char == "&":
+            elif char in (" ", "\t", "\n") or char in ("<", ">", ";") or char == "&":
                 if depth == 0:
                     break
             elif char == "":
@@ -834,4 +858,3 @@ def parse(source: str, *, extglob: bool = False) -> list[Sequence]:
     while (unit := parser.unit()) is not None:
         units.append(unit)
     return units
-

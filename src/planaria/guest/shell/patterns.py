@@ -78,10 +78,7 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
             char = pattern[position]
         low = char
         position += 1
-        if (
-            pattern[position : position + 1] == "-"
-            and pattern[position + 1 : position + 2] not in ("]", "")
-        ):
+        if pattern[position : position + 1] == "-" and pattern[position + 1 : position + 2] not in ("]", ""):
             high = pattern[position + 1]
             if high == "\\" and position + 2 < len(pattern):
                 position += 1
@@ -103,9 +100,7 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
     return f"[{'^' if negated else ''}{body}{slash}]", position + 1
 
 
-def translate(
-    pattern: str, *, extglob: bool = False, path: bool = False, shortest: bool = False
-) -> str:
+def translate(pattern: str, *, extglob: bool = False, path: bool = False, shortest: bool = False) -> str:
     """The regular expression for `pattern`. With `path`, wildcards do not match slashes."""
     anything = "[^/]" if path else "."
     lazy = "?" if shortest else ""

@@ -47,7 +47,11 @@ def is_pure(node: Command) -> bool:
     head = node.words[0]
     if not isinstance(head, Word) or head.literal() is None:
         return False
-    if head.literal() == "printf" and len(node.words) > 1 and getattr(node.words[1], "source", "").startswith("-"):
+    if (
+        head.literal() == "printf"
+        and len(node.words) > 1
+        and getattr(node.words[1], "source", "").startswith("-")
+    ):
         return False
     words = [*node.words, *(redirect.target for redirect in node.redirects)]
     return all(isinstance(word, Word) and all(map(_pure_part, word.parts)) for word in words)
@@ -58,7 +62,9 @@ def _pure_part(part: Part) -> bool:
         if part.operator in ("=", ":=") or part.indirect or part.operator.endswith("?"):
             return False
         for word in (part.subscript, part.argument, part.second):
-            if word is not None and not (all(map(_pure_part, word.parts)) and not _CHANGES.search(word.source)):
+            if word is not None and not (
+                all(map(_pure_part, word.parts)) and not _CHANGES.search(word.source)
+            ):
                 return False
         return True
     if isinstance(part, Arithmetic):

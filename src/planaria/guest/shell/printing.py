@@ -49,8 +49,7 @@ class _Printer:
         if isinstance(body, Group):
             text = "{ \n" + self.sequence(body.body, 4) + "\n}"
         else:
-            text = "{ \n    " + self.command(body, 4) + "\n}"
-            return text
+            return "{ \n    " + self.command(body, 4) + "\n}"
         return text + self.redirects(body.redirects)
 
     # -- lists -------------------------------------------------------------------------------------
@@ -155,7 +154,11 @@ class _Printer:
         elif isinstance(node, Condition):
             text = f"[[ {self.test(node.test)} ]]"
         elif isinstance(node, Function):
-            body = self.function_body(node.body).replace("\n", "\n" + pad) if indent else self.function_body(node.body)
+            body = (
+                self.function_body(node.body).replace("\n", "\n" + pad)
+                if indent
+                else self.function_body(node.body)
+            )
             return f"function {node.name} () \n{pad}{body}"
         elif isinstance(node, Coprocess):
             text = f"coproc {node.name} {self.command(node.body, indent)}"
@@ -176,7 +179,9 @@ class _Printer:
     def simple(self, node: Simple) -> str:
         items: list[Word | Assignment] = [*node.assignments, *node.words]
         texts = [item.source if isinstance(item, Word) else self.assignment(item) for item in items]
-        return " ".join(texts) + (self.redirects(node.redirects) if texts else self.redirects(node.redirects)[1:])
+        return " ".join(texts) + (
+            self.redirects(node.redirects) if texts else self.redirects(node.redirects)[1:]
+        )
 
     def assignment(self, node: Assignment) -> str:
         return node.source

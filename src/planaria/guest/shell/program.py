@@ -49,7 +49,7 @@ class Program:
         self.line = line
         self._units: list[Unit] = []
         self._parser = Parser(text, line=line, extglob=extglob)
-        self._compiler = Compiler()
+        self.compiler = Compiler()
         self._ended = False
         self._error: ShellSyntaxError | None = None
 
@@ -106,6 +106,6 @@ class Program:
         if node is None:
             self._ended = True
             return None
-        unit = Unit(node, self._compiler, parser.extglob)
+        unit = Unit(node, self.compiler, parser.extglob)
         self._units.append(unit)
         return unit

@@ -11,7 +11,7 @@ from typing import Any
 from .arithmetic import evaluate
 from .builtins import BUILTINS, Builtin
 from .command import CommandFunction
-from .control import Break, Continue, Exit, LimitReached, Return
+from .control import Break, Continue, Exit, LimitReachedError, Return
 from .diagnostics import Diagnostics
 from .execution import Execution
 from .functions import Frame, FunctionBody
@@ -48,6 +48,51 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         arguments: the positional parameters.
     """
 
+    # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
+    background: bool
+    debug_trap: bool
+    err_trap_depth: int
+    function_depth: int
+    last_argument: str
+    last_background: int
+    line: int
+    loops: int
+    process_id: int
+    own_process_id: int
+    status: int
+    substitution_level: int
+    substitution_status: int
+    subshell_level: int
+    suppressed: int
+    tracing: bool
+    watching: bool
+    arithmetic_depth: int
+    sourcing: int
+    pipe_statuses: list[int] | None
+    node: Command | None
+    trapped: Command | None
+    fds: dict[int, Stream]
+
+    # The options of `set`; their names are those of options.SET_OPTIONS.
+    allexport: bool
+    braceexpand: bool
+    errexit: bool
+    errtrace: bool
+    functrace: bool
+    hashall: bool
+    history_enabled: bool
+    interactive_comments: bool
+    monitor: bool
+    noclobber: bool
+    noexec: bool
+    noglob: bool
+    nounset: bool
+    physical: bool
+    pipefail: bool
+    posix: bool
+    verbose: bool
+    xtrace: bool
+
     def __init__(
         self,
         *,
@@ -82,7 +127,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.commands_loaded = False
         #: Where commands were found: path, and function when it is one of the registry.
         self.hashed: dict[str, tuple[str, CommandFunction | None]] = {}
-        self.fds: dict[int, Stream] = {
+        self.fds = {
             0: stdin or FileInput(0, owned=False),
             1: stdout or FileOutput(1, owned=False),
             2: stderr or FileOutput(2, owned=False),
@@ -105,7 +150,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.suppressed = 0
         # Where execution is.
         self.status = 0
-        self.pipe_statuses: list[int] | None = None
+        self.pipe_statuses = None
         self.substitution_status = 0
         self.line = 1
         self.line_offset = 0
@@ -118,8 +163,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.substitution_level = 0
         self.last_argument = name
         #: The command that runs, and the one that a running trap is about.
-        self.node: Command | None = None
-        self.trapped: Command | None = None
+        self.node = None
+        self.trapped = None
         self.process_id = os.getpid()
         self.own_process_id = self.process_id
         self._next_process = [self.process_id + 1]
@@ -150,26 +195,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         #: Called with (path, mode) for every file a redirection makes.
         self.on_created: Callable[[str, int], None] | None = None
 
-    # The options of `set`; their names are those of options.SET_OPTIONS.
-    allexport: bool
-    braceexpand: bool
-    errexit: bool
-    errtrace: bool
-    functrace: bool
-    hashall: bool
-    history_enabled: bool
-    interactive_comments: bool
-    monitor: bool
-    noclobber: bool
-    noexec: bool
-    noglob: bool
-    nounset: bool
-    physical: bool
-    pipefail: bool
-    posix: bool
-    verbose: bool
-    xtrace: bool
-
     def _set_environment(self, env: Mapping[str, str]) -> None:
         for name, value in env.items():
             if name.isidentifier() and name.isascii():
@@ -194,7 +219,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         except Exit as jump:
             self.status = jump.status
             self.run_exit_trap()
-        except LimitReached as error:
+        except LimitReachedError as error:
             self.complain(error.message)
             self.status = 1
         finally:
@@ -203,7 +228,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
             self.settle_jobs()
             self.run_consumers(close=True)
             self.collect_outputs(0)
-        except LimitReached as error:
+        except LimitReachedError as error:
             self.complain(error.message)
             self.status = 1
         flush_all()
@@ -455,7 +480,25 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 result.append(field)
         return result
 
+    def state(self) -> dict[str, Any]:
+        """The state that lasts between calls as a JSON document (see `state.py`)."""
+        from .state import state_of
+
+        return state_of(self)
+
+    def from_state(self, document: dict[str, Any]) -> None:
+        """Take a state back; raises `state.StateError` and changes nothing when it is not well formed."""
+        from .state import apply_state
+
+        apply_state(self, document)
+
     # -- options -----------------------------------------------------------------------------------
+
+    def builtins_without(self, disabled: set[str]) -> dict[str, Builtin]:
+        """The table of builtins without those that `enable -n` turned off."""
+        if not disabled:
+            return BUILTINS
+        return {name: function for name, function in BUILTINS.items() if name not in disabled}
 
     @property
     def lastpipe(self) -> bool:

@@ -118,7 +118,7 @@ class _BufferedInput(Stream):
             piece = self.fill()
             if not piece:
                 break
-            if 0 <= size and missing < len(piece):
+            if size >= 0 and missing < len(piece):
                 self.buffer, self.position = piece, missing
                 pieces.append(piece[:missing])
                 break

@@ -7,7 +7,7 @@ makes them, `compiler` turns them into closures and `printing` writes them back 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TypeAlias
 
 __all__ = [
     "AndOr",
@@ -111,7 +111,9 @@ class ProcessSubstitution:
     body: Sequence
 
 
-Part = Union[Literal, Quoted, DoubleQuoted, Parameter, Substitution, Arithmetic, ProcessSubstitution]
+Part: TypeAlias = (
+    "Literal | Quoted | DoubleQuoted | Parameter | Substitution | Arithmetic | ProcessSubstitution"
+)
 
 
 @dataclass(slots=True)
@@ -338,21 +340,21 @@ class Coprocess:
     line: int = 0
 
 
-Command = Union[
-    Simple,
-    Pipeline,
-    AndOr,
-    Sequence,
-    Group,
-    Subshell,
-    If,
-    For,
-    Select,
-    ArithmeticFor,
-    While,
-    Case,
-    Function,
-    ArithmeticCommand,
-    Condition,
-    Coprocess,
-]
+Command: TypeAlias = (
+    Simple
+    | Pipeline
+    | AndOr
+    | Sequence
+    | Group
+    | Subshell
+    | If
+    | For
+    | Select
+    | ArithmeticFor
+    | While
+    | Case
+    | Function
+    | ArithmeticCommand
+    | Condition
+    | Coprocess
+)

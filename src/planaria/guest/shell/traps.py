@@ -1,5 +1,8 @@
 """Traps and signals. There are no other processes: a signal comes from `kill` in the shell itself."""
 
+# mypy: disable-error-code="misc"
+# The methods here are a part of `Shell` and are only ever called on one, which is what `self: Shell` says.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -86,7 +89,9 @@ class Traps:
         if not self.watching or self.suppressed:
             return status
         self.status = status
-        if "ERR" in self.traps and (self.errtrace or not self.function_depth or self.err_trap_depth == self.function_depth):
+        if "ERR" in self.traps and (
+            self.errtrace or not self.function_depth or self.err_trap_depth == self.function_depth
+        ):
             self.run_trap("ERR")
         if self.errexit:
             raise Exit(status)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -223,9 +223,9 @@ class Variables:
     """All variables of one shell."""
 
     #: Values, computed elements and assignments of special variables, by name.
-    getters: dict[str, Callable[[Shell], str]] = {}
-    array_getters: dict[str, Callable[[Shell], dict[int, str] | dict[str, str]]] = {}
-    setters: dict[str, Callable[[Shell, str | None], None]] = {}
+    getters: ClassVar[dict[str, Callable[[Shell], str]]] = {}
+    array_getters: ClassVar[dict[str, Callable[[Shell], dict[int, str] | dict[str, str]]]] = {}
+    setters: ClassVar[dict[str, Callable[[Shell, str | None], None]]] = {}
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
@@ -233,6 +233,7 @@ class Variables:
         self.scopes: list[Scope] = []
         #: Flags that every variable made from now on gets (`set -a`).
         self.new_flags = 0
+
     def evaluate(self, text: str) -> int:
         """The value of an arithmetic expression (for integers and subscripts)."""
         return self.shell.evaluate(text)

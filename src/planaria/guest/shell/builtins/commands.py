@@ -262,7 +262,7 @@ def enable(shell: Shell, argv: list[str]) -> int:
         disabled = set(shell.disabled_builtins)
         disabled.add(name) if "n" in letters else disabled.discard(name)
         shell.disabled_builtins = disabled
-        shell.builtins = {one: function for one, function in BUILTINS.items() if one not in disabled}
+        shell.builtins = shell.builtins_without(disabled)
     return status
 
 
@@ -289,7 +289,9 @@ def help_(shell: Shell, argv: list[str]) -> int:
                 lines.append("    A shell builtin; see the Bash Reference Manual.")
             _lines(shell, lines)
         else:
-            shell.complain(f"help: no help topics match `{name}'.  Try `help help' or `man -k {name}' or `info {name}'.")
+            shell.complain(
+                f"help: no help topics match `{name}'.  Try `help help' or `man -k {name}' or `info {name}'."
+            )
             status = 1
     return status
 

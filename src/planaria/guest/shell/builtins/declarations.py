@@ -6,17 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from ..assignment import ArrayArgument, store_array
-from ..parameters import attributes, declaration, key_quoted
+from ..parameters import declaration, key_quoted
 from ..parser import Parser
 from ..printing import function_source
 from ..quoting import double_quoted, value_quoted
-from ..syntax import Word
 from ..variables import (
     ASSOCIATIVE,
     CAPITALIZE,
     DYNAMIC,
     EXPORT,
-    HOOKED,
     INDEXED,
     INTEGER,
     LOWER,
@@ -25,7 +23,6 @@ from ..variables import (
     TRACE,
     UPPER,
     ReadonlyError,
-    Scope,
     ShellError,
     Variable,
     is_name,
@@ -145,9 +142,7 @@ def _declare_one(shell: Shell, request: _Request, argument: str, *, local: bool)
     if local:
         old = shell.table.get(name)
         if old is not None and old.flags & READONLY and operator is not None:
-            scope = variables.function_scope()
-            if scope is not None and (name in scope.saved or True):
-                raise ReadonlyError(name)
+            raise ReadonlyError(name)
         inherit = request.inherit or "localvar_inherit" in shell.shopts
         target = variables.local(name, inherit=inherit)
     elif request.globally and shell.function_depth:
@@ -215,9 +210,16 @@ def _make_array(target: Variable, on: int) -> None:
         target.value = None
 
 
-def _assign(shell: Shell, name: str, target: Variable, subscript: str | None, value: str, *, append: bool) -> None:
+def _assign(
+    shell: Shell, name: str, target: Variable, subscript: str | None, value: str, *, append: bool
+) -> None:
     variables = shell.variables
-    if value.startswith("(") and value.endswith(")") and target.flags & (INDEXED | ASSOCIATIVE) and subscript is None:
+    if (
+        value.startswith("(")
+        and value.endswith(")")
+        and target.flags & (INDEXED | ASSOCIATIVE)
+        and subscript is None
+    ):
         # `declare -a "name=(…)"`: the text is read as an array.
         _assign_text(shell, name, target, value, append=append)
         return
@@ -278,7 +280,9 @@ def _print(shell: Shell, request: _Request, operands: list[str]) -> int:
             elif variable.is_set():
                 lines.append(assignment_line(name, variable))
         if not request.print and not request.on:
-            lines.extend(function_source(name, shell.functions[name].node) for name in sorted(shell.functions))
+            lines.extend(
+                function_source(name, shell.functions[name].node) for name in sorted(shell.functions)
+            )
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     return status
@@ -448,5 +452,3 @@ def _unset_one(shell: Shell, name: str, letters: set[str]) -> None:
         if name in shell.readonly_functions:
             raise ShellError(f"{name}: cannot unset: readonly function")
         shell.functions.pop(name, None)
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..condition import BadTest, evaluate_test
+from ..condition import TestError, evaluate_test
 from ..control import Break, Continue, Exit, Return
 from ..functions import Frame
 from ..streams import flush_all
@@ -215,7 +215,7 @@ def exec_(shell: Shell, argv: list[str]) -> int:
 def test(shell: Shell, argv: list[str]) -> int:
     try:
         return 0 if evaluate_test(shell, argv[1:]) else 1
-    except BadTest as error:
+    except TestError as error:
         shell.complain(f"test: {error.message}")
         return error.status
 
@@ -226,7 +226,7 @@ def _bracket(shell: Shell, argv: list[str]) -> int:
         return 2
     try:
         return 0 if evaluate_test(shell, argv[1:-1]) else 1
-    except BadTest as error:
+    except TestError as error:
         shell.complain(f"[: {error.message}")
         return error.status
 

@@ -41,7 +41,16 @@ def read(shell: Shell, argv: list[str]) -> int:
     if len(argv) > 1 and argv[1] == "-r" and not (len(argv) > 2 and argv[2].startswith("-")):
         # The common form, without a look at options.
         names = argv[2:]
-        raw, array, delimiter, count, exact, number, prompt, timeout = True, "", b"\n", None, False, 0, "", None
+        raw, array, delimiter, count, exact, number, prompt, timeout = (
+            True,
+            "",
+            b"\n",
+            None,
+            False,
+            0,
+            "",
+            None,
+        )
     else:
         options, names = options_of(argv, "ersa:d:i:n:N:p:t:u:")
         given = dict(options)

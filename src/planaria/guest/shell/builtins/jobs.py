@@ -40,7 +40,9 @@ def jobs(shell: Shell, argv: list[str]) -> int:
         chosen = [job for job in chosen if job.status is None]
     if "s" in letters:
         chosen = []
-    lines = [str(job.process_id) if "p" in letters else _line(shell, job, long="l" in letters) for job in chosen]
+    lines = [
+        str(job.process_id) if "p" in letters else _line(shell, job, long="l" in letters) for job in chosen
+    ]
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     for job in chosen:
@@ -91,7 +93,9 @@ def wait(shell: Shell, argv: list[str]) -> int:
 
 
 def _wait_next(shell: Shell, words: list[str], variable: str | None) -> int:
-    chosen = [job for word in words if (job := shell.find_job(word)) is not None] if words else shell.jobs.copy()
+    chosen = (
+        [job for word in words if (job := shell.find_job(word)) is not None] if words else shell.jobs.copy()
+    )
     if not chosen:
         return 127
     shell.run_jobs(lambda: any(job.status is not None for job in chosen))
@@ -241,5 +245,3 @@ def _list(shell: Shell, words: list[str]) -> int:
         shell.complain(f"kill: {word}: invalid signal specification")
         status = 1
     return status
-
-

@@ -47,7 +47,9 @@ def set_(shell: Shell, argv: list[str]) -> int:
             if variable.is_set() and not variable.flags & DYNAMIC
         ]
         if not shell.posix:
-            lines.extend(function_source(name, shell.functions[name].node) for name in sorted(shell.functions))
+            lines.extend(
+                function_source(name, shell.functions[name].node) for name in sorted(shell.functions)
+            )
         _text(shell, lines)
         return 0
     place = 1
@@ -75,7 +77,9 @@ def set_(shell: Shell, argv: list[str]) -> int:
                 turn(shell, LETTERS[letter], on)
             else:
                 shell.complain(f"set: {word[0]}{letter}: invalid option")
-                shell.error_output("set: usage: set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]\n")
+                shell.error_output(
+                    "set: usage: set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]\n"
+                )
                 return 2
         place += 1
     if place < len(argv):
@@ -87,7 +91,9 @@ def _list_options(shell: Shell, *, as_commands: bool) -> None:
     lines: list[str] = []
     for name, attribute in SET_OPTIONS.items():
         on = bool(getattr(shell, attribute))
-        lines.append(f"set {'-' if on else '+'}o {name}" if as_commands else f"{name:<15}\t{'on' if on else 'off'}")
+        lines.append(
+            f"set {'-' if on else '+'}o {name}" if as_commands else f"{name:<15}\t{'on' if on else 'off'}"
+        )
     _text(shell, lines)
 
 
@@ -129,9 +135,7 @@ def shopt(shell: Shell, argv: list[str]) -> int:
             status = 1
         if "p" in letters:
             flag = "o" if "o" in letters else ("s" if on else "u")
-            lines.append(
-                f"set {'-' if on else '+'}o {name}" if flag == "o" else f"shopt -{flag} {name}"
-            )
+            lines.append(f"set {'-' if on else '+'}o {name}" if flag == "o" else f"shopt -{flag} {name}")
         else:
             lines.append(f"{name:<15}\t{'on' if on else 'off'}")
     if "q" not in letters:

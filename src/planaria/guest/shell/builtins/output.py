@@ -107,7 +107,10 @@ _DIRECTIVE = re.compile(
     r"(?:([diouxXeEfFgGaAscbqQn])|\(([^)]*)\)T))"
 )
 _NUMBER = re.compile(r"[ \t\n]*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+)")
-_FLOAT = re.compile(r"[ \t\n]*[+-]?(?:0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.I)
+_FLOAT = re.compile(
+    r"[ \t\n]*[+-]?(?:0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)",
+    re.I,
+)
 
 
 class _Output:
@@ -222,7 +225,15 @@ def _integer_text(value: int, flags: str, precision: int | None, conversion: str
 
 
 def _float_text(value: float, flags: str, precision: int | None, conversion: str) -> str:
-    sign = "-" if value < 0 or str(value).startswith("-") else "+" if "+" in flags else " " if " " in flags else ""
+    sign = (
+        "-"
+        if value < 0 or str(value).startswith("-")
+        else "+"
+        if "+" in flags
+        else " "
+        if " " in flags
+        else ""
+    )
     if value != value or value in (float("inf"), float("-inf")):
         body = "nan" if value != value else "inf"
         return sign + "\0" + (body.upper() if conversion.isupper() else body)
@@ -284,7 +295,9 @@ def _directive(match: re.Match[str]) -> Piece:
             number = _integer_text(out.integer(argument), own, precision, conversion)
             return _numeric_padded(number, width, own, precision is None)
         if conversion in "eEfFgGaA":
-            return _numeric_padded(_float_text(out.real(argument), own, precision, conversion), width, own, True)
+            return _numeric_padded(
+                _float_text(out.real(argument), own, precision, conversion), width, own, True
+            )
         if conversion == "b":
             text, out.stopped = escapes(argument or "", kind="b")
             return _padded(text if precision is None else _cut(text, precision), width, left)
@@ -305,7 +318,9 @@ def _directive(match: re.Match[str]) -> Piece:
 
 def _time(out: _Output, form: str) -> str:
     argument = out.next()
-    seconds = time.time() if argument in (None, "-1") else out.shell.seconds_since if argument == "-2" else None
+    seconds = (
+        time.time() if argument in (None, "-1") else out.shell.seconds_since if argument == "-2" else None
+    )
     if seconds is None:
         seconds = out.integer(argument)
     return time.strftime(form or "%X", time.localtime(seconds))
@@ -323,7 +338,9 @@ def _compiled(template: str) -> list[str | Piece | None]:
         pieces.append(escapes(template[position:found], kind="format")[0])
         match = _DIRECTIVE.match(template, found)
         if match is None:
-            wrong = re.compile(r"%[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLqjzt]*(.)?", re.DOTALL).match(template, found)
+            wrong = re.compile(r"%[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLqjzt]*(.)?", re.DOTALL).match(
+                template, found
+            )
             char = wrong.group(1) if wrong is not None else None
             pieces.extend((None, char or template[found:]))
             return pieces
@@ -344,7 +361,8 @@ def format_text(shell: Shell, template: str, arguments: list[str]) -> tuple[str,
         for piece in pieces:
             if wrong:
                 out.complain(
-                    f"`{piece}': invalid format character" if isinstance(piece, str) and len(piece) == 1
+                    f"`{piece}': invalid format character"
+                    if isinstance(piece, str) and len(piece) == 1
                     else f"`{piece}': missing format character"
                 )
                 return "".join(result), 1

@@ -163,5 +163,3 @@ def times(shell: Shell, argv: list[str]) -> int:
     text = f"{int(used // 60)}m{used % 60:.3f}s 0m0.000s\n0m0.000s 0m0.000s\n"
     shell.output(text.encode())
     return 0
-
-

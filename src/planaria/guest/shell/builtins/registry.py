@@ -54,7 +54,9 @@ def builtin(*names: str) -> Callable[[Builtin], Builtin]:
     return register
 
 
-def options_of(argv: list[str], letters: str, *, plus: bool = False) -> tuple[list[tuple[str, str]], list[str]]:
+def options_of(
+    argv: list[str], letters: str, *, plus: bool = False
+) -> tuple[list[tuple[str, str]], list[str]]:
     """Options of a builtin, as (letter, value) pairs, and its operands. A letter followed by a colon in
     `letters` takes a value. With `plus`, options may begin with a plus sign: their letters come with it."""
     found: list[tuple[str, str]] = []
