@@ -256,7 +256,7 @@ class _Parser:
             self.advance()
             if self.kind == 0:
                 raise self.fail("expression expected")
-            no = self.assignment()
+            no = self.conditional()
             return lambda sh, a=(): yes(sh, a) if condition(sh, a) else no(sh, a)
         return condition
 

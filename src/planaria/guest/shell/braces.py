@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .syntax import Literal, Part, Quoted, Word
 
-__all__ = ["expand_braces", "has_braces"]
+__all__ = ["expand_braces", "has_braces", "plain_range"]
 
 _RANGE = re.compile(r"(?:(-?\d+)\.\.(-?\d+)|([a-zA-Z])\.\.([a-zA-Z]))(?:\.\.(-?\d+))?\Z")
 
@@ -37,6 +37,21 @@ def expand_braces(word: Word) -> Iterator[Word]:
             items.append(part)
     for expanded in _expand(items):
         yield _word(expanded)
+
+
+_PLAIN_RANGE = re.compile(r"([^{}]*)\{([^{},]*)\}([^{}]*)\Z")
+
+
+def plain_range(word: Word) -> Iterator[str] | None:
+    """The texts of a word that is one `{first..last}` between plain texts: no words are made on the way."""
+    text = word.literal()
+    match = _PLAIN_RANGE.match(text) if text else None
+    if match is None or not _RANGE.match(match.group(2)) or match.group(1).endswith("$"):
+        return None
+    before, inner, after = match.groups()
+    if not before and not after:
+        return _range(inner)
+    return (before + element + after for element in _range(inner))
 
 
 def _word(items: list[str | Part]) -> Word:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from . import parameters
 from .arithmetic import _COMMON as COMMON_NUMBERS
 from .arithmetic import compiled, evaluate
-from .braces import expand_braces, has_braces
+from .braces import expand_braces, has_braces, plain_range
 from .patterns import escape
 from .quoting import double_quoted, single_quoted
 from .syntax import (
@@ -136,6 +136,11 @@ class Fields:
 
     def expanded_list(self, values: list[str]) -> None:
         """`$@` without quotes."""
+        ifs = self.shell.ifs
+        if ifs and ifs[0] not in " \t\n":
+            # Joined as "$*" and split again, which keeps what is empty in the middle.
+            self.expanded(ifs[0].join(values))
+            return
         for place, value in enumerate(values):
             if place and self.started:
                 self.finish()
@@ -262,6 +267,10 @@ class WordCompiler:
 
         def generate(sh: Shell) -> object:
             for word in words:
+                texts = plain_range(word)
+                if texts is not None:
+                    yield from texts
+                    continue
                 for piece in expand_braces(word) if has_braces(word) else (word,):
                     constant = piece.literal()
                     if constant is not None and not _MAGIC_EXTENDED.search(constant):
@@ -1014,7 +1023,8 @@ class WordCompiler:
                             return []
                     start = next((place for place, key in enumerate(keys) if key >= start), len(keys))
                 elif start < 0:
-                    start += len(items)
+                    # An associative array's elements count from one.
+                    start += len(items) + (1 if variable.flags & ASSOCIATIVE else 0)
                     if start < 0:
                         return []
                 if variable.flags & ASSOCIATIVE and start > 0:

@@ -104,6 +104,8 @@ def replace(
     """`/`, `//`, `/#` and `/%`. `ampersand` is the replacement as a template, when it refers to the match."""
     extglob = "extglob" in shell.shopts
     if not pattern:
+        if ampersand is not None:
+            replacement = _fill(ampersand, "")
         return replacement + value if operator == "/#" else value + replacement if operator == "/%" else value
     ignore_case = "nocasematch" in shell.shopts
     text = literal_of(pattern, extglob) if ampersand is None and not ignore_case else None
