@@ -54,7 +54,12 @@ def test_section_behaves_as_in_bash(script: str, tmp_path: Path) -> None:
     theirs.mkdir()
     ours.mkdir()
     real = subprocess.run(
-        ["bash", "-c", script], cwd=theirs, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=30
+        ["bash", "-c", script],
+        cwd=theirs,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
     )
     out, err = CapturedOutput(), CapturedOutput()
     shell = Shell(env=environment(), cwd=str(ours), stdin=NullStream(), stdout=out, stderr=err)

@@ -55,7 +55,7 @@ def test_state_lasts_between_calls(tmp_path: Path) -> None:
     """Variables, functions, options, the working directory and open descriptors are there in the next call."""
     session = Session(cwd=str(tmp_path))
     session("x=5; a=(1 2); f() { echo f$1; }; set -u; mkdir() { :; }; cd /; exec 7> " + str(tmp_path / "out"))
-    assert session('echo $x ${a[1]} $PWD $-; f 1; echo to7 >&7; (exit 4)') == ("5 2 / huBc\nf1\n", 4)
+    assert session("echo $x ${a[1]} $PWD $-; f 1; echo to7 >&7; (exit 4)") == ("5 2 / huBc\nf1\n", 4)
     assert session("echo $?; exec 7>&-") == ("4\n", 0)
     assert (tmp_path / "out").read_text() == "to7\n"
 
@@ -102,7 +102,9 @@ def test_a_limit_is_told_by_name(limits: Limits, script: str) -> None:
     assert f"limit reached: {name}" in session.errors
 
 
-@pytest.mark.parametrize("script", ["f() { f; }; f", "f() { eval f; }; f", "f() { f | read x; }; f", "x=x; echo $((x))"])
+@pytest.mark.parametrize(
+    "script", ["f() { f; }; f", "f() { eval f; }; f", "f() { f | read x; }; f", "x=x; echo $((x))"]
+)
 def test_endless_recursion_is_an_error_of_the_script(script: str) -> None:
     """Recursion without end gives an error as the shell words it, never one of Python."""
     session = Session(limits=Limits(function_depth=500))
@@ -114,7 +116,9 @@ def test_endless_recursion_is_an_error_of_the_script(script: str) -> None:
 def test_bytes_that_are_not_text_survive() -> None:
     """Bytes that are not UTF-8 go through variables, expansions and pipes unchanged."""
     session = Session()
-    session.shell.run("x=$'\\xff\\xfe'; printf '%s|' \"$x\" \"${x:0:1}\"; echo \"$x\" | { read -r y; printf %s \"$y\"; }")
+    session.shell.run(
+        'x=$\'\\xff\\xfe\'; printf \'%s|\' "$x" "${x:0:1}"; echo "$x" | { read -r y; printf %s "$y"; }'
+    )
     assert session.out.getvalue() == b"\xff\xfe|\xff|\xff\xfe"
 
 
@@ -129,14 +133,19 @@ def test_jobs_run_while_the_shell_waits() -> None:
 def test_state_as_a_document_comes_back() -> None:
     """`state` is JSON; a new shell that takes it behaves as the old one."""
     session = Session()
-    session('x="a b"; arr=([3]=q); declare -A m=([k]=v); f() { echo "f $1 ${m[k]}"; }; alias l=ls; set -u; cd /tmp')
+    session(
+        'x="a b"; arr=([3]=q); declare -A m=([k]=v); f() { echo "f $1 ${m[k]}"; }; alias l=ls; set -u; cd /tmp'
+    )
     document = json.loads(json.dumps(session.shell.state()))
     other = Session()
     other.shell.from_state(document)
     assert other('f 1; echo "$x" ${!arr[@]} $PWD $-') == ("f 1 v\na b 3 /tmp huBc\n", 0)
 
 
-@pytest.mark.parametrize("damage", [{"version": 99}, {"variables": {"x": 1}}, {"umask": "no"}, {"functions": {"f": {"source": "x"}}}])
+@pytest.mark.parametrize(
+    "damage",
+    [{"version": 99}, {"variables": {"x": 1}}, {"umask": "no"}, {"functions": {"f": {"source": "x"}}}],
+)
 def test_a_damaged_document_changes_nothing(damage: dict[str, object]) -> None:
     """A document that is not well formed is refused, and the shell is as it was."""
     session = Session()
@@ -148,7 +157,9 @@ def test_a_damaged_document_changes_nothing(damage: dict[str, object]) -> None:
 
 def test_analysis_names_what_a_script_would_touch() -> None:
     """`analyze` finds commands, files and variables, also inside substitutions and functions, and runs nothing."""
-    found = analyze('f() { rm -rf "$dir"; }; f; for x in $(ls /etc); do ((n+=1)); done > out.txt; cat < in.txt; eval "$c"')
+    found = analyze(
+        'f() { rm -rf "$dir"; }; f; for x in $(ls /etc); do ((n+=1)); done > out.txt; cat < in.txt; eval "$c"'
+    )
     assert found.commands == ["rm", "ls", "cat", "eval"]
     assert found.functions == ["f"]
     assert (found.reads, found.writes, found.paths) == (["in.txt"], ["out.txt"], ["/etc"])

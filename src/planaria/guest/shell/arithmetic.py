@@ -368,7 +368,7 @@ class _Parser:
 _PLACE = re.compile(r"\0(\d+)\0")
 
 
-def _substituted(text: str, values: list[str]) -> str:
+def _substituted(text: str, values: Sequence[str]) -> str:
     return _PLACE.sub(lambda match: values[int(match.group(1))], text) if "\0" in text else text
 
 
@@ -437,7 +437,7 @@ def _subscript_code(text: str) -> Code:
     return code
 
 
-def _write(target: _Target) -> Callable[[Shell, list[str], int], None]:
+def _write(target: _Target) -> Callable[[Shell, Sequence[str], int], None]:
     name, subscript = target.name, target.subscript
     simple = SLOW_WRITE & ~INTEGER
     if subscript is None:

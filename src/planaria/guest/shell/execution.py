@@ -437,8 +437,9 @@ class Execution:
 
     def close_streams(self: Shell) -> None:
         """Let go of all descriptors."""
-        fds, self.fds = self.fds, {}
-        for stream in fds.values():
+        streams = list(self.fds.values())
+        self.fds.clear()
+        for stream in streams:
             try:
                 stream.release()
             except OSError:

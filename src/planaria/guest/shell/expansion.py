@@ -297,7 +297,7 @@ class WordCompiler:
             generate = self.lazy_arguments([word])
             if not sh.braceexpand or generate is None:
                 return [word.source]
-            return list(generate(sh))  # type: ignore[call-overload]
+            return list(generate(sh))  # type: ignore[call-overload,no-any-return]
 
         return [(False, expand)]
 
@@ -395,13 +395,7 @@ class WordCompiler:
             only = merged[0]
             return _constant(only) if isinstance(only, str) else only
         if len(merged) == 2:
-            first, second = merged
-            if isinstance(first, str):
-                assert not isinstance(second, str)
-                return lambda sh: first + second(sh)
-            if isinstance(second, str):
-                return lambda sh: first(sh) + second
-            return lambda sh: first(sh) + second(sh)
+            return _pair(merged[0], merged[1])
         if len(merged) == 3:
             first, second, third = merged
             if isinstance(first, str) and isinstance(third, str) and not isinstance(second, str):
@@ -571,7 +565,7 @@ class WordCompiler:
         if part.indirect:
             value = _Value("!" + part.name)
             code = self._indirect(plain, self._maybe_of)
-            value.maybe = code  # type: ignore[assignment]
+            value.maybe = code
         else:
             found = self._parameter(plain)
             assert found is not None
@@ -736,20 +730,18 @@ class WordCompiler:
         return Parameter(name, word, part.operator, part.argument, part.second, part.length)
 
     def _indirect(self, part: Parameter, build: Callable[[Parameter], TextCode]) -> TextCode:
-        cache: dict[str, TextCode] = {}
+        cache: dict[str, Callable[[Shell], str]] = {}
 
         def code(sh: Shell) -> str:
             own = _referred(sh, part)
             if own is not None:
                 return own
             reference = self._reference(sh, part)
+            if not reference:
+                return None  # type: ignore[return-value]
             target = cache.get(reference)
             if target is None:
-                if reference:
-                    target = build(self._retargeted(part, reference))
-                else:
-                    target = lambda sh: None  # type: ignore[assignment,return-value]  # noqa: E731
-                cache[reference] = target
+                target = cache[reference] = build(self._retargeted(part, reference))
             return target(sh)
 
         return code
@@ -850,7 +842,7 @@ class WordCompiler:
                 variable = found
             array = variable.array
             if variable.flags & ASSOCIATIVE:
-                return array.get(key(sh)) if array is not None else None  # type: ignore[call-overload,no-any-return]
+                return array.get(key(sh)) if array is not None else None  # type: ignore[call-overload]
             place = fixed if index is None else index(sh)
             assert place is not None
             if array is None:
@@ -862,7 +854,7 @@ class WordCompiler:
                 if place < 0:
                     sh.complain(f"{name}: bad array subscript")
                     return None
-            return array.get(place)  # type: ignore[call-overload,no-any-return]
+            return array.get(place)  # type: ignore[call-overload]
 
         value.maybe = element
 
@@ -1180,6 +1172,20 @@ def _referred(sh: Shell, part: Parameter) -> str | None:
     if variable is not None and variable.flags & NAMEREF and part.subscript is None:
         return variable.value or ""
     return None
+
+
+def _pair(first: str | TextCode, second: str | TextCode) -> TextCode:
+    """The concatenation of two pieces."""
+    if isinstance(first, str):
+        text = first
+        code = _constant(second) if isinstance(second, str) else second
+        return lambda sh: text + code(sh)
+    head = first
+    if isinstance(second, str):
+        end = second
+        return lambda sh: head(sh) + end
+    tail = second
+    return lambda sh: head(sh) + tail(sh)
 
 
 def _characters(text: str) -> int:

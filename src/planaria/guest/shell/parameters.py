@@ -44,11 +44,12 @@ def remover(operator: str, pattern: str, extglob: bool) -> Callable[[str], str]:
     if pattern[0] == "*" and operator[0] == "#":
         rest = literal_of(pattern[1:], extglob)
         if rest is not None and not pattern.startswith("*("):
+            start: str = rest
             size = len(rest)
             find = str.rfind if operator == "##" else str.find
 
             def after(value: str) -> str:
-                place = find(value, rest)
+                place = find(value, start)
                 return value[place + size :] if place >= 0 else value
 
             return after

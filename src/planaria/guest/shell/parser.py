@@ -304,7 +304,7 @@ class Parser(Lexer):
         line = self.line()
         start = self.position
         self.position = end
-        command: Command
+        command: If | While | For | ArithmeticFor | Select | Case | Group | Condition
         if word == "if":
             command = self._if(line)
         elif word in ("while", "until"):
@@ -396,7 +396,7 @@ class Parser(Lexer):
             self.expect("fi")
             return If(branches, otherwise, [], line)
 
-    def _for(self, word: str, line: int) -> Command:
+    def _for(self, word: str, line: int) -> For | ArithmeticFor | Select:
         self.skip()
         if word == "for" and self.source.startswith("((", self.position):
             return self._arithmetic_for(line)

@@ -112,8 +112,7 @@ class _Printer:
         if isinstance(node, Group):
             text = "{ \n" + self.sequence(node.body, deeper) + f"\n{pad}}}"
         elif isinstance(node, Subshell):
-            body = self.sequence(node.body, indent)[len(pad) :]
-            text = f"( {body} )"
+            text = f"( {self.sequence(node.body, indent)[len(pad) :]} )"
         elif isinstance(node, If):
             text = ""
             for place, (condition, body) in enumerate(node.branches):
@@ -143,10 +142,9 @@ class _Printer:
             text = f"case {node.word.source} in \n"
             for item in node.items:
                 patterns = " | ".join(pattern.source for pattern in item.patterns)
-                body = self.sequence(item.body, deeper + 4)
                 text += " " * deeper + f"{patterns})\n"
-                if body:
-                    text += body + "\n"
+                if item.body.items:
+                    text += self.sequence(item.body, deeper + 4) + "\n"
                 text += " " * deeper + f"{item.end}\n"
             text += f"{pad}esac"
         elif isinstance(node, ArithmeticCommand):
@@ -154,12 +152,8 @@ class _Printer:
         elif isinstance(node, Condition):
             text = f"[[ {self.test(node.test)} ]]"
         elif isinstance(node, Function):
-            body = (
-                self.function_body(node.body).replace("\n", "\n" + pad)
-                if indent
-                else self.function_body(node.body)
-            )
-            return f"function {node.name} () \n{pad}{body}"
+            definition = self.function_body(node.body).replace("\n", "\n" + pad)
+            return f"function {node.name} () \n{pad}{definition}"
         elif isinstance(node, Coprocess):
             text = f"coproc {node.name} {self.command(node.body, indent)}"
         return text + self.redirects(node.redirects)

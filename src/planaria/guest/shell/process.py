@@ -27,9 +27,9 @@ class RunningCommand:
         self._env = env
         self.cwd = shell.cwd
         fds = shell.fds
-        self.stdin: Stream = fds.get(0) or Stream()
-        self.stdout: Stream = fds.get(1) or Stream()
-        self.stderr: Stream = fds.get(2) or Stream()
+        self.stdin: Input = fds.get(0) or Stream()
+        self.stdout: Output = fds.get(1) or Stream()
+        self.stderr: Output = fds.get(2) or Stream()
 
     @property
     def env(self) -> dict[str, str]:
@@ -37,6 +37,10 @@ class RunningCommand:
         if self._env is None:
             self._env = self.shell.variables.exported()
         return self._env
+
+    @env.setter
+    def env(self, value: dict[str, str]) -> None:
+        self._env = value
 
     def path(self, name: str) -> str:
         """`name` made absolute with the working directory. A descriptor's name (`/dev/fd/63`, `/dev/stdin`)
@@ -80,9 +84,9 @@ class RunningCommand:
         if isinstance(stdin, bytes):
             child.put_stream(0, TextInput(stdin))
         else:
-            child.set_stream(0, self.stdin if stdin is None else stdin)  # type: ignore[arg-type]
-        child.set_stream(1, self.stdout if stdout is None else stdout)  # type: ignore[arg-type]
-        child.set_stream(2, self.stderr if stderr is None else stderr)  # type: ignore[arg-type]
+            child.set_stream(0, self.stdin if stdin is None else stdin)
+        child.set_stream(1, self.stdout if stdout is None else stdout)
+        child.set_stream(2, self.stderr if stderr is None else stderr)
         if env is not None:
             child.replace_environment(env)
         if cwd is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .arithmetic import evaluate
 from .builtins import BUILTINS, Builtin
-from .command import CommandFunction
+from .command import CommandFunction, Input, Output
 from .control import Break, Continue, Exit, LimitReachedError, Return
 from .diagnostics import Diagnostics
 from .execution import Execution
@@ -50,6 +50,10 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
 
     # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
     background: bool
+    cwd: str
+    line_offset: int
+    name: str
+    random: Random
     debug_trap: bool
     err_trap_depth: int
     function_depth: int
@@ -528,7 +532,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
 
     # -- descriptors -------------------------------------------------------------------------------
 
-    def set_stream(self, number: int, stream: Stream) -> None:
+    def set_stream(self, number: int, stream: Stream | Input | Output) -> None:
         """Make a descriptor stand for a stream that others hold too."""
         if not isinstance(stream, Stream):
             stream = AdaptedStream(stream)

@@ -131,7 +131,7 @@ class Variable:
     def copy(self) -> Variable:
         twin = Variable(self.value, self.flags)
         if self.array is not None:
-            twin.array = dict(self.array)  # type: ignore[arg-type]
+            twin.array = self.array.copy()
             twin.ordered = self.ordered
         return twin
 
@@ -139,13 +139,13 @@ class Variable:
 
     def indexed(self) -> dict[int, str]:
         """The elements by index, in ascending order."""
-        array = self.array
-        if array is None:
-            array = self.array = {}
+        if self.array is None:
+            self.array = {}
+        array: dict[int, str] = self.array  # type: ignore[assignment]
         if not self.ordered:
             array = self.array = dict(sorted(array.items()))
             self.ordered = True
-        return array  # type: ignore[return-value]
+        return array
 
     def store(self, index: int, value: str) -> None:
         """Set one element of an indexed array."""
@@ -201,8 +201,8 @@ class Variable:
         """What `$name` gives: the value, or an array's element 0."""
         if self.array is not None:
             if self.flags & ASSOCIATIVE:
-                return self.array.get("0")  # type: ignore[call-overload, no-any-return]
-            return self.array.get(0)  # type: ignore[call-overload, no-any-return]
+                return self.array.get("0")  # type: ignore[call-overload]
+            return self.array.get(0)  # type: ignore[call-overload]
         return self.value
 
 
@@ -338,11 +338,11 @@ class Variables:
             values = variable.values()
             return " ".join(values) if values else None
         if variable.flags & ASSOCIATIVE:
-            return (variable.array or {}).get(subscript)  # type: ignore[call-overload, no-any-return]
+            return (variable.array or {}).get(subscript)  # type: ignore[call-overload]
         number = self.evaluate(subscript)
         if variable.array is None:
             return variable.value if variable.index(number, name) == 0 else None
-        return variable.array.get(variable.index(number, name))  # type: ignore[call-overload, no-any-return]
+        return variable.array.get(variable.index(number, name))  # type: ignore[call-overload]
 
     # -- writing -----------------------------------------------------------------------------------
 

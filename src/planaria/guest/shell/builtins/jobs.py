@@ -65,8 +65,8 @@ def wait(shell: Shell, argv: list[str]) -> int:
         return _wait_next(shell, words, given.get("p"))
     if not words:
         shell.run_jobs(lambda: all(job.status is not None for job in shell.jobs))
-        for job in shell.jobs.copy():
-            _forget(shell, job)
+        for each in shell.jobs.copy():
+            _forget(shell, each)
         return 0
     status = 0
     for word in words:
