@@ -141,6 +141,8 @@ def _constant(text: str, token: str) -> int:
     """The value of a number as C and `base#digits` write it."""
     if "#" in token:
         base_text, digits = token.split("#", 1)
+        if base_text[0] == "0":
+            raise ArithmeticSyntaxError(f'{text.strip()}: value too great for base (error token is "{token}")')
         base = int(base_text) if base_text.isdecimal() else 0
         if not 2 <= base <= 64:
             raise ArithmeticSyntaxError(f'{text}: invalid arithmetic base (error token is "{token}")')

@@ -135,12 +135,12 @@ class Execution:
     # -- functions ---------------------------------------------------------------------------------
 
     def _enter(self: Shell, function: FunctionBody, argv: list[str], tested: bool) -> tuple[object, ...]:
-        limit = self.limits.function_depth
+        limit = self.deepest
         depth = len(self.frames)
         own = self.table.get("FUNCNEST")
         if own is not None and (own.value or "").isdecimal() and 0 < int(own.value or "0") <= depth:
             raise ShellError(f"{argv[0]}: maximum function nesting level exceeded ({own.value})")
-        if limit is not None and depth >= limit:
+        if depth >= limit:
             raise ShellError(f"{argv[0]}: maximum function nesting level exceeded ({limit})")
         saved = (self.positional, self.loops, self.debug_trap, self.traps.get("RETURN"), self.err_trap_depth)
         self.frames.append(Frame(argv[0], function.source, self.line, argv[1:]))
@@ -169,7 +169,7 @@ class Execution:
         if scope.options is not None:
             self.restore_options(scope.options)
         self.function_depth -= 1
-        self.frames.pop()
+        self.line = self.frames.pop().line
         self.loops = loops  # type: ignore[assignment]
         self.positional = positional  # type: ignore[assignment]
         if debug and not self.debug_trap:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -33,6 +34,8 @@ __all__ = ["Shell"]
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _RECURSION = 200_000
+#: Python frames that one call of a function in a function may take.
+_FRAMES = 24
 
 
 class Shell(Execution, Diagnostics, Jobs, Traps):
@@ -110,9 +113,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         name: str = "bash",
         arguments: list[str] | None = None,
     ) -> None:
-        if sys.getrecursionlimit() < _RECURSION:
-            sys.setrecursionlimit(_RECURSION)
         self.limits = limits or Limits()
+        #: Functions inside each other, as the limit has it or as far as the interpreter can follow.
+        self.deepest = self._deepest()
         self.counters = Counters(self.limits)
         self.name = name
         #: The file that is being run, if it is one.
@@ -169,7 +172,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         #: The command that runs, and the one that a running trap is about.
         self.node = None
         self.trapped = None
-        self.process_id = os.getpid()
+        self.process_id = os.getpid() if hasattr(os, "getpid") else 1000
         self.own_process_id = self.process_id
         self._next_process = [self.process_id + 1]
         # Jobs and the like.
@@ -198,6 +201,15 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self._set_environment(dict(os.environ) if env is None else env)
         #: Called with (path, mode) for every file a redirection makes.
         self.on_created: Callable[[str, int], None] | None = None
+
+    def _deepest(self) -> int:
+        if sys.getrecursionlimit() < _RECURSION:
+            # An interpreter that does not let itself be raised so far keeps its own limit.
+            with contextlib.suppress(ValueError, RecursionError):
+                sys.setrecursionlimit(_RECURSION)
+        possible = sys.getrecursionlimit() // _FRAMES
+        limit = self.limits.function_depth
+        return possible if limit is None else min(limit, possible)
 
     def _set_environment(self, env: Mapping[str, str]) -> None:
         for name, value in env.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..parser import RESERVED
 from ..printing import function_source
-from ..quoting import single_quoted
+from ..quoting import single_quoted, value_quoted
 from .registry import BUILTINS, UsageError, builtin, options_of
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ def complete(shell: Shell, argv: list[str]) -> int:
         for name in words[words.index("-r") + 1 :] or list(shell.completions):
             shell.completions.pop(name, None)
         return 0
-    shell.completions[words[-1]] = " ".join(words[:-1])
+    shell.completions[words[-1]] = " ".join(value_quoted(word) for word in words[:-1])
     return 0
 
 

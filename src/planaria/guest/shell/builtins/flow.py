@@ -141,8 +141,8 @@ def _source(shell: Shell, argv: list[str]) -> int:
         shell.positional = words[1:]
     given = shell.positional
     line = shell.line
-    limit = shell.limits.function_depth
-    if limit is not None and len(shell.frames) >= limit:
+    limit = shell.deepest
+    if len(shell.frames) >= limit:
         raise ShellError(f"{name}: maximum source nesting level exceeded ({limit})")
     shell.frames.append(Frame("source", name, shell.line, words[1:]))
     shell.sourcing += 1

@@ -200,8 +200,7 @@ def _cut(text: str, precision: int) -> str:
 
 def _integer_text(value: int, flags: str, precision: int | None, conversion: str) -> str:
     if conversion in "di":
-        if value >= 1 << 63:
-            value -= 1 << 64
+        value = min(value, (1 << 63) - 1)
         sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
         digits = str(abs(value))
     else:
