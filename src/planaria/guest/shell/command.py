@@ -78,6 +78,11 @@ class Process(Protocol):
     def path(self, name: str) -> str:
         """`name` made absolute with the working directory (`-` is not special here)."""
 
+    def open(self, name: str, mode: str = "r") -> Input | Output:
+        """Open a file as a stream: mode "r", "w" or "a". A name like `/dev/fd/63` or `/dev/stdin` gives the
+        stream behind it as it is, so that what is written into it can be read before it has ended; `path`
+        must wait for that end. Raises OSError."""
+
     def error(self, message: str) -> None:
         """Write `NAME: message` and a newline to standard error."""
 

@@ -1,0 +1,30 @@
+"""The shell's builtins: importing this package puts all of them into `BUILTINS`."""
+
+from __future__ import annotations
+
+from . import (
+    commands,
+    declarations,
+    directories,
+    flow,
+    input,  # noqa: A004
+    jobs,
+    options,
+    output,
+    parameters,
+)
+from .registry import BUILTINS, Builtin
+
+__all__ = [
+    "BUILTINS",
+    "Builtin",
+    "commands",
+    "declarations",
+    "directories",
+    "flow",
+    "input",
+    "jobs",
+    "options",
+    "output",
+    "parameters",
+]

@@ -1,0 +1,454 @@
+"""`declare`, `typeset`, `local`, `export`, `readonly` and `unset`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..assignment import ArrayArgument, store_array
+from ..parameters import declaration, key_quoted
+from ..parser import Parser
+from ..printing import function_source
+from ..quoting import double_quoted, value_quoted
+from ..variables import (
+    ASSOCIATIVE,
+    CAPITALIZE,
+    DYNAMIC,
+    EXPORT,
+    INDEXED,
+    INTEGER,
+    LOWER,
+    NAMEREF,
+    READONLY,
+    TRACE,
+    UPPER,
+    ReadonlyError,
+    ShellError,
+    Variable,
+    is_name,
+)
+from .registry import UsageError, builtin, options_of
+
+if TYPE_CHECKING:
+    from ..shell import Shell
+
+_FLAGS = {
+    "a": INDEXED, "A": ASSOCIATIVE, "i": INTEGER, "l": LOWER, "n": NAMEREF, "r": READONLY, "t": TRACE, "u": UPPER,
+    "x": EXPORT, "c": CAPITALIZE,
+}  # fmt: skip
+_ARGUMENT = re.compile(r"([A-Za-z_]\w*)(?:\[(.*?)\])?(?:(\+?=)(.*))?\Z", re.DOTALL | re.ASCII)
+
+
+class _Request:
+    """What a declaring command asks for."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.on = 0
+        self.off = 0
+        self.print = False
+        self.functions = False
+        self.names_only = False
+        self.globally = False
+        self.inherit = False
+
+
+def _parse(argv: list[str]) -> tuple[_Request, list[str]]:
+    request = _Request(argv[0])
+    try:
+        options, operands = options_of(argv, "aAilnrtuxcpfFgI", plus=True)
+    except UsageError as error:
+        raise UsageError(error.message) from None
+    for letter, _ in options:
+        if letter.startswith("+"):
+            request.off |= _FLAGS.get(letter[1], 0)
+        elif letter == "p":
+            request.print = True
+        elif letter == "f":
+            request.functions = True
+        elif letter == "F":
+            request.functions = request.names_only = True
+        elif letter == "g":
+            request.globally = True
+        elif letter == "I":
+            request.inherit = True
+        else:
+            request.on |= _FLAGS[letter]
+    return request, operands
+
+
+@builtin("declare", "typeset")
+def declare(shell: Shell, argv: list[str]) -> int:
+    request, operands = _parse(argv)
+    if request.functions:
+        return _functions(shell, request, operands)
+    if not operands or request.print:
+        return _print(shell, request, operands)
+    local = bool(shell.function_depth) and not request.globally
+    return _declare_all(shell, request, operands, local=local)
+
+
+@builtin("local")
+def local(shell: Shell, argv: list[str]) -> int:
+    if not shell.function_depth:
+        raise ShellError("can only be used in a function")
+    if "-" in argv[1:]:
+        scope = shell.variables.function_scope()
+        assert scope is not None
+        scope.options = shell.save_options()
+        argv = [word for word in argv if word != "-"]
+        if len(argv) == 1:
+            return 0
+    request, operands = _parse(argv)
+    if not operands:
+        scope = shell.variables.function_scope()
+        assert scope is not None
+        for name in sorted(scope.saved):
+            variable = shell.table.get(name)
+            if variable is not None and variable.value is not None:
+                shell.output(f"{name}={value_quoted(variable.value)}\n".encode("utf-8", "surrogateescape"))
+        return 0
+    if request.print:
+        return _print(shell, request, operands)
+    return _declare_all(shell, request, operands, local=True)
+
+
+def _declare_all(shell: Shell, request: _Request, operands: list[str], *, local: bool) -> int:
+    status = 0
+    for argument in operands:
+        try:
+            _declare_one(shell, request, argument, local=local)
+        except ReadonlyError as error:
+            shell.complain(f"{request.command}: {error.message}" if local else error.message)
+            status = 1
+        except ShellError as error:
+            if error.fatal:
+                raise
+            shell.complain(f"{request.command}: {error.message}")
+            status = 1
+    return status
+
+
+def _declare_one(shell: Shell, request: _Request, argument: str, *, local: bool) -> None:
+    match = _ARGUMENT.match(argument)
+    if match is None:
+        raise ShellError(f"`{argument}': not a valid identifier")
+    name, subscript, operator, value = match.groups()
+    variables = shell.variables
+    if isinstance(argument, ArrayArgument):
+        subscript = None
+        operator = "+=" if argument.append else "="
+    on = request.on
+    if local:
+        old = shell.table.get(name)
+        if old is not None and old.flags & READONLY and operator is not None:
+            raise ReadonlyError(name)
+        inherit = request.inherit or "localvar_inherit" in shell.shopts
+        target = variables.local(name, inherit=inherit)
+    elif request.globally and shell.function_depth:
+        target = variables.make_global(name)
+    else:
+        existing = shell.table.get(name)
+        if existing is not None and existing.flags & NAMEREF and not (on | request.off) & NAMEREF:
+            resolved, _ = variables.resolve(name)
+            name = resolved or name
+            existing = shell.table.get(name)
+        if existing is None:
+            existing = shell.table[name] = Variable(None, variables.new_flags)
+        target = existing
+    _apply(shell, request, name, target, argument, subscript, operator, value)
+
+
+def _apply(
+    shell: Shell, request: _Request, name: str, target: Variable, argument: str, subscript: str | None,
+    operator: str | None, value: str | None,
+) -> None:  # fmt: skip
+    variables = shell.variables
+    on, off = request.on, request.off
+    if target.flags & READONLY and (operator is not None or off & READONLY):
+        raise ReadonlyError(name)
+    if on & ASSOCIATIVE and target.flags & INDEXED and target.array is not None:
+        raise ShellError(f"{name}: cannot convert indexed to associative array")
+    if on & INDEXED and target.flags & ASSOCIATIVE:
+        raise ShellError(f"{name}: cannot convert associative to indexed array")
+    if off & (INDEXED | ASSOCIATIVE) and target.flags & (INDEXED | ASSOCIATIVE):
+        raise ShellError(f"{name}: cannot destroy array variables in this way")
+    if on & NAMEREF:
+        if operator is not None and value is not None:
+            if not re.match(r"[A-Za-z_]\w*(\[.*\])?\Z", value, re.ASCII | re.DOTALL):
+                raise ShellError(f"`{value}': invalid variable name for name reference")
+            if value == name and not shell.function_depth:
+                raise ShellError(f"{name}: nameref variable self references not allowed")
+            target.value = value
+        target.flags = (target.flags | on) & ~off
+        return
+    if isinstance(argument, ArrayArgument) and not on & ASSOCIATIVE and not target.flags & ASSOCIATIVE:
+        on |= INDEXED
+    if subscript is not None and not on & ASSOCIATIVE and not target.flags & ASSOCIATIVE:
+        on |= INDEXED
+    if on & (INDEXED | ASSOCIATIVE):
+        _make_array(target, on)
+    if on & (UPPER | LOWER | CAPITALIZE):
+        target.flags &= ~(UPPER | LOWER | CAPITALIZE)
+    target.flags = (target.flags | (on & ~READONLY)) & ~off
+    if isinstance(argument, ArrayArgument):
+        current = shell.table.get(name)
+        store_array(variables, name, target, argument.elements, append=argument.append)
+        del current
+    elif operator is not None:
+        assert value is not None
+        _assign(shell, name, target, subscript, value, append=operator == "+=")
+    if on & READONLY:
+        target.flags |= READONLY
+
+
+def _make_array(target: Variable, on: int) -> None:
+    if target.flags & (INDEXED | ASSOCIATIVE):
+        return
+    if target.value is not None:
+        target.array = {"0": target.value} if on & ASSOCIATIVE else {0: target.value}
+        target.value = None
+
+
+def _assign(
+    shell: Shell, name: str, target: Variable, subscript: str | None, value: str, *, append: bool
+) -> None:
+    variables = shell.variables
+    if (
+        value.startswith("(")
+        and value.endswith(")")
+        and target.flags & (INDEXED | ASSOCIATIVE)
+        and subscript is None
+    ):
+        # `declare -a "name=(…)"`: the text is read as an array.
+        _assign_text(shell, name, target, value, append=append)
+        return
+    if shell.table.get(name) is target:
+        if subscript is not None:
+            variables.set_element(name, subscript, value, append=append)
+        else:
+            variables.set(name, value, append=append)
+        return
+    # A global that a local of the same name hides.
+    if target.flags & INDEXED:
+        variables.set_indexed(name, target, variables.evaluate(subscript or "0"), value, append=append)
+    elif target.flags & ASSOCIATIVE:
+        target.array = target.array if target.array is not None else {}
+        target.array[subscript or "0"] = value  # type: ignore[index]
+    else:
+        target.value = variables.converted(target, value, target.value, append)
+
+
+def _assign_text(shell: Shell, name: str, target: Variable, value: str, *, append: bool) -> None:
+    from ..assignment import AssignmentCompiler
+    from ..compiler import Compiler
+
+    parser = Parser(f"{name}={value}")
+    compiler: AssignmentCompiler = Compiler().assignments
+    node = parser._assignment(arrays=True, declaration=True)
+    if node is None or node.elements is None:
+        raise ShellError(f"{name}: bad array assignment")
+    store_array(shell.variables, name, target, compiler._elements(node.elements)(shell), append=append)
+
+
+def _print(shell: Shell, request: _Request, operands: list[str]) -> int:
+    status = 0
+    lines: list[str] = []
+    if operands:
+        for name in operands:
+            variable = shell.table.get(name)
+            if variable is None:
+                function = shell.functions.get(name)
+                shell.complain(f"{request.command}: {name}: not found")
+                del function
+                status = 1
+                continue
+            if variable.flags & DYNAMIC:
+                shell.variables._refresh(name, variable)
+            lines.append(_without_hidden(name, variable))
+    else:
+        for name in sorted(shell.table):
+            variable = shell.table[name]
+            if variable.flags & DYNAMIC:
+                if not request.print:
+                    continue
+                shell.variables._refresh(name, variable)
+            if request.on and variable.flags & request.on != request.on:
+                continue
+            if request.print or request.on:
+                lines.append(_without_hidden(name, variable))
+            elif variable.is_set():
+                lines.append(assignment_line(name, variable))
+        if not request.print and not request.on:
+            lines.extend(
+                function_source(name, shell.functions[name].node) for name in sorted(shell.functions)
+            )
+    if lines:
+        shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    return status
+
+
+def _without_hidden(name: str, variable: Variable) -> str:
+    return declaration(name, variable)
+
+
+def assignment_line(name: str, variable: Variable) -> str:
+    """A variable as `set` lists it."""
+    if variable.flags & ASSOCIATIVE:
+        inner = "".join(f"[{key_quoted(key)}]={double_quoted(value)} " for key, value in variable.pairs())
+        return f"{name}=({inner})"
+    if variable.flags & INDEXED:
+        inner = " ".join(f"[{index}]={double_quoted(value)}" for index, value in variable.indexed().items())
+        return f"{name}=({inner})"
+    return f"{name}={value_quoted(variable.value or '')}"
+
+
+def _functions(shell: Shell, request: _Request, operands: list[str]) -> int:
+    status = 0
+    names = operands or sorted(shell.functions)
+    lines: list[str] = []
+    for name in names:
+        function = shell.functions.get(name)
+        if function is None:
+            status = 1
+            continue
+        if request.on and operands:
+            function.exported = function.exported or bool(request.on & EXPORT)
+            function.traced = function.traced or bool(request.on & TRACE)
+            if request.on & READONLY:
+                shell.readonly_functions.add(name)
+            continue
+        if request.names_only:
+            if not operands:
+                lines.append(f"declare -f {name}")
+            elif "extdebug" in shell.shopts:
+                lines.append(f"{name} {function.node.line} {function.source}")
+            else:
+                lines.append(name)
+        else:
+            lines.append(function_source(name, function.node))
+    if lines:
+        shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    return status
+
+
+@builtin("export")
+def export(shell: Shell, argv: list[str]) -> int:
+    options, operands = options_of(argv, "fnp")
+    letters = {letter for letter, _ in options}
+    if not operands:
+        return _list(shell, EXPORT)
+    status = 0
+    for argument in operands:
+        if "f" in letters:
+            function = shell.functions.get(argument)
+            if function is None:
+                shell.complain(f"export: {argument}: not a function")
+                status = 1
+            else:
+                function.exported = "n" not in letters
+            continue
+        request = _Request("export")
+        if "n" in letters:
+            request.off = EXPORT
+        else:
+            request.on = EXPORT
+        try:
+            _declare_one(shell, request, argument, local=False)
+        except ReadonlyError as error:
+            shell.complain(error.message)
+            status = 1
+        except ShellError as error:
+            shell.complain(f"export: {error.message}")
+            status = 1
+    return status
+
+
+@builtin("readonly")
+def readonly(shell: Shell, argv: list[str]) -> int:
+    options, operands = options_of(argv, "aAfp")
+    letters = {letter for letter, _ in options}
+    if not operands:
+        return _list(shell, READONLY)
+    status = 0
+    for argument in operands:
+        if "f" in letters:
+            if argument in shell.functions:
+                shell.readonly_functions.add(argument)
+            else:
+                shell.complain(f"readonly: {argument}: not a function")
+                status = 1
+            continue
+        request = _Request("readonly")
+        request.on = READONLY | (INDEXED if "a" in letters else 0) | (ASSOCIATIVE if "A" in letters else 0)
+        try:
+            _declare_one(shell, request, argument, local=False)
+        except ReadonlyError as error:
+            shell.complain(error.message)
+            status = 1
+        except ShellError as error:
+            shell.complain(f"readonly: {error.message}")
+            status = 1
+    return status
+
+
+def _list(shell: Shell, flag: int) -> int:
+    lines: list[str] = []
+    for name in sorted(shell.table):
+        variable = shell.table[name]
+        if variable.flags & flag:
+            if variable.flags & DYNAMIC:
+                shell.variables._refresh(name, variable)
+            lines.append(declaration(name, variable))
+    if lines:
+        shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    return 0
+
+
+@builtin("unset")
+def unset(shell: Shell, argv: list[str]) -> int:
+    options, operands = options_of(argv, "fvn")
+    letters = {letter for letter, _ in options}
+    status = 0
+    for name in operands:
+        try:
+            _unset_one(shell, name, letters)
+        except ShellError as error:
+            shell.complain(f"unset: {error.message}")
+            status = 1
+    return status
+
+
+def _unset_one(shell: Shell, name: str, letters: set[str]) -> None:
+    if "f" in letters:
+        if name in shell.readonly_functions:
+            raise ShellError(f"{name}: cannot unset: readonly function")
+        shell.functions.pop(name, None)
+        return
+    if "n" in letters:
+        shell.variables.remove(name)
+        return
+    if name.endswith("]") and "[" in name:
+        base, _, subscript = name[:-1].partition("[")
+        if not is_name(base):
+            raise ShellError(f"`{name}': not a valid identifier")
+        variable = shell.variables.find(base)
+        if variable is not None and not variable.flags & ASSOCIATIVE and subscript not in ("@", "*"):
+            subscript = shell.expand_text(subscript) if "$" in subscript else subscript
+        shell.variables.unset_element(base, subscript)
+        return
+    if not is_name(name):
+        if name in shell.functions and "v" not in letters:
+            del shell.functions[name]
+            return
+        raise ShellError(f"`{name}': not a valid identifier")
+    target, subscript_text = shell.variables.resolve(name)
+    if subscript_text is not None:
+        shell.variables.unset_element(target, subscript_text)
+        return
+    if target in shell.table:
+        shell.variables.unset(target)
+    elif "v" not in letters:
+        if name in shell.readonly_functions:
+            raise ShellError(f"{name}: cannot unset: readonly function")
+        shell.functions.pop(name, None)

@@ -1,0 +1,234 @@
+"""Builtins that change where execution goes: jumps, `eval`, `source`, `exec`, `exit`, and `:`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..condition import TestError, evaluate_test
+from ..control import Break, Continue, Exit, Return
+from ..functions import Frame
+from ..streams import flush_all
+from ..variables import ShellError
+from .registry import BUILTINS, UsageError, builtin
+
+if TYPE_CHECKING:
+    from ..shell import Shell
+
+
+def _status(shell: Shell, argv: list[str]) -> int:
+    """The status that `exit` and `return` are given."""
+    words = argv[1:]
+    if words and words[0] == "--":
+        words = words[1:]
+    if not words:
+        return shell.status
+    text = words[0].strip()
+    if not text.lstrip("+-").isdecimal():
+        shell.complain(f"{argv[0]}: {words[0]}: numeric argument required")
+        return 2
+    if len(words) > 1:
+        raise UsageError("too many arguments", 1)
+    return int(text) & 0xFF
+
+
+def _true(shell: Shell, argv: list[str]) -> int:
+    return 0
+
+
+def _false(shell: Shell, argv: list[str]) -> int:
+    return 1
+
+
+BUILTINS[":"] = _true
+BUILTINS["true"] = _true
+BUILTINS["false"] = _false
+
+
+@builtin("exit", "logout")
+def exit_shell(shell: Shell, argv: list[str]) -> int:
+    raise Exit(_status(shell, argv))
+
+
+@builtin("return")
+def return_(shell: Shell, argv: list[str]) -> int:
+    status = _status(shell, argv)
+    if not shell.frames and not shell.sourcing and not shell.running_traps:
+        raise UsageError("can only `return' from a function or sourced script", 2)
+    raise Return(status)
+
+
+def _count(shell: Shell, argv: list[str]) -> int:
+    if not shell.loops:
+        shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
+        return 0
+    if len(argv) == 1:
+        return 1
+    text = argv[1]
+    if not text.lstrip("+-").isdecimal():
+        shell.complain(f"{argv[0]}: {text}: numeric argument required")
+        raise Exit(128)
+    if len(argv) > 2:
+        raise UsageError("too many arguments", 1)
+    count = int(text)
+    if count < 1:
+        shell.complain(f"{argv[0]}: {text}: loop count out of range")
+        return -1
+    return count
+
+
+@builtin("break")
+def break_(shell: Shell, argv: list[str]) -> int:
+    count = _count(shell, argv)
+    if count == -1:
+        raise Break(shell.loops)
+    if count:
+        raise Break(min(count, shell.loops))
+    return 0
+
+
+@builtin("continue")
+def continue_(shell: Shell, argv: list[str]) -> int:
+    count = _count(shell, argv)
+    if count == -1:
+        raise Break(shell.loops)
+    if count:
+        raise Continue(min(count, shell.loops))
+    return 0
+
+
+def _eval(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    if words and words[0] == "--":
+        words = words[1:]
+    return shell.run_text(" ".join(words), line=shell.line)
+
+
+BUILTINS["eval"] = _eval
+
+
+def _source(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    if words and words[0] == "--":
+        words = words[1:]
+    if not words:
+        shell.complain(f"{argv[0]}: filename argument required")
+        shell.error_output(f"{argv[0]}: usage: {argv[0]} filename [arguments]\n")
+        return 2
+    name = words[0]
+    path = _script_path(shell, name)
+    flush_all()
+    try:
+        if path in ("/dev/stdin", "/dev/fd/0") or path.startswith("/dev/fd/"):
+            number = 0 if path == "/dev/stdin" else int(path.rpartition("/")[2])
+            stream = shell.fds.get(number)
+            if stream is None:
+                raise FileNotFoundError(2, "No such file or directory")
+            data = stream.read()
+        else:
+            full = shell.path(path)
+            if os.path.isdir(full):
+                shell.complain(f"{argv[0]}: {name}: is a directory")
+                return 1
+            with open(full, "rb") as file:
+                data = file.read()
+    except OSError as error:
+        shell.complain(f"{name}: {error.strerror}")
+        return 1
+    text = data.decode("utf-8", "surrogateescape")
+    saved = shell.positional
+    if len(words) > 1:
+        shell.positional = words[1:]
+    given = shell.positional
+    line = shell.line
+    limit = shell.deepest
+    if len(shell.frames) >= limit:
+        raise ShellError(f"{name}: maximum source nesting level exceeded ({limit})")
+    shell.frames.append(Frame("source", name, shell.line, words[1:]))
+    shell.sourcing += 1
+    try:
+        return shell.run_text(text)
+    except Return as jump:
+        return jump.status
+    finally:
+        shell.sourcing -= 1
+        shell.frames.pop()
+        shell.line = line
+        if len(words) > 1 and shell.positional is given:
+            shell.positional = saved
+        if "RETURN" in shell.traps and not shell.function_depth:
+            shell.run_trap("RETURN")
+
+
+BUILTINS["source"] = _source
+BUILTINS["."] = _source
+
+
+def _script_path(shell: Shell, name: str) -> str:
+    if "/" in name:
+        return name
+    if "sourcepath" in shell.shopts:
+        for directory in (shell.variables.get("PATH") or "").split(":"):
+            path = os.path.join(shell.cwd, directory or ".", name)
+            if os.path.isfile(path):
+                return path
+    return name
+
+
+@builtin("exec")
+def exec_(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    name = ""
+    clean = False
+    while words and words[0].startswith("-") and len(words[0]) > 1:
+        option = words.pop(0)
+        if option == "--":
+            break
+        if option == "-a":
+            name = words.pop(0)
+        elif set(option[1:]) <= {"c", "l"}:
+            clean = clean or "c" in option
+        else:
+            raise UsageError(f"{option}: invalid option")
+    if not words:
+        return 0
+    if "/" in words[0] and not os.path.exists(shell.path(words[0])) and shell.find_command(words[0]) is None:
+        shell.complain(f"{words[0]}: No such file or directory")
+        if "execfail" in shell.shopts:
+            return 127
+        raise Exit(127)
+    if shell.find_command(words[0]) is None:
+        shell.complain(f"exec: {words[0]}: not found")
+        if "execfail" in shell.shopts:
+            return 127
+        raise Exit(127)
+    if clean:
+        shell.replace_environment({})
+    del name
+    status = shell.external(words)
+    # What takes the shell's place runs no trap of it.
+    shell.traps.pop("EXIT", None)
+    raise Exit(status)
+
+
+@builtin("test")
+def test(shell: Shell, argv: list[str]) -> int:
+    try:
+        return 0 if evaluate_test(shell, argv[1:]) else 1
+    except TestError as error:
+        shell.complain(f"test: {error.message}")
+        return error.status
+
+
+def _bracket(shell: Shell, argv: list[str]) -> int:
+    if argv[-1] != "]":
+        shell.complain("[: missing `]'")
+        return 2
+    try:
+        return 0 if evaluate_test(shell, argv[1:-1]) else 1
+    except TestError as error:
+        shell.complain(f"[: {error.message}")
+        return error.status
+
+
+BUILTINS["["] = _bracket

@@ -1,0 +1,299 @@
+"""`read` and `mapfile`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..streams import Stream
+from ..variables import ASSOCIATIVE, INDEXED, ReadonlyError, ShellError, is_name
+from .registry import UsageError, builtin, options_of
+
+if TYPE_CHECKING:
+    from ..shell import Shell
+
+_TARGET = re.compile(r"[A-Za-z_]\w*(\[.+\])?\Z", re.ASCII | re.DOTALL)
+
+
+def _input(shell: Shell, number: int) -> Stream:
+    stream = shell.fds.get(number)
+    if stream is None or not stream.readable:
+        raise ShellError(f"{number}: invalid file descriptor: Bad file descriptor")
+    return stream
+
+
+def _until(stream: Stream, delimiter: bytes) -> bytes:
+    read_until = getattr(stream, "read_until", None)
+    if read_until is not None:
+        return read_until(delimiter)  # type: ignore[no-any-return]
+    if delimiter == b"\n":
+        return stream.readline()
+    pieces: list[bytes] = []
+    while piece := stream.read(1):
+        pieces.append(piece)
+        if piece == delimiter:
+            break
+    return b"".join(pieces)
+
+
+@builtin("read")
+def read(shell: Shell, argv: list[str]) -> int:
+    if len(argv) > 1 and argv[1] == "-r" and not (len(argv) > 2 and argv[2].startswith("-")):
+        # The common form, without a look at options.
+        names = argv[2:]
+        raw, array, delimiter, count, exact, number, prompt, timeout = (
+            True,
+            "",
+            b"\n",
+            None,
+            False,
+            0,
+            "",
+            None,
+        )
+    else:
+        options, names = options_of(argv, "ersa:d:i:n:N:p:t:u:")
+        given = dict(options)
+        raw = "r" in given
+        array = given.get("a", "")
+        delimiter = b"\n"
+        if "d" in given:
+            delimiter = given["d"].encode("utf-8", "surrogateescape")[:1] or b"\0"
+        count = None
+        exact = "N" in given
+        number = 0
+        prompt = given.get("p", "")
+        timeout = given.get("t")
+        for letter in "nN":
+            if letter in given:
+                if not given[letter].isdecimal():
+                    raise UsageError(f"{given[letter]}: invalid number", 1)
+                count = int(given[letter])
+        if "u" in given:
+            if not given["u"].isdecimal():
+                raise UsageError(f"{given['u']}: invalid file descriptor specification", 1)
+            number = int(given["u"])
+    stream = shell.fds.get(number)
+    if stream is None or not stream.readable:
+        raise ShellError(f"read error: {number}: Bad file descriptor")
+    if timeout is not None:
+        if not re.match(r"\d*\.?\d*\Z", timeout) or not timeout:
+            raise UsageError(f"{timeout}: invalid timeout specification", 1)
+        ready = getattr(stream, "ready", None)
+        if float(timeout or 0) == 0:
+            return 0 if ready is None or ready() else 1
+    for name in names:
+        if not is_name(name) and not _TARGET.match(name):
+            raise UsageError(f"`{name}': not a valid identifier", 1)
+    if prompt and stream.isatty():
+        shell.error_output(prompt)
+    try:
+        data, status = _read(stream, delimiter, count, exact, raw)
+    except OSError as error:
+        raise ShellError(f"read error: {number}: {error.strerror}") from None
+    text = data.decode("utf-8", "surrogateescape")
+    if "\0" in text:
+        text = text.replace("\0", "")
+    if array:
+        _assign_array(shell, array, text, raw)
+        return status
+    if not names:
+        shell.variables.set("REPLY", text if raw else _unescaped(text))
+        return status
+    if exact:
+        shell.assign(names[0], text if raw else _unescaped(text))
+        for name in names[1:]:
+            shell.assign(name, "")
+        return status
+    _assign_names(shell, names, text, raw)
+    return status
+
+
+def _read(stream: Stream, delimiter: bytes, count: int | None, exact: bool, raw: bool) -> tuple[bytes, int]:
+    """The bytes of one record (backslashes still in it unless raw), and the status."""
+    if count is None:
+        data = _until(stream, delimiter)
+        ended = data.endswith(delimiter)
+        if ended:
+            data = data[:-1]
+        if not raw:
+            while ended and _open_backslash(data):
+                if delimiter != b"\n":
+                    data = data[:-1] + delimiter
+                    more = _until(stream, delimiter)
+                else:
+                    data = data[:-1]
+                    more = _until(stream, delimiter)
+                ended = more.endswith(delimiter)
+                data += more[:-1] if ended else more
+        return data, 0 if ended else 1
+    pieces = bytearray()
+    characters = 0
+    while characters < count:
+        byte = stream.read(1)
+        if not byte:
+            return bytes(pieces), 1
+        if byte == delimiter and not exact:
+            return bytes(pieces), 0
+        if byte == b"\\" and not raw:
+            following = stream.read(1)
+            if following == b"\n":
+                continue
+            pieces += byte + following
+            characters += 1
+            continue
+        first = byte[0]
+        if first >= 0xC0:
+            byte += stream.read(3 if first >= 0xF0 else 2 if first >= 0xE0 else 1)
+        pieces += byte
+        characters += 1
+    return bytes(pieces), 0
+
+
+def _open_backslash(data: bytes) -> bool:
+    return data.endswith(b"\\") and (len(data) - len(data.rstrip(b"\\"))) % 2 == 1
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.|\Z)", r"\1", text, flags=re.DOTALL) if "\\" in text else text
+
+
+def _characters(text: str, raw: bool) -> list[tuple[str, bool]]:
+    """Characters with whether a backslash protects each from being a separator."""
+    result: list[tuple[str, bool]] = []
+    position = 0
+    while position < len(text):
+        char = text[position]
+        if char == "\\" and not raw:
+            position += 1
+            if position < len(text):
+                result.append((text[position], True))
+        else:
+            result.append((char, False))
+        position += 1
+    return result
+
+
+def _split_some(shell: Shell, text: str, most: int, raw: bool) -> list[str]:
+    """At most `most` fields, the last of them with all that is left (-1: as many as there are)."""
+    ifs = shell.ifs
+    if raw and ifs == " \t\n" and most == 1:
+        return [text.strip(" \t\n")]
+    if not ifs:
+        return [text if raw else _unescaped(text)]
+    if raw or "\\" not in text:
+        return _split_plain(text, ifs, most)
+    marked = _characters(text, raw)
+    # Protected characters go through splitting as private ones.
+    private = {}
+    encoded: list[str] = []
+    for char, protected in marked:
+        if protected:
+            stand_in = chr(0xF0000 + ord(char)) if ord(char) < 0xFFFF else char
+            private[stand_in] = char
+            encoded.append(stand_in)
+        else:
+            encoded.append(char)
+    fields = _split_plain("".join(encoded), ifs, most)
+    return ["".join(private.get(char, char) for char in field) for field in fields]
+
+
+def _split_plain(text: str, ifs: str, most: int) -> list[str]:
+    white = "".join(char for char in ifs if char in " \t\n")
+    text = text.strip(white) if white else text
+    fields: list[str] = []
+    position = 0
+    length = len(text)
+    while position < length and (most < 0 or len(fields) < most - 1):
+        end = position
+        while end < length and text[end] not in ifs:
+            end += 1
+        fields.append(text[position:end])
+        position = end
+        while position < length and text[position] in white:
+            position += 1
+        if position < length and text[position] in ifs and text[position] not in white:
+            position += 1
+            while position < length and text[position] in white:
+                position += 1
+    if most > 0 and position < length:
+        rest = text[position:]
+        # One separator at the very end belongs to the last field's end, when it is the only one.
+        if rest and rest[-1] in ifs and rest[-1] not in white and not any(char in ifs for char in rest[:-1]):
+            rest = rest[:-1].rstrip(white) if white else rest[:-1]
+        fields.append(rest)
+    return fields
+
+
+def _assign_names(shell: Shell, names: list[str], text: str, raw: bool) -> None:
+    fields = _split_some(shell, text, len(names), raw)
+    variables = shell.variables
+    for place, name in enumerate(names):
+        value = fields[place] if place < len(fields) else ""
+        if name.endswith("]"):
+            shell.assign(name, value)
+        else:
+            try:
+                variables.set(name, value)
+            except ReadonlyError as error:
+                shell.complain(error.message)
+                raise UsageError("", 1) from None
+
+
+def _assign_array(shell: Shell, name: str, text: str, raw: bool) -> None:
+    variable = shell.variables.target(name)
+    if variable.flags & ASSOCIATIVE:
+        raise ShellError(f"{name}: cannot convert associative to indexed array")
+    fields = _split_some(shell, text, -1, raw)
+    if not shell.ifs:
+        fields = [fields[0]] if fields and fields[0] else []
+    variable.flags |= INDEXED
+    variable.value = None
+    variable.array = dict(enumerate(fields))
+    variable.ordered = True
+
+
+@builtin("mapfile", "readarray")
+def mapfile(shell: Shell, argv: list[str]) -> int:
+    options, operands = options_of(argv, "d:n:O:s:tu:C:c:")
+    given = dict(options)
+    name = operands[0] if operands else "MAPFILE"
+    if not is_name(name):
+        raise UsageError(f"`{name}': not a valid identifier", 1)
+    numbers: dict[str, int] = {}
+    for letter, default in (("n", 0), ("O", 0), ("s", 0), ("c", 5000), ("u", 0)):
+        text = given.get(letter, str(default))
+        if not text.isdecimal():
+            raise UsageError(f"{text}: invalid {'array origin' if letter == 'O' else 'line count'}", 1)
+        numbers[letter] = int(text)
+    stream = _input(shell, numbers["u"])
+    delimiter = (given["d"].encode("utf-8", "surrogateescape")[:1] or b"\0") if "d" in given else b"\n"
+    variable = shell.variables.target(name)
+    if variable.flags & ASSOCIATIVE:
+        raise ShellError(f"{name}: not an indexed array")
+    shell.variables.make_array(variable)
+    if "O" not in given:
+        variable.array = {}
+        variable.ordered = True
+    index = numbers["O"]
+    strip = "t" in given
+    callback = given.get("C")
+    for _ in range(numbers["s"]):
+        if not _until(stream, delimiter):
+            return 0
+    count = 0
+    while not numbers["n"] or count < numbers["n"]:
+        record = _until(stream, delimiter)
+        if not record:
+            break
+        if (strip and record.endswith(delimiter)) or delimiter == b"\0":
+            record = record.removesuffix(delimiter)
+        text = record.decode("utf-8", "surrogateescape")
+        count += 1
+        if callback is not None and count % numbers["c"] == 0:
+            from ..quoting import single_quoted
+
+            shell.run_text(f"{callback} {index} {single_quoted(text)}")
+        variable.store(index, text)
+        index += 1
+    return 0

@@ -1,0 +1,165 @@
+"""`shift`, `let`, `getopts`, `caller` and `times`."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from .registry import UsageError, builtin
+
+if TYPE_CHECKING:
+    from ..shell import Shell
+
+
+@builtin("shift")
+def shift(shell: Shell, argv: list[str]) -> int:
+    count = 1
+    if len(argv) > 1:
+        if not argv[1].lstrip("+-").isdecimal():
+            raise UsageError(f"{argv[1]}: numeric argument required", 1)
+        count = int(argv[1])
+    if count < 0:
+        raise UsageError(f"{count}: shift count out of range", 1)
+    if count > len(shell.positional):
+        if "shift_verbose" in shell.shopts:
+            shell.complain(f"shift: {count}: shift count out of range")
+        return 1
+    if count:
+        shell.positional = shell.positional[count:]
+    return 0
+
+
+@builtin("let")
+def let(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    if words and words[0] == "--":
+        words = words[1:]
+    if not words:
+        raise UsageError("expression expected", 1)
+    value = 0
+    for word in words:
+        value = shell.evaluate(word)
+    return 0 if value else 1
+
+
+@builtin("getopts")
+def getopts(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    if words and words[0] == "--":
+        words = words[1:]
+    if len(words) < 2:
+        shell.error_output("getopts: usage: getopts optstring name [arg ...]\n")
+        return 2
+    spec, name = words[0], words[1]
+    arguments = words[2:] if len(words) > 2 else shell.positional
+    silent = spec.startswith(":")
+    variables = shell.variables
+    index_text = variables.get("OPTIND") or "1"
+    index = int(index_text) if index_text.isdecimal() else 1
+    offset = shell.getopts_offset
+    index = max(index, 1)
+
+    def done() -> int:
+        variables.set("OPTIND", str(index))
+        shell.getopts_offset = 1
+        variables.set(name, "?")
+        if "OPTARG" in shell.table:
+            variables.unset("OPTARG")
+        return 1
+
+    if index > len(arguments):
+        return done()
+    word = arguments[index - 1]
+    if offset == 1:
+        if len(word) < 2 or word[0] != "-":
+            return done()
+        if word == "--":
+            index += 1
+            return done()
+    if offset >= len(word):
+        offset = 1
+    letter = word[offset]
+    offset += 1
+    at_end = offset >= len(word)
+    place = spec.find(letter)
+    complaining = not silent and (variables.get("OPTERR") or "1") != "0"
+    script = shell.script or shell.name
+    if place < 0 or letter == ":":
+        if at_end:
+            index, offset = index + 1, 1
+        variables.set("OPTIND", str(index))
+        shell.getopts_offset = offset
+        variables.set(name, "?")
+        if silent:
+            variables.set("OPTARG", letter)
+        else:
+            if "OPTARG" in shell.table:
+                variables.unset("OPTARG")
+            if complaining:
+                shell.error_output(f"{script}: illegal option -- {letter}\n")
+        return 0
+    if spec[place + 1 : place + 2] == ":":
+        if not at_end:
+            value = word[offset:]
+            index += 1
+        elif index < len(arguments):
+            value = arguments[index]
+            index += 2
+        else:
+            index += 1
+            variables.set("OPTIND", str(index))
+            shell.getopts_offset = 1
+            if silent:
+                variables.set(name, ":")
+                variables.set("OPTARG", letter)
+            else:
+                variables.set(name, "?")
+                if "OPTARG" in shell.table:
+                    variables.unset("OPTARG")
+                if complaining:
+                    shell.error_output(f"{script}: option requires an argument -- {letter}\n")
+            return 0
+        variables.set("OPTIND", str(index))
+        shell.getopts_offset = 1
+        variables.set("OPTARG", value)
+        variables.set(name, letter)
+        return 0
+    if at_end:
+        index, offset = index + 1, 1
+    variables.set("OPTIND", str(index))
+    shell.getopts_offset = offset
+    if "OPTARG" in shell.table:
+        variables.unset("OPTARG")
+    variables.set(name, letter)
+    return 0
+
+
+@builtin("caller")
+def caller(shell: Shell, argv: list[str]) -> int:
+    frames = shell.frames
+    depth = None
+    if len(argv) > 1:
+        if not argv[1].isdecimal():
+            raise UsageError(f"{argv[1]}: invalid number")
+        depth = int(argv[1])
+    place = len(frames) - 1 - (depth or 0)
+    if place < 0:
+        return 1
+    frame = frames[place]
+    outer = frames[place - 1] if place > 0 else None
+    source = outer.source if outer is not None else (shell.script or "NULL")
+    if depth is None:
+        shell.output(f"{frame.line} {source}\n".encode())
+    else:
+        if outer is None and not shell.script:
+            return 1
+        shell.output(f"{frame.line} {outer.name if outer is not None else 'main'} {source}\n".encode())
+    return 0
+
+
+@builtin("times")
+def times(shell: Shell, argv: list[str]) -> int:
+    used = time.process_time()
+    text = f"{int(used // 60)}m{used % 60:.3f}s 0m0.000s\n0m0.000s 0m0.000s\n"
+    shell.output(text.encode())
+    return 0

@@ -1,0 +1,91 @@
+"""The table of builtins and how they get into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..variables import ShellError
+
+if TYPE_CHECKING:
+    from ..shell import Shell
+
+__all__ = ["BUILTINS", "Builtin", "UsageError", "builtin", "options_of"]
+
+Builtin = Callable[["Shell", "list[str]"], int]
+
+BUILTINS: dict[str, Builtin] = {}
+
+
+class UsageError(Exception):
+    """A builtin was called wrongly."""
+
+    def __init__(self, message: str, status: int = 2) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+def builtin(*names: str) -> Callable[[Builtin], Builtin]:
+    """Register a function as the builtin of these names. Its errors are told with the builtin's name."""
+
+    def register(function: Builtin) -> Builtin:
+        def run(shell: Shell, argv: list[str]) -> int:
+            try:
+                return function(shell, argv)
+            except UsageError as error:
+                shell.complain(f"{argv[0]}: {error.message}")
+                return error.status
+            except ShellError as error:
+                if error.fatal:
+                    raise
+                shell.complain(f"{argv[0]}: {error.message}")
+                return error.status
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                shell.complain(f"{argv[0]}: write error: {error.strerror}")
+                return 1
+
+        for name in names:
+            BUILTINS[name] = run
+        return run
+
+    return register
+
+
+def options_of(
+    argv: list[str], letters: str, *, plus: bool = False
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Options of a builtin, as (letter, value) pairs, and its operands. A letter followed by a colon in
+    `letters` takes a value. With `plus`, options may begin with a plus sign: their letters come with it."""
+    found: list[tuple[str, str]] = []
+    place = 1
+    while place < len(argv):
+        word = argv[place]
+        if word == "--":
+            place += 1
+            break
+        sign = word[:1]
+        if len(word) < 2 or (sign != "-" and not (plus and sign == "+")):
+            break
+        position = 1
+        while position < len(word):
+            letter = word[position]
+            index = letters.find(letter)
+            if index < 0 or letter == ":":
+                raise UsageError(f"{sign}{letter}: invalid option")
+            shown = letter if sign == "-" else "+" + letter
+            if letters[index + 1 : index + 2] == ":":
+                value = word[position + 1 :]
+                if not value:
+                    place += 1
+                    if place >= len(argv):
+                        raise UsageError(f"-{letter}: option requires an argument")
+                    value = argv[place]
+                found.append((shown, value))
+                break
+            found.append((shown, ""))
+            position += 1
+        place += 1
+    return found, argv[place:]

@@ -1,0 +1,1366 @@
+"""Commands to closures, in two flavours.
+
+`Compiler.run(node)` gives a function that runs the command to its end and returns its status. `stream(node)`
+gives a generator function that does the same but yields whenever its standard output is full: it is what
+stands on the left of a pipe, and what runs in the background. Both are made once for a node and kept with it.
+
+`tested` tells that the command's failure is looked at (in a condition, left of `&&`), so that neither
+`set -e` nor the ERR trap heed it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from . import condition, pipeline
+from .assignment import AssignmentCompiler
+from .control import Break, Continue
+from .expansion import ArgumentsCode, WordCompiler
+from .functions import FunctionBody
+from .patterns import compile_pattern, is_literal, unescape
+from .redirection import RedirectCode, Saved, compile_redirect, restore
+from .syntax import (
+    AndOr,
+    Arithmetic,
+    ArithmeticCommand,
+    ArithmeticFor,
+    Assignment,
+    Case,
+    Command,
+    Condition,
+    Coprocess,
+    DoubleQuoted,
+    For,
+    Function,
+    Group,
+    If,
+    Parameter,
+    Pipeline,
+    ProcessSubstitution,
+    Redirect,
+    Select,
+    Sequence,
+    Simple,
+    Subshell,
+    Substitution,
+    While,
+    Word,
+)
+from .variables import NAMEREF, SLOW_WRITE, Scope, ShellError, Variable, Variables, is_name
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = ["Code", "Compiler", "StreamCode"]
+
+Code = Callable[["Shell"], int]
+StreamCode = Callable[["Shell"], Generator[None, None, int]]
+
+
+class Compiler:
+    """Compiles commands; one for a whole program, it holds no state of any shell."""
+
+    def __init__(self) -> None:
+        self.words = WordCompiler(self._substitution, self._process_substitution)
+        self.assignments = AssignmentCompiler(self.words)
+
+    # -- dispatch ----------------------------------------------------------------------------------
+
+    def run(self, node: Command, tested: bool = False) -> Code:
+        """The function that runs `node`."""
+        method: Callable[[Any, bool], Code] = getattr(self, "_run_" + type(node).__name__.lower())
+        code = method(node, tested)
+        redirects = getattr(node, "redirects", None)
+        if redirects and not isinstance(node, Simple | Function):
+            code = self._redirected(code, self.redirects(redirects), _has_process(redirects))
+        return code
+
+    def stream(self, node: Command, tested: bool = False) -> StreamCode:
+        """The generator function that runs `node`; made when it is first called."""
+        made: StreamCode | None = None
+
+        def lazily(sh: Shell) -> Generator[None, None, int]:
+            nonlocal made
+            if made is None:
+                made = self._make_stream(node, tested)
+            return made(sh)
+
+        return lazily
+
+    def _make_stream(self, node: Command, tested: bool) -> StreamCode:
+        method = getattr(self, "_stream_" + type(node).__name__.lower(), None)
+        if method is None:
+            plain = self.run(node, tested)
+
+            def once(sh: Shell) -> Generator[None, None, int]:
+                status = plain(sh)
+                if sh.fds[1].full or sh.background:
+                    yield
+                return status
+
+            return once
+        code: StreamCode = method(node, tested)
+        redirects = getattr(node, "redirects", None)
+        if redirects and not isinstance(node, Simple | Function):
+            code = self._redirected_stream(code, self.redirects(redirects))
+        return code
+
+    # -- redirections ------------------------------------------------------------------------------
+
+    def redirects(self, redirects: list[Redirect]) -> RedirectCode:
+        """The function that does all of `redirects`."""
+        codes = [compile_redirect(redirect, self.words) for redirect in redirects]
+        if len(codes) == 1:
+            return codes[0]
+
+        def apply(sh: Shell, saved: Saved) -> None:
+            for code in codes:
+                code(sh, saved)
+
+        return apply
+
+    def _redirected(self, code: Code, apply: RedirectCode, process: bool) -> Code:
+        def run(sh: Shell) -> int:
+            saved: Saved = []
+            mark = len(sh.process_descriptors)
+            try:
+                try:
+                    apply(sh, saved)
+                except ShellError as error:
+                    sh.report(error)
+                    return sh.failed(1)
+                return code(sh)
+            finally:
+                restore(sh, saved)
+                if process:
+                    sh.end_process_substitutions(mark)
+
+        return run
+
+    def _redirected_stream(self, code: StreamCode, apply: RedirectCode) -> StreamCode:
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            saved: Saved = []
+            mark = len(sh.process_descriptors)
+            try:
+                try:
+                    apply(sh, saved)
+                except ShellError as error:
+                    sh.report(error)
+                    return sh.failed(1)
+                return (yield from code(sh))
+            finally:
+                restore(sh, saved)
+                sh.end_process_substitutions(mark)
+
+        return stream
+
+    # -- simple commands ---------------------------------------------------------------------------
+
+    def _prepare(self, node: Simple) -> _Prepared:
+        prepared = _Prepared()
+        prepared.line = node.line
+        words = node.words
+        if any(isinstance(word, Assignment) for word in words):
+            prepared.arguments = self.assignments.declaration_arguments(words)
+        else:
+            prepared.arguments = self.words.arguments(words)  # type: ignore[arg-type]
+        prepared.assignments = [self.assignments.assign(item) for item in node.assignments]
+        prepared.temporary = [self.assignments.temporary(item) for item in node.assignments] if words else []
+        prepared.redirect = self.redirects(node.redirects) if node.redirects else None
+        parts = [*words, *node.assignments, *node.redirects]
+        prepared.process = _has_process(parts)
+        prepared.substitutes = _has_substitution(node)
+        head = words[0] if words else None
+        prepared.name = head.literal() if isinstance(head, Word) else None
+        return prepared
+
+    def _run_simple(self, node: Simple, tested: bool) -> Code:
+        prepared = self._prepare(node)
+        if not node.words:
+            return self._run_assignments(node, prepared)
+        if prepared.name == "local" and not node.redirects and not node.assignments:
+            quick = self._local_values(node)
+            if quick is not None:
+                return self._run_local(node, quick, self._run_general(node, prepared, tested))
+        return self._run_general(node, prepared, tested)
+
+    def _local_values(self, node: Simple) -> list[tuple[str, Callable[[Shell], str] | None]] | None:
+        """Names and values of a `local` that only makes plain variables; None when it does more."""
+        values: list[tuple[str, Callable[[Shell], str] | None]] = []
+        for word in node.words[1:]:
+            if isinstance(word, Assignment):
+                if word.elements is not None or word.subscript is not None or word.append:
+                    return None
+                name, value = word.name, self.words.text(word.value, assignment=True)
+            else:
+                text = word.literal()
+                if text is None or not is_name(text):
+                    return None
+                name, value = text, None
+            if name in Variables.setters or name in Variables.getters or name in Variables.array_getters:
+                return None
+            values.append((name, value))
+        return values or None
+
+    def _run_local(
+        self, node: Simple, values: list[tuple[str, Callable[[Shell], str] | None]], general: Code
+    ) -> Code:
+        """`local` without options: no builtin is called and no text is taken apart again."""
+        names = [name for name, _ in values]
+        codes = [code for _, code in values]
+
+        def run(sh: Shell) -> int:
+            variables = sh.variables
+            scopes = variables.scopes
+            if (
+                sh.tracing
+                or not sh.function_depth
+                or "local" in sh.functions
+                or scopes[-1].temporary
+                or "localvar_inherit" in sh.shopts
+            ):
+                return general(sh)
+            table = sh.table
+            for name in names:
+                old = table.get(name)
+                if (old is not None and old.flags) or (len(scopes) > 1 and scopes[-2].temporary):
+                    return general(sh)
+            sh.line = node.line
+            sh.node = node
+            sh.counters.count_command()
+            sh.pipe_statuses = None
+            texts = [code(sh) if code is not None else None for code in codes]
+            saved = scopes[-1].saved
+            for name, text in zip(names, texts, strict=True):
+                old = table.get(name)
+                if name not in saved:
+                    saved[name] = old
+                    table[name] = Variable(text, variables.new_flags)
+                elif text is not None:
+                    variables.set(name, text)
+            return 0
+
+        return run
+
+    def _run_general(self, node: Simple, prepared: _Prepared, tested: bool) -> Code:
+        line = prepared.line
+        arguments = prepared.arguments
+        dynamic = prepared.name is None
+        if not node.assignments and not node.redirects and not prepared.process:
+
+            def simple(sh: Shell) -> int:
+                sh.line = line
+                sh.node = node
+                counters = sh.counters
+                counters.commands += 1
+                if counters.commands > counters.next_check:
+                    counters.check()
+                if dynamic:
+                    sh.substitution_status = 0
+                argv = arguments(sh)
+                if not argv:
+                    return sh.substitution_status
+                if sh.tracing:
+                    sh.trace(argv)
+                name = argv[0]
+                function = sh.functions.get(name)
+                if function is not None:
+                    status = sh.call_function(function, argv, tested)
+                else:
+                    builtin = sh.builtins.get(name)
+                    status = builtin(sh, argv) if builtin is not None else sh.external(argv)
+                sh.last_argument = argv[-1]
+                sh.pipe_statuses = None
+                if status and sh.watching and not tested:
+                    sh.status = status
+                    return sh.failed(status)
+                return status
+
+            return simple
+
+        def full(sh: Shell) -> int:
+            sh.line = line
+            sh.node = node
+            counters = sh.counters
+            counters.commands += 1
+            if counters.commands > counters.next_check:
+                counters.check()
+            sh.substitution_status = 0
+            mark = len(sh.process_descriptors)
+            saved: Saved = []
+            keep = False
+            try:
+                argv = arguments(sh)
+                if prepared.redirect is not None:
+                    try:
+                        prepared.redirect(sh, saved)
+                    except ShellError as error:
+                        sh.report(error)
+                        status = 1
+                        if not tested:
+                            return sh.failed(status)
+                        return status
+                if not argv:
+                    for assign in prepared.assignments:
+                        assign(sh)
+                    return sh.substitution_status
+                keep = argv[0] == "exec" and len(argv) == 1
+                status = sh.with_temporary(prepared.temporary, argv, tested)
+            finally:
+                if keep:
+                    for _, before in saved:
+                        if before is not None:
+                            before.release()
+                else:
+                    restore(sh, saved)
+                if prepared.process:
+                    sh.end_process_substitutions(mark)
+            sh.last_argument = argv[-1]
+            sh.pipe_statuses = None
+            if status and sh.watching and not tested:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return full
+
+    def _run_assignments(self, node: Simple, prepared: _Prepared) -> Code:
+        line = prepared.line
+        assigns = prepared.assignments
+        redirect = prepared.redirect
+        substitutes = prepared.substitutes
+        process = prepared.process
+        if len(assigns) == 1 and redirect is None and not substitutes and not process:
+            only = assigns[0]
+
+            def one(sh: Shell) -> int:
+                sh.line = line
+                sh.node = node
+                if sh.debug_trap:
+                    sh.run_debug_trap()
+                only(sh)
+                sh.pipe_statuses = None
+                return 0
+
+            return one
+
+        def run(sh: Shell) -> int:
+            sh.line = line
+            sh.node = node
+            sh.substitution_status = 0
+            if sh.debug_trap:
+                sh.run_debug_trap()
+            saved: Saved = []
+            mark = len(sh.process_descriptors)
+            try:
+                if redirect is not None:
+                    try:
+                        redirect(sh, saved)
+                    except ShellError as error:
+                        sh.report(error)
+                        return sh.failed(1)
+                for assign in assigns:
+                    assign(sh)
+            finally:
+                restore(sh, saved)
+                if process:
+                    sh.end_process_substitutions(mark)
+            sh.pipe_statuses = None
+            status = sh.substitution_status
+            if status and sh.watching:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return run
+
+    def _stream_simple(self, node: Simple, tested: bool) -> StreamCode:
+        if not node.words:
+            plain = self.run(node, tested)
+
+            def assign_only(sh: Shell) -> Generator[None, None, int]:
+                return plain(sh)
+                yield
+
+            return assign_only
+        prepared = self._prepare(node)
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            sh.line = prepared.line
+            sh.node = node
+            sh.counters.count_command()
+            sh.substitution_status = 0
+            mark = len(sh.process_descriptors)
+            saved: Saved = []
+            keep = False
+            try:
+                argv = prepared.arguments(sh)
+                if prepared.redirect is not None:
+                    try:
+                        prepared.redirect(sh, saved)
+                    except ShellError as error:
+                        sh.report(error)
+                        return 1 if tested else sh.failed(1)
+                if not argv:
+                    return sh.substitution_status
+                keep = argv[0] == "exec" and len(argv) == 1
+                status = yield from sh.stream_with_temporary(prepared.temporary, argv, tested)
+            finally:
+                if keep:
+                    for _, before in saved:
+                        if before is not None:
+                            before.release()
+                else:
+                    restore(sh, saved)
+                sh.end_process_substitutions(mark)
+            sh.last_argument = argv[-1]
+            sh.pipe_statuses = None
+            if sh.fds[1].full or sh.background:
+                yield
+                if sh.pending_signals:
+                    sh.take_signals()
+            if status and sh.watching and not tested:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return stream
+
+    # -- lists -------------------------------------------------------------------------------------
+
+    def _items(self, node: Sequence, tested: bool) -> list[Code]:
+        return [
+            self._background(command) if background else self.run(command, tested)
+            for command, background in node.items
+        ]
+
+    def _run_sequence(self, node: Sequence, tested: bool) -> Code:
+        codes = self._items(node, tested)
+        if len(codes) == 1:
+            only = codes[0]
+
+            def one(sh: Shell) -> int:
+                status = sh.status = only(sh)
+                return status
+
+            return one
+        if len(codes) == 2:
+            first, second = codes
+
+            def two(sh: Shell) -> int:
+                sh.status = first(sh)
+                status = sh.status = second(sh)
+                return status
+
+            return two
+
+        def run(sh: Shell) -> int:
+            status = 0
+            for code in codes:
+                status = sh.status = code(sh)
+            return status
+
+        return run
+
+    def _stream_sequence(self, node: Sequence, tested: bool) -> StreamCode:
+        items = [
+            (self._background(command), None) if background else (None, self.stream(command, tested))
+            for command, background in node.items
+        ]
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = 0
+            for plain, code in items:
+                if code is not None:
+                    status = yield from code(sh)
+                else:
+                    assert plain is not None
+                    status = plain(sh)
+                sh.status = status
+            return status
+
+        return stream
+
+    def _background(self, command: Command) -> Code:
+        stream = self.stream(command)
+        from .printing import source_of
+
+        text = source_of(command)
+        line = getattr(command, "line", 0)
+
+        def run(sh: Shell) -> int:
+            if line:
+                sh.line = line
+            sh.start_job(stream, text)
+            return 0
+
+        return run
+
+    def _run_andor(self, node: AndOr, tested: bool) -> Code:
+        commands = [node.first, *(command for _, command in node.rest)]
+        last = len(commands) - 1
+        codes = [self.run(command, tested or place < last) for place, command in enumerate(commands)]
+        operators = [operator for operator, _ in node.rest]
+        if len(codes) == 2:
+            first, second = codes
+            if operators[0] == "&&":
+                if isinstance(node.first, ArithmeticCommand):
+                    holds = self.truth(node.first)
+                    return lambda sh: second(sh) if holds(sh) else 1
+
+                def both(sh: Shell) -> int:
+                    status = sh.status = first(sh)
+                    return status if status else second(sh)
+
+                return both
+
+            def either(sh: Shell) -> int:
+                status = sh.status = first(sh)
+                return second(sh) if status else status
+
+            return either
+        rest = list(zip(operators, codes[1:], strict=True))
+        head = codes[0]
+
+        def run(sh: Shell) -> int:
+            status = sh.status = head(sh)
+            for operator, code in rest:
+                if (status == 0) == (operator == "&&"):
+                    status = sh.status = code(sh)
+            return status
+
+        return run
+
+    def _stream_andor(self, node: AndOr, tested: bool) -> StreamCode:
+        commands = [node.first, *(command for _, command in node.rest)]
+        last = len(commands) - 1
+        codes = [self.stream(command, tested or place < last) for place, command in enumerate(commands)]
+        operators = [operator for operator, _ in node.rest]
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = sh.status = yield from codes[0](sh)
+            for operator, code in zip(operators, codes[1:], strict=True):
+                if (status == 0) == (operator == "&&"):
+                    status = sh.status = yield from code(sh)
+            return status
+
+        return stream
+
+    # -- pipelines ---------------------------------------------------------------------------------
+
+    def _run_pipeline(self, node: Pipeline, tested: bool) -> Code:
+        tested = tested or node.negated
+        code: Code
+        if not node.stages:
+            code = _nothing
+        elif len(node.stages) == 1:
+            code = self.run(node.stages[0], tested)
+        else:
+            code = pipeline.compile_run(self, node, tested)
+        if node.timed:
+            code = _timed(code, node.timed)
+        if node.negated:
+            inner = code
+
+            def negated(sh: Shell) -> int:
+                if sh.watching:
+                    sh.suppressed += 1
+                    try:
+                        return 0 if inner(sh) else 1
+                    finally:
+                        sh.suppressed -= 1
+                return 0 if inner(sh) else 1
+
+            return negated
+        return code
+
+    def _stream_pipeline(self, node: Pipeline, tested: bool) -> StreamCode:
+        tested = tested or node.negated
+        if node.timed or not node.stages:
+            plain = self._run_pipeline(node, tested)
+
+            def once(sh: Shell) -> Generator[None, None, int]:
+                return plain(sh)
+                yield
+
+            return once
+        if len(node.stages) == 1:
+            code = self.stream(node.stages[0], tested)
+        else:
+            code = pipeline.compile_stream(self, node, tested)
+        if not node.negated:
+            return code
+
+        def negated(sh: Shell) -> Generator[None, None, int]:
+            status = yield from code(sh)
+            return 0 if status else 1
+
+        return negated
+
+    # -- groups and subshells ----------------------------------------------------------------------
+
+    def _run_group(self, node: Group, tested: bool) -> Code:
+        return self.run(node.body, tested)
+
+    def _stream_group(self, node: Group, tested: bool) -> StreamCode:
+        return self.stream(node.body, tested)
+
+    def _run_subshell(self, node: Subshell, tested: bool) -> Code:
+        body = self.run(node.body, tested)
+
+        def run(sh: Shell) -> int:
+            child = sh.fork()
+            status = child.run_subshell(body)
+            sh.pipe_statuses = None
+            if status and sh.watching and not tested:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return run
+
+    def _stream_subshell(self, node: Subshell, tested: bool) -> StreamCode:
+        body = self.stream(node.body, tested)
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = yield from sh.fork().stream_subshell(body)
+            if status and sh.watching and not tested:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return stream
+
+    # -- conditions and loops ----------------------------------------------------------------------
+
+    def truth(self, node: Command) -> Callable[[Shell], bool]:
+        """Whether a command that is only looked at succeeds; `$?` is set as by running it."""
+        if isinstance(node, Sequence) and len(node.items) == 1 and not node.items[0][1]:
+            return self.truth(node.items[0][0])
+        if isinstance(node, ArithmeticCommand) and not node.redirects:
+            return self._arithmetic_truth(node)
+        if isinstance(node, Condition) and not node.redirects:
+            return self._condition_truth(node)
+        run = self.run(node, True)
+
+        def succeeds(sh: Shell) -> bool:
+            status = sh.status = run(sh)
+            return not status
+
+        return succeeds
+
+    def _condition_truth(self, node: Condition) -> Callable[[Shell], bool]:
+        test = condition.compile_test(node.test, self.words)
+        run = self.run(node, True)
+
+        def holds(sh: Shell) -> bool:
+            if not sh.tracing:
+                sh.node = node
+                sh.line = node.line
+                try:
+                    if test(sh):
+                        sh.status = 0
+                        return True
+                    sh.status = 1
+                    return False
+                except condition.TestError as error:
+                    sh.complain(error.message)
+                    sh.status = error.status
+                    return False
+                except ShellError as error:
+                    if error.fatal or "division" not in error.message:
+                        raise
+                    error.message = "[[: " + error.message
+                    sh.report(error)
+                    sh.status = 1
+                    return False
+            status = sh.status = run(sh)
+            return not status
+
+        return holds
+
+    def _arithmetic_truth(self, node: ArithmeticCommand) -> Callable[[Shell], bool]:
+        calculate = self.words.arithmetic(node.expression)
+        run = self.run(node, True)
+
+        def nonzero(sh: Shell) -> bool:
+            if sh.tracing:
+                status = sh.status = run(sh)
+                return not status
+            sh.node = node
+            try:
+                if calculate(sh):
+                    sh.status = 0
+                    return True
+            except ShellError as error:
+                if error.fatal:
+                    raise
+                sh.line = node.line
+                error.message = "((: " + error.message
+                sh.report(error)
+            sh.status = 1
+            return False
+
+        return nonzero
+
+    def _run_if(self, node: If, tested: bool) -> Code:
+        branches = [(self.truth(test), self.run(body, tested)) for test, body in node.branches]
+        otherwise = self.run(node.otherwise, tested) if node.otherwise is not None else None
+        if len(branches) == 1:
+            test, body = branches[0]
+
+            def one(sh: Shell) -> int:
+                if test(sh):
+                    return body(sh)
+                return otherwise(sh) if otherwise is not None else 0
+
+            return one
+
+        def run(sh: Shell) -> int:
+            for test, body in branches:
+                if test(sh):
+                    return body(sh)
+            return otherwise(sh) if otherwise is not None else 0
+
+        return run
+
+    def _stream_if(self, node: If, tested: bool) -> StreamCode:
+        branches = [(self.stream(test, True), self.stream(body, tested)) for test, body in node.branches]
+        otherwise = self.stream(node.otherwise, tested) if node.otherwise is not None else None
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            for test, body in branches:
+                if not (yield from test(sh)):
+                    return (yield from body(sh))
+            if otherwise is not None:
+                return (yield from otherwise(sh))
+            return 0
+
+        return stream
+
+    def _run_while(self, node: While, tested: bool) -> Code:
+        condition = self.truth(node.condition)
+        body = self.run(node.body, tested)
+        until = node.until
+
+        def run(sh: Shell) -> int:
+            status = 0
+            counters = sh.counters
+            sh.loops += 1
+            try:
+                while True:
+                    counters.iterations += 1
+                    if counters.iterations > counters.next_iteration:
+                        counters.check()
+                    try:
+                        if condition(sh) is until:
+                            break
+                        status = body(sh)
+                    except Continue as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+            finally:
+                sh.loops -= 1
+            return status
+
+        return run
+
+    def _stream_while(self, node: While, tested: bool) -> StreamCode:
+        condition = self.stream(node.condition, True)
+        body = self.stream(node.body, tested)
+        until = node.until
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = 0
+            sh.loops += 1
+            try:
+                while True:
+                    sh.counters.count_iteration()
+                    try:
+                        if ((yield from condition(sh)) == 0) is until:
+                            break
+                        status = yield from body(sh)
+                    except Continue as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+                    if sh.fds[1].full or sh.background:
+                        yield
+            finally:
+                sh.loops -= 1
+            return status
+
+        return stream
+
+    def _loop_words(self, node: For | Select) -> Callable[[Shell], Any]:
+        if node.words is None:
+            return lambda sh: sh.positional.copy()
+        return self.words.lazy_arguments(node.words) or self.words.arguments(node.words)
+
+    def _run_for(self, node: For, tested: bool) -> Code:
+        words = self._loop_words(node)
+        body = self.run(node.body, tested)
+        name = node.name
+        line = node.line
+        valid = name.isidentifier() and name.isascii()
+
+        def run(sh: Shell) -> int:
+            sh.line = line
+            if not valid:
+                sh.complain(f"`{name}': not a valid identifier")
+                return 1
+            status = 0
+            counters = sh.counters
+            sh.loops += 1
+            try:
+                for word in words(sh):
+                    counters.iterations += 1
+                    if counters.iterations > counters.next_iteration:
+                        counters.check()
+                    if sh.tracing:
+                        sh.line = line
+                        sh.trace_for(node, word)
+                    variable = sh.table.get(name)
+                    if variable is not None and not variable.flags & SLOW_WRITE:
+                        variable.value = word
+                    elif not _set_loop_variable(sh, name, word):
+                        return 1
+                    try:
+                        status = body(sh)
+                    except Continue as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+            finally:
+                sh.loops -= 1
+            return status
+
+        return run
+
+    def _stream_for(self, node: For, tested: bool) -> StreamCode:
+        words = self._loop_words(node)
+        body = self.stream(node.body, tested)
+        name = node.name
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = 0
+            sh.loops += 1
+            try:
+                for word in words(sh):
+                    sh.counters.count_iteration()
+                    if not _set_loop_variable(sh, name, word):
+                        return 1
+                    try:
+                        status = yield from body(sh)
+                    except Continue as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+                    if sh.fds[1].full or sh.background:
+                        yield
+            finally:
+                sh.loops -= 1
+            return status
+
+        return stream
+
+    def _run_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> Code:
+        start, condition, step = (
+            self.words.arithmetic(word) if word.source.strip() else None
+            for word in (node.start, node.condition, node.step)
+        )
+        body = self.run(node.body, tested)
+        line = node.line
+
+        def run(sh: Shell) -> int:
+            status = 0
+            counters = sh.counters
+            sh.line = line
+            sh.loops += 1
+            try:
+                if start is not None:
+                    start(sh)
+                while condition is None or condition(sh):
+                    counters.iterations += 1
+                    if counters.iterations > counters.next_iteration:
+                        counters.check()
+                    try:
+                        status = body(sh)
+                    except Continue as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+                    if step is not None:
+                        step(sh)
+            except ShellError as error:
+                if error.fatal:
+                    raise
+                error.message = "((: " + error.message
+                sh.report(error)
+                return 1
+            finally:
+                sh.loops -= 1
+            return status
+
+        return run
+
+    def _stream_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> StreamCode:
+        start, condition, step = (
+            self.words.arithmetic(word) if word.source.strip() else None
+            for word in (node.start, node.condition, node.step)
+        )
+        body = self.stream(node.body, tested)
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = 0
+            sh.loops += 1
+            try:
+                if start is not None:
+                    start(sh)
+                while condition is None or condition(sh):
+                    sh.counters.count_iteration()
+                    try:
+                        status = yield from body(sh)
+                    except Continue as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+                    if step is not None:
+                        step(sh)
+                    if sh.fds[1].full or sh.background:
+                        yield
+            finally:
+                sh.loops -= 1
+            return status
+
+        return stream
+
+    def _run_select(self, node: Select, tested: bool) -> Code:
+        words = self._loop_words(node)
+        body = self.run(node.body, tested)
+        name = node.name
+
+        def run(sh: Shell) -> int:
+            items = list(words(sh))
+            if not items:
+                return 0
+            status = 0
+            sh.loops += 1
+            show = True
+            try:
+                while True:
+                    sh.counters.count_iteration()
+                    if show:
+                        sh.error_output(_menu(items))
+                    prompt = sh.variables.get("PS3")
+                    sh.error_output("#? " if prompt is None else sh.prompt(prompt))
+                    line = sh.fds[0].readline()
+                    if not line:
+                        sh.output(b"\n")
+                        return 1
+                    reply = line.decode("utf-8", "surrogateescape").rstrip("\n")
+                    sh.variables.set("REPLY", reply)
+                    show = not reply.strip()
+                    if show:
+                        continue
+                    choice = reply.strip()
+                    number = int(choice) if choice.isdecimal() else 0
+                    sh.variables.set(name, items[number - 1] if 1 <= number <= len(items) else "")
+                    try:
+                        status = body(sh)
+                    except Continue as jump:
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = 0
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+            finally:
+                sh.loops -= 1
+            return status
+
+        return run
+
+    # -- case --------------------------------------------------------------------------------------
+
+    def _case_items(self, node: Case) -> list[tuple[list[Callable[[Shell, str], bool]], str]]:
+        return [([self._case_pattern(word) for word in item.patterns], item.end) for item in node.items]
+
+    def _case_pattern(self, word: Word) -> Callable[[Shell, str], bool]:
+        code = self.words.pattern(word)
+        constant = getattr(code, "constant", None)
+        if constant is not None and is_literal(constant, extglob=True):
+            text = unescape(constant)
+
+            def same(sh: Shell, subject: str) -> bool:
+                if subject == text:
+                    return True
+                return "nocasematch" in sh.shopts and subject.lower() == text.lower()
+
+            return same
+
+        if constant is not None and "(" not in constant:
+            exact = compile_pattern(constant).fullmatch
+
+            def fits(sh: Shell, subject: str) -> bool:
+                if "nocasematch" in sh.shopts:
+                    return compile_pattern(constant, False, True).fullmatch(subject) is not None
+                return exact(subject) is not None
+
+            return fits
+
+        def matches(sh: Shell, subject: str) -> bool:
+            pattern = compile_pattern(code(sh), "extglob" in sh.shopts, "nocasematch" in sh.shopts)
+            return pattern.fullmatch(subject) is not None
+
+        return matches
+
+    def _run_case(self, node: Case, tested: bool) -> Code:
+        subject = self.words.text(node.word)
+        tests = self._case_items(node)
+        bodies = [self.run(item.body, tested) if item.body.items else _nothing for item in node.items]
+        line = node.line
+        items = [(patterns, body, end) for (patterns, end), body in zip(tests, bodies, strict=True)]
+
+        def run(sh: Shell) -> int:
+            sh.line = line
+            sh.substitution_status = 0
+            if sh.tracing:
+                sh.trace_text(f"case {node.word.source} in")
+            text = subject(sh)
+            status = 0
+            falls = False
+            for patterns, body, end in items:
+                if not falls:
+                    for matches in patterns:
+                        if matches(sh, text):
+                            break
+                    else:
+                        continue
+                status = body(sh)
+                if end == ";;":
+                    break
+                falls = end == ";&"
+            return status
+
+        return run
+
+    def _stream_case(self, node: Case, tested: bool) -> StreamCode:
+        subject = self.words.text(node.word)
+        tests = self._case_items(node)
+        bodies = [self.stream(item.body, tested) for item in node.items]
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            text = subject(sh)
+            status = 0
+            falls = False
+            for (patterns, end), body in zip(tests, bodies, strict=True):
+                if not falls and not any(matches(sh, text) for matches in patterns):
+                    continue
+                status = yield from body(sh)
+                if end == ";;":
+                    break
+                falls = end == ";&"
+            return status
+
+        return stream
+
+    # -- (( )) and [[ ]] ---------------------------------------------------------------------------
+
+    def _run_arithmeticcommand(self, node: ArithmeticCommand, tested: bool) -> Code:
+        calculate = self.words.arithmetic(node.expression)
+        line = node.line
+        source = node.expression.source
+
+        def run(sh: Shell) -> int:
+            sh.line = line
+            sh.node = node
+            if sh.tracing:
+                sh.trace_text(f"(( {source.strip()} ))")
+            try:
+                if calculate(sh):
+                    sh.pipe_statuses = None
+                    return 0
+            except ShellError as error:
+                if error.fatal:
+                    raise
+                error.message = "((: " + error.message
+                sh.report(error)
+            sh.pipe_statuses = None
+            if sh.watching and not tested:
+                sh.status = 1
+                return sh.failed(1)
+            return 1
+
+        return run
+
+    def _run_condition(self, node: Condition, tested: bool) -> Code:
+        test = condition.compile_test(node.test, self.words)
+        line = node.line
+
+        def run(sh: Shell) -> int:
+            sh.line = line
+            sh.node = node
+            if sh.tracing:
+                sh.trace_text(condition.traced(node.test, sh, self.words))
+            try:
+                status = 0 if test(sh) else 1
+            except condition.TestError as error:
+                sh.complain(error.message)
+                status = error.status
+            except ShellError as error:
+                if error.fatal or "division" not in error.message:
+                    raise
+                error.message = "[[: " + error.message
+                sh.report(error)
+                status = 1
+            sh.pipe_statuses = None
+            if status and sh.watching and not tested:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return run
+
+    # -- functions and coprocesses -----------------------------------------------------------------
+
+    def _run_function(self, node: Function, tested: bool) -> Code:
+        body = FunctionBody(node, self)
+
+        def run(sh: Shell) -> int:
+            sh.line = node.line
+            return sh.define_function(body)
+
+        return run
+
+    def _run_coprocess(self, node: Coprocess, tested: bool) -> Code:
+        stream = self.stream(node.body)
+        from .printing import source_of
+
+        text = source_of(node.body)
+
+        def run(sh: Shell) -> int:
+            sh.line = node.line
+            sh.start_coprocess(node.name, stream, text)
+            return 0
+
+        return run
+
+    # -- substitutions -----------------------------------------------------------------------------
+
+    def _substitution(self, part: Substitution) -> Callable[[Shell], str]:
+        body = part.body
+        if not body.items:
+
+            def nothing(sh: Shell) -> str:
+                sh.substitution_status = 0
+                return ""
+
+            return nothing
+        single = body.items[0][0] if len(body.items) == 1 and not body.items[0][1] else None
+        if (
+            isinstance(single, Simple)
+            and not single.words
+            and not single.assignments
+            and len(single.redirects) == 1
+            and single.redirects[0].operator == "<"
+        ):
+            return self._file_contents(single.redirects[0])
+        code: Code | None = None
+        pure = single is not None and pipeline.is_pure(single)
+        name = single.words[0].literal() if pure and isinstance(single, Simple) else None  # type: ignore[union-attr]
+
+        def substitute(sh: Shell) -> str:
+            nonlocal code
+            if code is None:
+                code = self.run(body)
+            if pure and name is not None and sh.leaves_state_alone(name):
+                return _decoded(sh.capture_here(code))
+            return _decoded(sh.capture(code))
+
+        return substitute
+
+    def _file_contents(self, redirect: Redirect) -> Callable[[Shell], str]:
+        apply = self.redirects([redirect])
+
+        def read(sh: Shell) -> str:
+            saved: Saved = []
+            try:
+                try:
+                    apply(sh, saved)
+                except ShellError as error:
+                    sh.report(error)
+                    sh.substitution_status = 1
+                    return ""
+                sh.substitution_status = 0
+                return _decoded(sh.fds[redirect.fd or 0].read())
+            finally:
+                restore(sh, saved)
+
+        return read
+
+    def _process_substitution(self, part: ProcessSubstitution) -> Callable[[Shell], str]:
+        stream = self.stream(part.body)
+        direction = part.direction
+        return lambda sh: sh.process_substitution(direction, stream)
+
+
+class _Prepared:
+    """The compiled pieces of a simple command."""
+
+    __slots__ = (
+        "arguments",
+        "assignments",
+        "line",
+        "name",
+        "process",
+        "redirect",
+        "substitutes",
+        "temporary",
+    )
+
+    arguments: ArgumentsCode
+    assignments: list[Callable[[Shell], None]]
+    temporary: list[Callable[[Shell, Scope], None]]
+    redirect: RedirectCode | None
+    line: int
+    process: bool
+    substitutes: bool
+    name: str | None
+
+
+def _nothing(sh: Shell) -> int:
+    return 0
+
+
+def _decoded(data: bytes) -> str:
+    """Captured output as text: without NULs, and without newlines at the end."""
+    text = data.decode("utf-8", "surrogateescape")
+    if "\0" in text:
+        text = text.replace("\0", "")
+    return text.rstrip("\n")
+
+
+def _set_loop_variable(sh: Shell, name: str, word: str) -> bool:
+    variable = sh.table.get(name)
+    try:
+        if variable is not None and variable.flags & NAMEREF:
+            # A nameref as loop variable refers to each word in turn.
+            variable.value = word
+        elif variable is None:
+            sh.table[name] = Variable(word, sh.variables.new_flags)
+        else:
+            sh.variables.set(name, word)
+    except ShellError as error:
+        sh.report(error)
+        return False
+    return True
+
+
+def _timed(code: Code, how: str) -> Code:
+    def run(sh: Shell) -> int:
+        began, used = time.perf_counter(), time.process_time()
+        try:
+            return code(sh)
+        finally:
+            sh.report_times(
+                time.perf_counter() - began, time.process_time() - used, portable=how.endswith("-p")
+            )
+
+    return run
+
+
+def _menu(items: list[str]) -> str:
+    """The numbered choices of `select`, in columns as bash lays them out."""
+    width = max(len(item) for item in items)
+    digits = len(str(len(items)))
+    cell = width + digits + 4
+    columns = max(1, 80 // cell) if cell < 80 else 1
+    rows = -(-len(items) // columns)
+    columns = -(-len(items) // rows)
+    if rows == 1:
+        rows, columns = len(items), 1
+    lines: list[str] = []
+    for row in range(rows):
+        cells = [f"{place + 1:>{digits}}) {items[place]}" for place in range(row, len(items), rows)]
+        lines.append("".join(f"{text:<{cell - 2}}" for text in cells[:-1]) + cells[-1] + "\n")
+    return "".join(lines)
+
+
+def _walk(value: object) -> Any:
+    """All nodes in a piece of syntax that belong to its own words (not to programs in them)."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _walk(item)
+    elif isinstance(value, (Word, DoubleQuoted)):
+        yield from _walk(value.parts)
+    elif isinstance(value, Assignment):
+        yield from _walk([value.value, value.subscript, value.elements])
+    elif isinstance(value, Redirect):
+        yield from _walk(value.target)
+    elif isinstance(value, Parameter):
+        yield from _walk([value.subscript, value.argument, value.second])
+    elif isinstance(value, Arithmetic):
+        yield from _walk(value.expression)
+    elif isinstance(value, Substitution | ProcessSubstitution):
+        yield value
+    elif value is not None and hasattr(value, "value") and hasattr(value, "subscript"):
+        yield from _walk([value.value, value.subscript])
+
+
+def _has_process(items: object) -> bool:
+    return any(isinstance(node, ProcessSubstitution) for node in _walk(items))
+
+
+def _has_substitution(node: Simple) -> bool:
+    return any(
+        isinstance(found, Substitution) for found in _walk([node.words, node.assignments, node.redirects])
+    )

@@ -1,0 +1,50 @@
+"""What leaves a command other than by its status: `break`, `continue`, `return`, `exit`, and limits."""
+
+from __future__ import annotations
+
+__all__ = ["Break", "Continue", "Exit", "LimitReachedError", "Return"]
+
+
+class _Control(Exception):  # noqa: N818 (a jump, not an error)
+    """Not an error: a jump."""
+
+
+class Break(_Control):
+    """`break N`: leave N loops."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
+class Continue(_Control):
+    """`continue N`: go on with the next round of the N-th loop around."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
+class Return(_Control):
+    """`return`: leave a function or a sourced script."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Exit(_Control):
+    """`exit`, or an error that ends the shell."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class LimitReachedError(Exception):
+    """A limit of the shell was reached; `limit` is its name in `Limits`."""
+
+    def __init__(self, limit: str, message: str) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.message = message

@@ -1,0 +1,165 @@
+"""What the shell tells: errors, `set -x` and times."""
+
+# mypy: disable-error-code="misc"
+# The methods here are a part of `Shell` and are only ever called on one, which is what `self: Shell` says.
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+from .control import Exit
+from .lexer import ShellSyntaxError
+from .quoting import value_quoted
+from .streams import flush_all
+from .syntax import For
+from .variables import ShellError
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = ["Diagnostics"]
+
+
+class Diagnostics:
+    """Messages on standard error, worded and placed as bash does."""
+
+    def error_output(self: Shell, text: str) -> None:
+        """Write to standard error."""
+        flush_all()
+        stream = self.fds.get(2)
+        if stream is not None:
+            try:
+                stream.write(text.encode("utf-8", "surrogateescape"))
+                stream.flush()
+            except OSError:
+                pass
+
+    def output(self: Shell, data: bytes) -> None:
+        """Write to standard output; raises BrokenPipeError when nobody reads it."""
+        stream = self.fds.get(1)
+        if stream is None:
+            raise ShellError("write error: Bad file descriptor")
+        stream.write(data)
+
+    def prefix(self: Shell) -> str:
+        """`bash: line 3: `"""
+        for frame in reversed(self.frames):
+            if frame.source:
+                return f"{frame.source}: line {self.line}: "
+        return f"{self.script or self.name}: line {self.line}: "
+
+    def complain(self: Shell, message: str) -> None:
+        """Write `bash: line N: message`."""
+        self.error_output(f"{self.prefix()}{message}\n")
+
+    def report(self: Shell, error: ShellError) -> None:
+        """Write an error's message; one that ends the shell raises `Exit`."""
+        self.complain(error.message)
+        if error.fatal:
+            raise Exit(1 if self.subshell_level or self.errexit or self.script else error.status)
+
+    def report_syntax_error(self: Shell, error: ShellSyntaxError, where: str = "") -> None:
+        """Write a syntax error and the line it is in."""
+        head = f"{self.script or self.name}: {where}line {error.line}: "
+        text = f"{head}{error.message}\n"
+        if error.source_line and "near unexpected token" in error.message:
+            text += f"{head}`{error.source_line}'\n"
+        self.error_output(text)
+
+    # -- set -x ------------------------------------------------------------------------------------
+
+    def trace(self: Shell, argv: list[str]) -> None:
+        """A command is about to run: the DEBUG trap and `set -x`."""
+        if self.debug_trap:
+            self.run_debug_trap()
+        if self.xtrace:
+            self.trace_text(" ".join([value_quoted(text) if text else "''" for text in argv]))
+
+    def trace_text(self: Shell, text: str) -> None:
+        """One line of `set -x`."""
+        if not self.xtrace:
+            if self.debug_trap:
+                self.run_debug_trap()
+            return
+        prompt = self.variables.get("PS4") or ""
+        if "$" in prompt or "\\" in prompt:
+            self.xtrace = False
+            try:
+                prompt = self.prompt(prompt)
+            finally:
+                self.xtrace = True
+        if prompt:
+            prompt = prompt[0] * self.subshell_level_traced() + prompt
+        self.error_output(f"{prompt}{text}\n")
+
+    def subshell_level_traced(self: Shell) -> int:
+        """How often the first character of PS4 is repeated: once for each substitution around."""
+        return self.substitution_level
+
+    def trace_assignment(self: Shell, name: str, text: str, append: bool) -> None:
+        self.trace_text(f"{name}{'+' if append else ''}={value_quoted(text)}")
+
+    def trace_for(self: Shell, node: For, word: str) -> None:
+        items = '"$@"' if node.words is None else " ".join(item.source for item in node.words)
+        self.trace_text(f"for {node.name} in {items}")
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def report_times(self: Shell, real: float, used: float, *, portable: bool) -> None:
+        """What `time` prints, by TIMEFORMAT."""
+        template = self.variables.get("TIMEFORMAT")
+        if portable:
+            self.error_output(f"real {real:.2f}\nuser {used:.2f}\nsys 0.00\n")
+            return
+        if template is None:
+            template = "\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS"
+        if not template:
+            return
+        values = {"R": real, "U": used, "S": 0.0}
+
+        def replace(match: re.Match[str]) -> str:
+            digits, long, letter = match.groups()
+            if letter == "%":
+                return "%"
+            if letter == "P":
+                return f"{100 * used / real if real else 0:.2f}"
+            places = int(digits) if digits else 3
+            value = values[letter]
+            if long:
+                minutes = int(value // 60)
+                return f"{minutes}m{value - 60 * minutes:.{places}f}s"
+            return f"{value:.{places}f}"
+
+        self.error_output(re.sub(r"%([0-3]?)(l?)([RUSP%])", replace, template) + "\n")
+
+    # -- prompts -----------------------------------------------------------------------------------
+
+    def prompt(self: Shell, text: str) -> str:
+        """A prompt string with its escapes and expansions replaced (also `${x@P}`)."""
+        home = self.variables.get("HOME") or ""
+        cwd = self.cwd
+        short = "~" + cwd[len(home) :] if home and (cwd == home or cwd.startswith(home + "/")) else cwd
+        now = time.localtime()
+        fixed = {
+            "a": "\a", "e": "\x1b", "n": "\n", "r": "\r", "\\": "\\", "[": "", "]": "", "$": "#",
+            "u": self.variables.get("USER") or "root", "h": "localhost", "H": "localhost", "s": self.name,
+            "v": "5.2", "V": "5.2.15", "w": short, "W": short.rpartition("/")[2] or "/", "j": str(len(self.jobs)),
+            "d": time.strftime("%a %b %d", now), "t": time.strftime("%H:%M:%S", now),
+            "T": time.strftime("%I:%M:%S", now), "@": time.strftime("%I:%M %p", now),
+            "A": time.strftime("%H:%M", now), "#": "1", "!": "1", "l": "tty",
+        }  # fmt: skip
+
+        def replace(match: re.Match[str]) -> str:
+            octal, form, char = match.groups()
+            if octal is not None:
+                return chr(int(octal, 8))
+            if form is not None:
+                return time.strftime(form or "%X", now)
+            return fixed.get(char, "\\" + char)
+
+        text = re.sub(r"\\(?:([0-7]{3})|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
+        if "$" in text or "`" in text:
+            text = self.expand_text(text)
+        return text

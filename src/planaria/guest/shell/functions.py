@@ -1,0 +1,66 @@
+"""Functions of the shell: a body compiled when it is first called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+from .syntax import Function
+
+if TYPE_CHECKING:
+    from .compiler import Compiler
+    from .shell import Shell
+
+__all__ = ["Frame", "FunctionBody"]
+
+
+class FunctionBody:
+    """A function's definition."""
+
+    __slots__ = ("_compiler", "_run", "_stream", "exported", "name", "node", "source", "traced")
+
+    def __init__(self, node: Function, compiler: Compiler) -> None:
+        self.name = node.name
+        self.node = node
+        self._compiler = compiler
+        self._run: Callable[[Shell], int] | None = None
+        self._stream: Callable[[Shell], Generator[None, None, int]] | None = None
+        #: The file it was read from (BASH_SOURCE).
+        self.source = ""
+        self.exported = False
+        self.traced = False
+
+    def with_source(self, source: str) -> FunctionBody:
+        """The same function as read from `source`; the compiled body is shared."""
+        if self.source == source or not self.source:
+            self.source = source
+            return self
+        twin = FunctionBody(self.node, self._compiler)
+        twin.source = source
+        return twin
+
+    @property
+    def run(self) -> Callable[[Shell], int]:
+        if self._run is None:
+            self._run = self._compiler.run(self.node.body)
+        return self._run
+
+    @property
+    def stream(self) -> Callable[[Shell], Generator[None, None, int]]:
+        if self._stream is None:
+            self._stream = self._compiler.stream(self.node.body)
+        return self._stream
+
+
+class Frame:
+    """One call in progress: of a function, or of a sourced script."""
+
+    __slots__ = ("arguments", "line", "name", "source")
+
+    def __init__(self, name: str, source: str, line: int, arguments: list[str]) -> None:
+        self.name = name
+        #: Where the function was defined.
+        self.source = source
+        #: The line it was called from.
+        self.line = line
+        self.arguments = arguments

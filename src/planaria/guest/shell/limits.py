@@ -1,0 +1,79 @@
+"""What a shell may use, and what it has used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .control import LimitReachedError
+
+__all__ = ["Counters", "Limits"]
+
+
+@dataclass(slots=True)
+class Limits:
+    """Bounds on what scripts use; None means none. When one is reached the script ends with an error that
+    names it; what was written before is kept."""
+
+    #: Commands run in one call of `Shell.run`.
+    commands: int | None = 100_000_000
+    #: Rounds of all loops in one call of `Shell.run`.
+    iterations: int | None = 100_000_000
+    #: Functions and sourced files inside each other.
+    function_depth: int | None = 4000
+    #: Command substitutions and subshells inside each other.
+    substitution_depth: int | None = 400
+    #: Bytes that one command substitution may give.
+    substitution_bytes: int | None = 512 * 1024 * 1024
+
+
+_NEVER = 1 << 62
+
+
+class Counters:
+    """Counts what is used; shared by a shell and its subshells."""
+
+    __slots__ = (
+        "commands",
+        "iterations",
+        "limits",
+        "next_check",
+        "next_iteration",
+        "total_commands",
+        "total_runs",
+    )
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.commands = 0
+        self.iterations = 0
+        #: Since the shell began; these only grow.
+        self.total_commands = 0
+        self.total_runs = 0
+        self.next_check = _NEVER if limits.commands is None else limits.commands
+        self.next_iteration = _NEVER if limits.iterations is None else limits.iterations
+
+    def begin(self) -> None:
+        """A new call of `Shell.run` begins."""
+        self.total_commands += self.commands
+        self.total_runs += 1
+        self.commands = 0
+        self.iterations = 0
+
+    def count_command(self) -> None:
+        """One more command; raises `LimitReachedError`."""
+        self.commands += 1
+        if self.commands > self.next_check:
+            self.check()
+
+    def count_iteration(self) -> None:
+        """One more round of a loop; raises `LimitReachedError`."""
+        self.iterations += 1
+        if self.iterations > self.next_iteration:
+            self.check()
+
+    def check(self) -> None:
+        """Raise `LimitReachedError` for the count that is too high."""
+        if self.commands > self.next_check:
+            raise LimitReachedError("commands", f"limit reached: commands ({self.limits.commands})")
+        if self.iterations > self.next_iteration:
+            raise LimitReachedError("iterations", f"limit reached: iterations ({self.limits.iterations})")

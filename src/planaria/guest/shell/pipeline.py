@@ -1,0 +1,256 @@
+"""Pipelines without threads or processes: every stage but the last is a generator that its reader runs.
+
+The stages start from left to right, each until it has ended or its pipe is full, which is the order in which
+effects show in a real shell. Then the last stage runs; what it reads runs the writers on. A writer that is
+still waiting when its reader ends gets what SIGPIPE would do: it stops with status 141.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+from .streams import Pipe, PipeInput, PipeOutput, Stream
+from .syntax import (
+    Arithmetic,
+    Assignment,
+    Command,
+    DoubleQuoted,
+    Parameter,
+    Part,
+    Pipeline,
+    ProcessSubstitution,
+    Simple,
+    Word,
+)
+
+if TYPE_CHECKING:
+    from .compiler import Code, Compiler, StreamCode
+    from .shell import Shell
+
+__all__ = ["Producer", "compile_run", "compile_stream", "is_pure"]
+
+#: The status of a command that SIGPIPE ends.
+BROKEN_PIPE = 141
+#: Builtins that change nothing in the shell that runs them.
+PURE_BUILTINS = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
+_CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--")
+
+
+def is_pure(node: Command) -> bool:
+    """Whether expanding the command's words changes nothing: then no subshell is needed around it."""
+    if not isinstance(node, Simple) or node.assignments or not node.words:
+        return False
+    if any(redirect.variable for redirect in node.redirects):
+        return False
+    head = node.words[0]
+    if not isinstance(head, Word) or head.literal() is None:
+        return False
+    if (
+        head.literal() == "printf"
+        and len(node.words) > 1
+        and getattr(node.words[1], "source", "").startswith("-")
+    ):
+        return False
+    words = [*node.words, *(redirect.target for redirect in node.redirects)]
+    return all(isinstance(word, Word) and all(map(_pure_part, word.parts)) for word in words)
+
+
+def _pure_part(part: Part) -> bool:
+    if isinstance(part, Parameter):
+        if part.operator in ("=", ":=") or part.indirect or part.operator.endswith("?"):
+            return False
+        for word in (part.subscript, part.argument, part.second):
+            if word is not None and not (
+                all(map(_pure_part, word.parts)) and not _CHANGES.search(word.source)
+            ):
+                return False
+        return True
+    if isinstance(part, Arithmetic):
+        return not _CHANGES.search(part.expression.source) and all(map(_pure_part, part.expression.parts))
+    if isinstance(part, DoubleQuoted):
+        return all(map(_pure_part, part.parts))
+    return not isinstance(part, ProcessSubstitution | Assignment)
+
+
+class Producer:
+    """A stage that writes into a pipe."""
+
+    __slots__ = ("generator", "pipe", "running", "status")
+
+    def __init__(self, pipe: Pipe, generator: Generator[None, None, int]) -> None:
+        self.pipe = pipe
+        self.generator = generator
+        self.running = False
+        #: The status it ended with, once it has.
+        self.status: int | None = None
+        pipe.pull = self.advance
+
+    def advance(self) -> bool:
+        """Run until the pipe is full or the stage ends; False when nothing more can come of it."""
+        if self.status is not None or self.running:
+            return False
+        self.running = True
+        try:
+            next(self.generator)
+        except StopIteration as stop:
+            self.status = stop.value
+            return False
+        finally:
+            self.running = False
+        return True
+
+    def finish(self) -> int:
+        """The reader has gone: the status of the stage, stopping it when it still has something to write."""
+        if self.status is None:
+            self.generator.close()
+            self.status = BROKEN_PIPE
+        return self.status
+
+
+class _Stage:
+    """One stage, compiled in both flavours."""
+
+    __slots__ = ("merged", "name", "node", "plain", "pure", "stream")
+
+    def __init__(self, compiler: Compiler, node: Command, merged: bool) -> None:
+        self.node = node
+        self.merged = merged
+        self.pure = is_pure(node)
+        head = node.words[0] if isinstance(node, Simple) and node.words else None
+        self.name = head.literal() or "" if isinstance(head, Word) else ""
+        self.plain: Code | None = None
+        self.stream = compiler.stream(node)
+
+
+def _connect(shell: Shell, stages: list[_Stage], compiler: Compiler) -> tuple[list[Producer], Stream]:
+    """Start all stages but the last; the producers, and what the last stage reads."""
+    producers: list[Producer] = []
+    source: Stream | None = None
+    for stage in stages:
+        pipe = Pipe()
+        output = PipeOutput(pipe)
+        if stage.pure and stage.name in ("echo", "printf") and stage.name not in shell.functions:
+            # What ends by itself and changes nothing needs neither a subshell nor a generator.
+            if stage.plain is None:
+                stage.plain = compiler.run(stage.node)
+            status = shell.run_here(stage.plain, source, output, merged=stage.merged)
+            producer = Producer(pipe, _ended(0))
+            producer.status = status
+            output.release()
+        else:
+            child = shell.fork()
+            if source is not None:
+                child.set_stream(0, source)
+            child.set_stream(1, output)
+            if stage.merged:
+                child.set_stream(2, output)
+            output.release()
+            producer = Producer(pipe, child.stream_subshell(stage.stream))
+            producer.advance()
+        if source is not None:
+            source.release()
+        source = PipeInput(pipe, output)
+        producers.append(producer)
+    assert source is not None
+    return producers, source
+
+
+def _ended(status: int) -> Generator[None, None, int]:
+    return status
+    yield
+
+
+def _finish(shell: Shell, producers: list[Producer], status: int, tested: bool) -> int:
+    """Statuses of all stages, and the pipeline's own."""
+    statuses = [status]
+    for producer in reversed(producers):
+        statuses.append(producer.finish())
+    statuses.reverse()
+    shell.pipe_statuses = statuses
+    if shell.pipefail:
+        for other in statuses:
+            if other:
+                status = other
+    if status and shell.watching and not tested:
+        shell.status = status
+        return shell.failed(status)
+    return status
+
+
+def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[Shell], int]:
+    """The function that runs a pipeline to its end."""
+    stages = [
+        _Stage(compiler, stage, place < len(node.merged) and node.merged[place])
+        for place, stage in enumerate(node.stages)
+    ]
+    last = stages.pop()
+    final: Code | None = None
+    line = node.line
+
+    def run(sh: Shell) -> int:
+        nonlocal final
+        if line:
+            sh.line = line
+        if final is None:
+            final = compiler.run(last.node)
+        producers, source = _connect(sh, stages, compiler)
+        try:
+            if sh.lastpipe and not sh.monitor:
+                status = _in_place(sh, final, source)
+            elif last.pure and sh.leaves_state_alone(last.name):
+                status = sh.run_here(final, source, None)
+            else:
+                child = sh.fork()
+                child.set_stream(0, source)
+                source.release()
+                status = child.run_subshell(final)
+        except BaseException:
+            for producer in reversed(producers):
+                producer.finish()
+            raise
+        finally:
+            if source.owners:
+                source.release()
+        return _finish(sh, producers, status, tested)
+
+    return run
+
+
+def _in_place(shell: Shell, code: Code, source: Stream) -> int:
+    """`shopt -s lastpipe`: the last stage runs in this shell."""
+    before = shell.fds.get(0)
+    shell.fds[0] = source.retain()
+    try:
+        return code(shell)
+    finally:
+        shell.fds[0].release()
+        if before is not None:
+            shell.fds[0] = before
+        else:
+            del shell.fds[0]
+
+
+def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCode:
+    """The generator function of a pipeline that itself writes into a pipe."""
+    stages = [
+        _Stage(compiler, stage, place < len(node.merged) and node.merged[place])
+        for place, stage in enumerate(node.stages)
+    ]
+    last = stages.pop()
+
+    def stream(sh: Shell) -> Generator[None, None, int]:
+        producers, source = _connect(sh, stages, compiler)
+        try:
+            child = sh.fork()
+            child.set_stream(0, source)
+            source.release()
+            status = yield from child.stream_subshell(last.stream)
+        except BaseException:
+            for producer in reversed(producers):
+                producer.finish()
+            raise
+        return _finish(sh, producers, status, tested)
+
+    return stream

@@ -1,0 +1,105 @@
+"""What a command is given: the concrete class behind the `Process` protocol of `command.py`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from .command import Input, Output
+from .redirection import descriptor_of, open_stream
+from .streams import Stream, TextInput, flush_all
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = ["RunningCommand"]
+
+
+class RunningCommand:
+    """One running command of the shell."""
+
+    __slots__ = ("_env", "argv", "cwd", "shell", "stderr", "stdin", "stdout")
+
+    def __init__(self, shell: Shell, argv: list[str], env: dict[str, str] | None = None) -> None:
+        self.shell = shell
+        self.argv = argv
+        self._env = env
+        self.cwd = shell.cwd
+        fds = shell.fds
+        self.stdin: Input = fds.get(0) or Stream()
+        self.stdout: Output = fds.get(1) or Stream()
+        self.stderr: Output = fds.get(2) or Stream()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Exported variables."""
+        if self._env is None:
+            self._env = self.shell.variables.exported()
+        return self._env
+
+    @env.setter
+    def env(self, value: dict[str, str]) -> None:
+        self._env = value
+
+    def path(self, name: str) -> str:
+        """`name` made absolute with the working directory. A descriptor's name (`/dev/fd/63`, `/dev/stdin`)
+        becomes that of a file with what can be read there, or whose contents go there in the end."""
+        number = descriptor_of(name)
+        if number is not None:
+            return self.shell.descriptor_path(number, name)
+        if name.startswith("/"):
+            return name
+        return self.cwd + name if self.cwd == "/" else f"{self.cwd}/{name}"
+
+    def open(self, name: str, mode: str = "r") -> Stream:
+        """Open a file as a stream: mode "r", "w" or "a". Names like `/dev/fd/63` give the stream itself,
+        without waiting for its end. Raises OSError."""
+        from .variables import ShellError
+
+        try:
+            return open_stream(self.shell, name, {"r": "<", "w": ">", "a": ">>"}[mode])
+        except ShellError as error:
+            raise OSError(2, error.message.rpartition(": ")[2], name) from None
+
+    def error(self, message: str) -> None:
+        """Write `NAME: message` and a newline to standard error."""
+        flush_all()
+        text = f"{os.path.basename(self.argv[0])}: {message}\n"
+        self.stderr.write(text.encode("utf-8", "surrogateescape"))
+
+    def run(
+        self,
+        argv: list[str],
+        *,
+        stdin: Input | bytes | None = None,
+        stdout: Output | None = None,
+        stderr: Output | None = None,
+        env: dict[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> int:
+        """Run another command to its end (xargs, find -exec, env, timeout, nohup …)."""
+        child = self.shell.fork()
+        child.functions = {}
+        if isinstance(stdin, bytes):
+            child.put_stream(0, TextInput(stdin))
+        else:
+            child.set_stream(0, self.stdin if stdin is None else stdin)
+        child.set_stream(1, self.stdout if stdout is None else stdout)
+        child.set_stream(2, self.stderr if stderr is None else stderr)
+        if env is not None:
+            child.replace_environment(env)
+        if cwd is not None:
+            child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
+        return child.run_subshell(lambda sh: sh.execute(argv))
+
+    def stream(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, int]:
+        """Run another command in this one's place: yields as it does."""
+        child = self.shell.fork()
+        child.functions = {}
+        child.set_stream(0, self.stdin)
+        child.set_stream(1, self.stdout)
+        child.set_stream(2, self.stderr)
+        if env is not None:
+            child.replace_environment(env)
+        return child.stream_subshell(lambda sh: sh.stream_execute(argv))

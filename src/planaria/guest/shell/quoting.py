@@ -1,0 +1,70 @@
+"""Writing text so that the shell reads it back as the same text."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["double_quoted", "printf_quoted", "single_quoted", "value_quoted"]
+
+_SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./\-]+\Z")
+_PRINTF_SPECIAL = re.compile(r"[^A-Za-z0-9_@%+=:./\-]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\udc80-\udcff]")
+_DOUBLE_SPECIAL = re.compile(r'(["\\$`])')
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_@%+:,./=^\-\u00a0-\ud7ff\ue000-\U0010ffff]*\Z")
+_ANSI = {
+    "\a": "\\a", "\b": "\\b", "\x1b": "\\E", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+    "'": "\\'", "\\": "\\\\",
+}  # fmt: skip
+
+
+def _ansi_quoted(text: str) -> str:
+    pieces: list[str] = []
+    for char in text:
+        named = _ANSI.get(char)
+        if named is not None:
+            pieces.append(named)
+        elif char < " " or char == "\x7f":
+            pieces.append(f"\\{ord(char):03o}")
+        elif "\udc80" <= char <= "\udcff":
+            pieces.append(f"\\{ord(char) - 0xDC00:03o}")
+        else:
+            pieces.append(char)
+    return "$'" + "".join(pieces) + "'"
+
+
+def single_quoted(text: str) -> str:
+    """As `${x@Q}` writes it: always quoted."""
+    if _CONTROL.search(text):
+        return _ansi_quoted(text)
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def printf_quoted(text: str) -> str:
+    """As `printf %q` writes it: a backslash before what is special."""
+    if not text:
+        return "''"
+    if _CONTROL.search(text):
+        return _ansi_quoted(text)
+
+    def escape(match: re.Match[str]) -> str:
+        char = match.group()
+        return char if ord(char) > 0x7F else "\\" + char
+
+    result = _PRINTF_SPECIAL.sub(escape, text)
+    if result[0] in "~#":
+        result = "\\" + result
+    return result
+
+
+def double_quoted(text: str) -> str:
+    """As `declare -p` writes a value."""
+    if _CONTROL.search(text):
+        return _ansi_quoted(text)
+    return '"' + _DOUBLE_SPECIAL.sub(r"\\\1", text) + '"'
+
+
+def value_quoted(text: str) -> str:
+    """As `set` and `set -x` write a value: quoted only when it must be."""
+    if _PLAIN_VALUE.match(text):
+        return text
+    return single_quoted(text)

@@ -1,0 +1,201 @@
+"""Redirections: compiled to functions that change the descriptor table and remember how to undo it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .expansion import TextCode, WordCompiler
+from .streams import FileInput, FileOutput, FileUpdate, NullStream, Stream, TextInput, flush_all
+from .syntax import Redirect
+from .variables import ShellError
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = ["Saved", "compile_redirect", "open_stream", "restore"]
+
+#: Descriptors as they were: number and stream (None: it was closed), in the order of the changes.
+Saved = list[tuple[int, "Stream | None"]]
+RedirectCode = Callable[["Shell", Saved], None]
+
+_READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
+_NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def restore(shell: Shell, saved: Saved) -> None:
+    """Undo redirections."""
+    fds = shell.fds
+    for number, before in reversed(saved):
+        current = fds.pop(number, None)
+        if before is not None:
+            fds[number] = before
+        if current is not None:
+            current.release()
+
+
+def _change(shell: Shell, saved: Saved, number: int, stream: Stream | None) -> None:
+    saved.append((number, shell.fds.pop(number, None)))
+    if stream is not None:
+        shell.fds[number] = stream
+
+
+def descriptor_of(name: str) -> int | None:
+    """The number that names like `/dev/fd/3` and `/dev/stdin` stand for."""
+    if not name.startswith("/dev/"):
+        return None
+    if name in _NAMED:
+        return _NAMED[name]
+    if name.startswith("/dev/fd/") and name[8:].isdecimal():
+        return int(name[8:])
+    return None
+
+
+def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> Stream:
+    """Open `name` as a redirection does: mode `<`, `>`, `>>` or `<>`; raises `ShellError`."""
+    number = descriptor_of(name)
+    if number is not None:
+        stream = shell.fds.get(number)
+        if stream is None:
+            raise ShellError(f"{name}: No such file or directory")
+        return stream.retain()
+    if name == "/dev/null":
+        return NullStream()
+    if not name:
+        raise ShellError(": No such file or directory")
+    path = shell.path(name)
+    flush_all()
+    try:
+        if mode == _READ:
+            descriptor = os.open(path, os.O_RDONLY)
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                # Opening a directory is well; reading it is not.
+                return FileInput(descriptor, path)
+            return FileInput(descriptor, path)
+        if mode == _UPDATE:
+            return FileUpdate(os.open(path, os.O_RDWR | os.O_CREAT, 0o666 & ~shell.umask), path)
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == _APPEND else os.O_TRUNC)
+        if mode == _WRITE and not clobber and os.path.isfile(path):
+            raise ShellError(f"{name}: cannot overwrite existing file")
+        new = not os.path.lexists(path)
+        descriptor = os.open(path, flags, 0o666 & ~shell.umask)
+        if new:
+            shell.created(path, 0o666)
+        return FileOutput(descriptor, path)
+    except OSError as error:
+        raise ShellError(f"{name}: {os.strerror(error.errno or errno.EIO)}") from None
+
+
+def compile_redirect(redirect: Redirect, words: WordCompiler) -> RedirectCode:
+    """The function that does one redirection."""
+    operator = redirect.operator
+    code: RedirectCode
+    if operator in ("<<", "<<-"):
+        code = _here(redirect, words.text(redirect.target), "")
+    elif operator == "<<<":
+        code = _here(redirect, words.text(redirect.target), "\n")
+    elif operator in ("<&", ">&"):
+        code = _duplicate(redirect, _single(redirect, words), operator)
+    elif operator in ("&>", "&>>"):
+        code = _both(_single(redirect, words), _APPEND if operator == "&>>" else _WRITE)
+    else:
+        default = 0 if operator in ("<", "<>") else 1
+        mode = _WRITE if operator == ">|" else operator
+        code = _file(redirect, _single(redirect, words), mode, default, operator == ">|")
+    return code
+
+
+def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
+    """The target, which must expand to one word."""
+    constant = words.constant(redirect.target)
+    if constant is not None and not any(char in constant for char in "*?[{"):
+        return lambda sh: constant
+    arguments = words.arguments([redirect.target])
+    source = redirect.target.source
+
+    def target(sh: Shell) -> str:
+        found = arguments(sh)
+        if len(found) != 1:
+            raise ShellError(f"{source}: ambiguous redirect")
+        return found[0]
+
+    return target
+
+
+def _number(shell: Shell, redirect: Redirect, default: int) -> int:
+    return default if redirect.fd is None else redirect.fd
+
+
+def _place(shell: Shell, saved: Saved, redirect: Redirect, default: int, stream: Stream) -> None:
+    """Put the stream where the redirection says; `{name}` gets a free number that outlives the command."""
+    if redirect.variable:
+        number = shell.free_descriptor()
+        shell.fds[number] = stream
+        shell.assign(redirect.variable, str(number))
+        return
+    _change(shell, saved, _number(shell, redirect, default), stream)
+
+
+def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: bool) -> RedirectCode:
+    def apply(sh: Shell, saved: Saved) -> None:
+        name = target(sh)
+        _place(sh, saved, redirect, default, open_stream(sh, name, mode, clobber=force or not sh.noclobber))
+
+    return apply
+
+
+def _here(redirect: Redirect, text: TextCode, ending: str) -> RedirectCode:
+    def apply(sh: Shell, saved: Saved) -> None:
+        data = (text(sh) + ending).encode("utf-8", "surrogateescape")
+        _place(sh, saved, redirect, 0, TextInput(data))
+
+    return apply
+
+
+def _both(target: TextCode, mode: str) -> RedirectCode:
+    def apply(sh: Shell, saved: Saved) -> None:
+        stream = open_stream(sh, target(sh), mode, clobber=not sh.noclobber)
+        _change(sh, saved, 1, stream)
+        _change(sh, saved, 2, stream.retain())
+
+    return apply
+
+
+def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectCode:
+    default = 0 if operator == "<&" else 1
+
+    def apply(sh: Shell, saved: Saved) -> None:
+        name = target(sh)
+        if name == "-":
+            if redirect.variable:
+                name, _, subscript = redirect.variable.rstrip("]").partition("[")
+                found = sh.variables.get_element(name, subscript) if subscript else sh.variables.get(name)
+                text = found or ""
+                if text.isdecimal():
+                    stream = sh.fds.pop(int(text), None)
+                    if stream is not None:
+                        stream.release()
+                return
+            _change(sh, saved, _number(sh, redirect, default), None)
+            return
+        moves = name.endswith("-") and name[:-1].isdecimal()
+        number_text = name[:-1] if moves else name
+        if not number_text.isdecimal():
+            if operator == ">&" and redirect.fd in (None, 1) and not redirect.variable:
+                stream = open_stream(sh, name, _WRITE, clobber=not sh.noclobber)
+                _change(sh, saved, 1, stream)
+                _change(sh, saved, 2, stream.retain())
+                return
+            raise ShellError(f"{name}: ambiguous redirect")
+        source = sh.fds.get(int(number_text))
+        if source is None:
+            raise ShellError(f"{number_text}: Bad file descriptor")
+        source.retain()
+        _place(sh, saved, redirect, default, source)
+        if moves and int(number_text) != _number(sh, redirect, default):
+            _change(sh, saved, int(number_text), None)
+
+    return apply

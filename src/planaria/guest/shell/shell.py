@@ -1,0 +1,594 @@
+"""The shell: its state, and running scripts in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+from .arithmetic import evaluate
+from .builtins import BUILTINS, Builtin
+from .command import CommandFunction, Input, Output
+from .control import Break, Continue, Exit, LimitReachedError, Return
+from .diagnostics import Diagnostics
+from .execution import Execution
+from .functions import Frame, FunctionBody
+from .globbing import GlobOptions, glob
+from .jobs import Job, Jobs
+from .lexer import Lexer, ShellSyntaxError
+from .limits import Counters, Limits
+from .options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
+from .parser import Parser
+from .patterns import has_magic
+from .program import Program
+from .specials import Random, define
+from .streams import AdaptedStream, FileInput, FileOutput, Pipe, Stream, flush_all
+from .syntax import Command, DoubleQuoted, Word
+from .traps import Traps
+from .variables import EXPORT, INDEXED, ShellError, Variable, Variables
+
+__all__ = ["Shell"]
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_RECURSION = 200_000
+#: Python frames that one call of a function in a function may take.
+_FRAMES = 24
+
+
+class Shell(Execution, Diagnostics, Jobs, Traps):
+    """One shell. State lasts from one `run` to the next, as in one interactive bash.
+
+    Arguments:
+        env: the exported variables it begins with.
+        cwd: its working directory (absolute).
+        stdin, stdout, stderr: its streams; those of the Python process when not given.
+        commands: further commands by name, found before those of the registry.
+        limits: what scripts may use.
+        name: `$0`.
+        arguments: the positional parameters.
+    """
+
+    # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
+    background: bool
+    cwd: str
+    line_offset: int
+    name: str
+    random: Random
+    debug_trap: bool
+    err_trap_depth: int
+    function_depth: int
+    last_argument: str
+    last_background: int
+    line: int
+    loops: int
+    process_id: int
+    own_process_id: int
+    status: int
+    substitution_level: int
+    substitution_status: int
+    subshell_level: int
+    suppressed: int
+    tracing: bool
+    watching: bool
+    arithmetic_depth: int
+    sourcing: int
+    pipe_statuses: list[int] | None
+    node: Command | None
+    trapped: Command | None
+    fds: dict[int, Stream]
+
+    # The options of `set`; their names are those of options.SET_OPTIONS.
+    allexport: bool
+    braceexpand: bool
+    errexit: bool
+    errtrace: bool
+    functrace: bool
+    hashall: bool
+    history_enabled: bool
+    interactive_comments: bool
+    monitor: bool
+    noclobber: bool
+    noexec: bool
+    noglob: bool
+    nounset: bool
+    physical: bool
+    pipefail: bool
+    posix: bool
+    verbose: bool
+    xtrace: bool
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        stdin: Stream | None = None,
+        stdout: Stream | None = None,
+        stderr: Stream | None = None,
+        commands: Mapping[str, CommandFunction] | None = None,
+        limits: Limits | None = None,
+        name: str = "bash",
+        arguments: list[str] | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        #: Functions inside each other, as the limit has it or as far as the interpreter can follow.
+        self.deepest = self._deepest()
+        self.counters = Counters(self.limits)
+        self.name = name
+        #: The file that is being run, if it is one.
+        self.script = ""
+        self.positional: list[str] = list(arguments or [])
+        self.cwd = os.path.abspath(cwd or os.getcwd())
+        self.umask = 0o022
+        self.variables = Variables(self)
+        self.table = self.variables.table
+        self.functions: dict[str, FunctionBody] = {}
+        self.readonly_functions: set[str] = set()
+        self.aliases: dict[str, str] = {}
+        self.builtins: dict[str, Builtin] = BUILTINS
+        self.disabled_builtins: set[str] = set()
+        self.commands: dict[str, CommandFunction] = dict(commands or {})
+        self.commands_loaded = False
+        #: Where commands were found: path, and function when it is one of the registry.
+        self.hashed: dict[str, tuple[str, CommandFunction | None]] = {}
+        self.fds = {
+            0: stdin or FileInput(0, owned=False),
+            1: stdout or FileOutput(1, owned=False),
+            2: stderr or FileOutput(2, owned=False),
+        }
+        for attribute in SET_OPTIONS.values():
+            setattr(self, attribute, False)
+        self.braceexpand = True
+        self.hashall = True
+        self.interactive_comments = True
+        self.shopts: set[str] = set(SHOPT_DEFAULTS)
+        self.traps: dict[str, str] = {}
+        #: In a subshell: the traps of the shell around, which `trap` lists until it sets one itself.
+        self.shown_traps: dict[str, str] = {}
+        self.running_traps: set[str] = set()
+        self.err_trap_depth = 0
+        # What is heeded at each command; see `update_watching`.
+        self.watching = False
+        self.tracing = False
+        self.debug_trap = False
+        self.suppressed = 0
+        # Where execution is.
+        self.status = 0
+        self.pipe_statuses = None
+        self.substitution_status = 0
+        self.line = 1
+        self.line_offset = 0
+        self.loops = 0
+        self.frames: list[Frame] = []
+        self.function_depth = 0
+        self.sourcing = 0
+        self.arithmetic_depth = 0
+        self.subshell_level = 0
+        self.substitution_level = 0
+        self.last_argument = name
+        #: The command that runs, and the one that a running trap is about.
+        self.node = None
+        self.trapped = None
+        self.process_id = os.getpid() if hasattr(os, "getpid") else 1000
+        self.own_process_id = self.process_id
+        self._next_process = [self.process_id + 1]
+        # Jobs and the like.
+        self.jobs: list[Job] = []
+        self.last_background = 0
+        self.background = False
+        #: Shared by a job and its subshells: when it wants to go on, and whether it waits for input.
+        self.alarm = [0.0]
+        self.blocked = [False]
+        self.pending_signals: list[int] = []
+        self.remembered_statuses: dict[int, int] = {}
+        self.disowned: list[Job] = []
+        #: Set when `exit` was called in `stream_line`.
+        self.exited = False
+        self.consumers: list[tuple[Pipe, Generator[None, None, int]]] = []
+        self.process_descriptors: list[int] = []
+        self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
+        # What special variables need.
+        self.ifs = " \t\n"
+        self.random = Random(int(time.time_ns() ^ self.process_id) & 0xFFFFFFFF)
+        self.seconds_since = time.time()
+        self.getopts_offset = 1
+        self.directories: list[str] = []
+        self.history: list[str] = []
+        self.completions: dict[str, str] = {}
+        self._set_environment(dict(os.environ) if env is None else env)
+        #: Called with (path, mode) for every file a redirection makes.
+        self.on_created: Callable[[str, int], None] | None = None
+
+    def _deepest(self) -> int:
+        if sys.getrecursionlimit() < _RECURSION:
+            # An interpreter that does not let itself be raised so far keeps its own limit.
+            with contextlib.suppress(ValueError, RecursionError):
+                sys.setrecursionlimit(_RECURSION)
+        possible = sys.getrecursionlimit() // _FRAMES
+        limit = self.limits.function_depth
+        return possible if limit is None else min(limit, possible)
+
+    def _set_environment(self, env: Mapping[str, str]) -> None:
+        for name, value in env.items():
+            if name.isidentifier() and name.isascii():
+                self.table[name] = Variable(value, EXPORT)
+        define(self)
+        if "PATH" not in self.table:
+            self.table["PATH"] = Variable(DEFAULT_PATH)
+        self.table["PWD"] = Variable(self.cwd, EXPORT)
+        self.table.setdefault("OLDPWD", Variable(None, EXPORT))
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def run(self, source: str, *, where: str = "") -> int:
+        """Run a script in this shell and return its status. Output goes to the shell's streams.
+
+        State stays for the next call. What `exit` ends is only this call (after the EXIT trap). Errors of the
+        script are told on standard error, never raised; `KeyboardInterrupt` goes through.
+        """
+        self.counters.begin()
+        try:
+            self._run_program(Program.of(source, self), where)
+        except Exit as jump:
+            self.status = jump.status
+            self.run_exit_trap()
+        except LimitReachedError as error:
+            self.complain(error.message)
+            self.status = 1
+        finally:
+            self._unwind()
+        try:
+            self.settle_jobs()
+            self.run_consumers(close=True)
+            self.collect_outputs(0)
+        except LimitReachedError as error:
+            self.complain(error.message)
+            self.status = 1
+        flush_all()
+        return self.status
+
+    def _run_program(self, program: Program, where: str) -> None:
+        units = program.units(self)
+        while True:
+            try:
+                unit = next(units, None)
+                if unit is None:
+                    return
+                if self.noexec:
+                    continue
+                self.status = unit.run(self)
+            except ShellSyntaxError as error:
+                self.report_syntax_error(error, where)
+                self.status = 2
+                raise Exit(2) from None
+            except ShellError as error:
+                self._discard()
+                self.status = 1
+                self.report(error)
+                if self.errexit:
+                    raise Exit(1) from None
+            except Return as jump:
+                self.status = jump.status
+            except (Break, Continue):
+                self.status = 0
+            except BrokenPipeError:
+                raise Exit(141) from None
+            except RecursionError:
+                self._discard()
+                self.complain("maximum nesting level exceeded")
+                self.status = 1
+
+    def _discard(self) -> None:
+        """An error threw away the command: no function or loop is left running."""
+        self.loops = 0
+        self.suppressed = 0
+
+    def _unwind(self) -> None:
+        self.loops = 0
+        self.suppressed = 0
+        self.substitution_level = 0
+
+    def run_exit_trap(self) -> None:
+        """Run the EXIT trap, once."""
+        if self.traps.get("EXIT"):
+            try:
+                self.run_trap("EXIT")
+            except Exit as jump:
+                self.status = jump.status
+            except ShellError as error:
+                self.complain(error.message)
+            self.traps.pop("EXIT", None)
+
+    def finish(self) -> int:
+        """The shell ends: the EXIT trap, the last of its jobs; returns the status it ends with."""
+        self.run_exit_trap()
+        self.settle_jobs()
+        self.run_consumers(close=True)
+        flush_all()
+        return self.status
+
+    def stream_program(self, source: str, where: str = "") -> Generator[None, None, int]:
+        """Run a script as a writer into a pipe: yields when the output is full, ends with the EXIT trap."""
+        yield from self.stream_line(source, where)
+        return self.finish()
+
+    def stream_line(self, source: str, where: str = "") -> Generator[None, None, int]:
+        """Run a piece of a script; `exited` tells whether it called `exit`."""
+        try:
+            units = Program.of(source, self).units(self)
+            while True:
+                try:
+                    unit = next(units, None)
+                    if unit is None:
+                        break
+                    if self.noexec:
+                        continue
+                    self.status = yield from unit.stream(self)
+                except ShellSyntaxError as error:
+                    self.report_syntax_error(error, where)
+                    raise Exit(2) from None
+                except ShellError as error:
+                    self._discard()
+                    self.status = 1
+                    self.report(error)
+                    if self.errexit:
+                        raise Exit(1) from None
+                except Return as jump:
+                    self.status = jump.status
+        except Exit as jump:
+            self.status = jump.status
+            self.exited = True
+        return self.status
+
+    # -- copies ------------------------------------------------------------------------------------
+
+    def fork(self) -> Shell:
+        """A subshell: the same state, changed independently from now on; streams are shared."""
+        child: Shell = Shell.__new__(Shell)
+        child.__dict__.update(self.__dict__)
+        child.variables = Variables(child)
+        self.variables.copy_into(child.variables)
+        child.table = child.variables.table
+        child.functions = self.functions.copy()
+        child.aliases = self.aliases.copy()
+        child.shopts = self.shopts.copy()
+        child.hashed = self.hashed.copy()
+        child.traps = {name: command for name, command in self.traps.items() if not command}
+        if self.errtrace and "ERR" in self.traps:
+            child.traps["ERR"] = self.traps["ERR"]
+        if self.functrace:
+            child.traps.update({n: c for n, c in self.traps.items() if n in ("DEBUG", "RETURN")})
+        child.shown_traps = self.traps or self.shown_traps
+        child.running_traps = set()
+        child.frames = self.frames.copy()
+        child.fds = {number: stream.retain() for number, stream in self.fds.items()}
+        child.jobs = []
+        child.consumers = []
+        child.process_descriptors = []
+        child.spooled_outputs = []
+        child.directories = self.directories.copy()
+        child.history = self.history.copy()
+        child.subshell_level = self.subshell_level + 1
+        child.own_process_id = self.new_process_id()
+        child.random = Random(self.random.seed ^ child.own_process_id)
+        if child.watching or child.tracing:
+            child.update_watching()
+        return child
+
+    def new_process_id(self) -> int:
+        number = self._next_process[0]
+        self._next_process[0] += 1
+        return number
+
+    def spawn(self, env: Mapping[str, str], *, name: str, arguments: list[str]) -> Shell:
+        """A new shell as a program of this one's: its environment, its own state, the same streams."""
+        child = Shell(
+            env=env, cwd=self.cwd, commands=self.commands, limits=self.limits, name=name, arguments=arguments
+        )
+        child.fds = {number: stream.retain() for number, stream in self.fds.items()}
+        child.counters = self.counters
+        child.umask = self.umask
+        child.commands_loaded = self.commands_loaded
+        child._next_process = self._next_process
+        child.process_id = child.own_process_id = self.new_process_id()
+        child.table["PPID"].value = str(self.own_process_id)
+        child.functions = {name: body for name, body in self.functions.items() if body.exported}
+        child.background = self.background
+        return child
+
+    def replace_environment(self, env: Mapping[str, str]) -> None:
+        """Make the exported variables just these."""
+        for name in [name for name, variable in self.table.items() if variable.flags & EXPORT]:
+            del self.table[name]
+        for name, value in env.items():
+            if name.isidentifier():
+                self.table[name] = Variable(value, EXPORT)
+        self.hashed = {}
+
+    # -- services for expansions -------------------------------------------------------------------
+
+    def evaluate(self, text: str) -> int:
+        """The value of an arithmetic expression; `$` in it is expanded first."""
+        if "$" in text or "`" in text:
+            text = self.expand_text(text)
+        return evaluate(self, text)
+
+    def expand_text(self, text: str) -> str:
+        """`text` expanded as between double quotes."""
+        from .compiler import Compiler
+
+        lexer: Lexer = Parser(text, extglob="extglob" in self.shopts)
+        return Compiler().words.text(Word([DoubleQuoted(lexer.double_quoted(here_document=True))]))(self)
+
+    def assign(self, target: str, value: str) -> None:
+        """Assign to a name or to `name[subscript]`."""
+        if "[" in target and target.endswith("]"):
+            name, _, subscript = target[:-1].partition("[")
+            variable = self.variables.find(name)
+            if variable is not None and variable.flags & 256:
+                self.variables.set_element(name, subscript, value)
+            else:
+                self.variables.set_element(name, self.expand_text(subscript), value)
+            return
+        self.variables.set(target, value)
+
+    def path(self, name: str) -> str:
+        """`name` made absolute with the shell's working directory."""
+        if name.startswith("/"):
+            return name
+        return f"/{name}" if self.cwd == "/" else f"{self.cwd}/{name}"
+
+    def home_of(self, name: str) -> str:
+        """What `~name` stands for."""
+        if not name:
+            home = self.variables.get("HOME")
+            return home if home is not None else "/root"
+        if name == "+":
+            return self.cwd
+        if name == "-":
+            return self.variables.get("OLDPWD") or "~-"
+        if name.lstrip("+-").isdecimal():
+            stack = [self.cwd, *self.directories]
+            place = int(name.lstrip("+"))
+            if -len(stack) <= place < len(stack):
+                return stack[place]
+        if name == "root":
+            return "/root"
+        return "~" + name
+
+    def _glob_options(self) -> GlobOptions:
+        shopts = self.shopts
+        return GlobOptions(
+            extglob="extglob" in shopts,
+            dotglob="dotglob" in shopts,
+            globstar="globstar" in shopts,
+            nocaseglob="nocaseglob" in shopts,
+        )
+
+    def glob_into(self, pattern: str, text: str, result: list[str]) -> None:
+        """Add the names that match, or what stands for none (by nullglob and failglob)."""
+        flush_all()
+        found = glob(pattern, self.cwd, self._glob_options())
+        ignored = self.variables.get("GLOBIGNORE")
+        if ignored:
+            from .patterns import compile_pattern
+
+            patterns = [compile_pattern(one, True) for one in ignored.split(":")]
+            found = [name for name in found if not any(one.fullmatch(name) for one in patterns)]
+        if found:
+            result.extend(found)
+        elif "failglob" in self.shopts:
+            raise ShellError(f"no match: {text}")
+        elif "nullglob" not in self.shopts:
+            result.append(text)
+
+    def glob_fields(self, fields: list[str]) -> list[str]:
+        """Pathname expansion of fields that came from an unquoted expansion."""
+        result: list[str] = []
+        extglob = "extglob" in self.shopts
+        for field in fields:
+            if has_magic(field, extglob=extglob) and any(char in field for char in "*?[("):
+                self.glob_into(field, field, result)
+            else:
+                result.append(field)
+        return result
+
+    def state(self) -> dict[str, Any]:
+        """The state that lasts between calls as a JSON document (see `state.py`)."""
+        from .state import state_of
+
+        return state_of(self)
+
+    def from_state(self, document: dict[str, Any]) -> None:
+        """Take a state back; raises `state.StateError` and changes nothing when it is not well formed."""
+        from .state import apply_state
+
+        apply_state(self, document)
+
+    # -- options -----------------------------------------------------------------------------------
+
+    def builtins_without(self, disabled: set[str]) -> dict[str, Builtin]:
+        """The table of builtins without those that `enable -n` turned off."""
+        if not disabled:
+            return BUILTINS
+        return {name: function for name, function in BUILTINS.items() if name not in disabled}
+
+    @property
+    def lastpipe(self) -> bool:
+        return "lastpipe" in self.shopts
+
+    def options_on(self) -> list[str]:
+        """The names of the options of `set` that are on."""
+        return [name for name, attribute in SET_OPTIONS.items() if getattr(self, attribute)]
+
+    def option_is_on(self, name: str) -> bool:
+        attribute = SET_OPTIONS.get(name)
+        return attribute is not None and bool(getattr(self, attribute))
+
+    def option_letters(self) -> str:
+        """`$-`"""
+        on = "".join(letter for letter, name in LETTERS.items() if getattr(self, SET_OPTIONS[name]))
+        return on + ("" if self.script else "c")
+
+    def save_options(self) -> object:
+        """All options of `set`, for `restore_options`."""
+        return {attribute: getattr(self, attribute) for attribute in SET_OPTIONS.values()}
+
+    def restore_options(self, saved: Any) -> None:
+        for attribute, value in saved.items():
+            setattr(self, attribute, value)
+        self.update_watching()
+
+    # -- descriptors -------------------------------------------------------------------------------
+
+    def set_stream(self, number: int, stream: Stream | Input | Output) -> None:
+        """Make a descriptor stand for a stream that others hold too."""
+        if not isinstance(stream, Stream):
+            stream = AdaptedStream(stream)
+            stream.owners = 0
+        before = self.fds.get(number)
+        self.fds[number] = stream.retain()
+        if before is not None:
+            before.release()
+
+    def put_stream(self, number: int, stream: Stream) -> None:
+        """Make a descriptor the owner of a new stream."""
+        before = self.fds.get(number)
+        self.fds[number] = stream
+        if before is not None:
+            before.release()
+
+    def free_descriptor(self, start: int = 10, *, down: bool = False) -> int:
+        """A number that is not in use."""
+        while start in self.fds:
+            start += -1 if down else 1
+        return start
+
+    def created(self, path: str, mode: int) -> None:
+        """A redirection made a file: its permissions are what the shell's umask leaves."""
+        wanted = mode & ~self.umask
+        try:
+            if os.stat(path).st_mode & 0o777 != wanted:
+                os.chmod(path, wanted)
+        except OSError:
+            pass
+
+    def set_matches(self, groups: list[str]) -> None:
+        """BASH_REMATCH."""
+        variable = self.table.get("BASH_REMATCH")
+        if variable is None:
+            variable = self.table["BASH_REMATCH"] = Variable(None, INDEXED)
+        variable.flags |= INDEXED
+        variable.array = dict(enumerate(groups))
+        variable.ordered = True
+
+    def load_commands(self) -> None:
+        """Import the modules that register commands."""
+        from . import commands, invocation
+
+        assert invocation
+        commands.load()
+        self.commands_loaded = True

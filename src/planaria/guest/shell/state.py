@@ -1,0 +1,180 @@
+"""A shell's state as a JSON document, and back: for debugging and for other tools."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .functions import FunctionBody
+from .options import SET_OPTIONS, SHOPT_OPTIONS
+from .parser import Parser
+from .printing import function_source
+from .program import Program
+from .shell import Shell
+from .syntax import Function
+from .variables import ASSOCIATIVE, DYNAMIC, Variable
+
+__all__ = ["VERSION", "StateError", "apply_state", "state_of"]
+
+VERSION = 1
+
+
+class StateError(ValueError):
+    """The document is not a shell's state, or not one of this version."""
+
+
+def state_of(shell: Shell) -> dict[str, Any]:
+    """Everything that lasts from one call to the next, except open descriptors and jobs that still run."""
+    variables: dict[str, Any] = {}
+    for name, variable in shell.table.items():
+        if variable.flags & DYNAMIC:
+            continue
+        entry: dict[str, Any] = {"flags": variable.flags}
+        if variable.array is not None:
+            entry["array"] = [[key, value] for key, value in variable.array.items()]
+        elif variable.value is not None:
+            entry["value"] = variable.value
+        variables[name] = entry
+    return {
+        "version": VERSION,
+        "variables": variables,
+        "functions": {
+            name: {"source": function_source(name, body.node), "exported": body.exported, "file": body.source}
+            for name, body in shell.functions.items()
+        },
+        "readonly_functions": sorted(shell.readonly_functions),
+        "aliases": dict(shell.aliases),
+        "options": list(shell.options_on()),
+        "shopts": sorted(shell.shopts),
+        "traps": dict(shell.traps),
+        "positional": list(shell.positional),
+        "name": shell.name,
+        "cwd": shell.cwd,
+        "umask": shell.umask,
+        "directories": list(shell.directories),
+        "history": list(shell.history),
+        "status": shell.status,
+        "last_background": shell.last_background,
+        "last_argument": shell.last_argument,
+        "disabled_builtins": sorted(shell.disabled_builtins),
+        "completions": dict(shell.completions),
+        "statuses": {str(number): status for number, status in shell.remembered_statuses.items()},
+        "random": [shell.random.seed, shell.random.last],
+        "seconds": time.time() - shell.seconds_since,
+        "getopts_offset": shell.getopts_offset,
+        "counters": [
+            shell.counters.total_commands + shell.counters.commands, shell.counters.total_runs
+        ],
+    }  # fmt: skip
+
+
+def _expect(document: dict[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
+    value = document.get(key)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        raise StateError(f"shell state: {key!r} is missing or not of the right type")
+    return value
+
+
+def _texts(document: dict[str, Any], key: str) -> list[str]:
+    values = _expect(document, key, list)
+    if not all(isinstance(value, str) for value in values):
+        raise StateError(f"shell state: {key!r} must hold texts only")
+    return list(values)
+
+
+def _text_map(document: dict[str, Any], key: str) -> dict[str, str]:
+    values = _expect(document, key, dict)
+    if not all(isinstance(name, str) and isinstance(value, str) for name, value in values.items()):
+        raise StateError(f"shell state: {key!r} must hold texts only")
+    return dict(values)
+
+
+def _variables(document: dict[str, Any]) -> dict[str, Variable]:
+    result: dict[str, Variable] = {}
+    for name, entry in _expect(document, "variables", dict).items():
+        if not isinstance(entry, dict) or not isinstance(entry.get("flags"), int):
+            raise StateError(f"shell state: variable {name!r} is not well formed")
+        flags = entry["flags"] & ~DYNAMIC
+        value = entry.get("value")
+        if value is not None and not isinstance(value, str):
+            raise StateError(f"shell state: the value of {name!r} is not a text")
+        variable = Variable(value, flags)
+        if "array" in entry:
+            key_type: type = str if flags & ASSOCIATIVE else int
+            pairs = entry["array"]
+            if not isinstance(pairs, list) or not all(
+                isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], key_type)
+                and isinstance(pair[1], str) for pair in pairs
+            ):  # fmt: skip
+                raise StateError(f"shell state: the array {name!r} is not well formed")
+            variable.array = {pair[0]: pair[1] for pair in pairs}
+            variable.ordered = flags & ASSOCIATIVE != 0 or list(variable.array) == sorted(variable.array)
+        result[name] = variable
+    return result
+
+
+def _functions(document: dict[str, Any]) -> dict[str, FunctionBody]:
+    result: dict[str, FunctionBody] = {}
+    for name, entry in _expect(document, "functions", dict).items():
+        if not isinstance(entry, dict) or not isinstance(entry.get("source"), str):
+            raise StateError(f"shell state: function {name!r} is not well formed")
+        unit = Parser(entry["source"], extglob=True).unit()
+        node = unit.items[0][0] if unit is not None and unit.items else None
+        if not isinstance(node, Function):
+            raise StateError(f"shell state: the source of function {name!r} defines no function")
+        body = FunctionBody(node, Program("", 1, extglob=True).compiler)
+        body.exported = bool(entry.get("exported"))
+        body.source = str(entry.get("file", ""))
+        result[name] = body
+    return result
+
+
+def apply_state(shell: Shell, document: dict[str, Any]) -> None:
+    """Put a state into a shell. All of it is checked first: on `StateError` the shell is as it was."""
+    if not isinstance(document, dict) or document.get("version") != VERSION:
+        raise StateError(f"shell state: this is not a document of version {VERSION}")
+    variables = _variables(document)
+    functions = _functions(document)
+    options = _texts(document, "options")
+    shopts = _texts(document, "shopts")
+    unknown = [name for name in options if name not in SET_OPTIONS] + [
+        name for name in shopts if name not in SHOPT_OPTIONS
+    ]
+    if unknown:
+        raise StateError(f"shell state: unknown options {', '.join(unknown)}")
+    plain = {
+        key: _expect(document, key, int) for key in ("umask", "status", "last_background", "getopts_offset")
+    }
+    texts = {key: _expect(document, key, str) for key in ("name", "cwd", "last_argument")}
+    lists = {key: _texts(document, key) for key in ("positional", "directories", "history")}
+    maps = {key: _text_map(document, key) for key in ("aliases", "traps", "completions")}
+    readonly = set(_texts(document, "readonly_functions"))
+    disabled = set(_texts(document, "disabled_builtins"))
+    random = _expect(document, "random", list)
+    seconds = _expect(document, "seconds", (int, float))
+    counters = _expect(document, "counters", list)
+    statuses = {int(number): int(status) for number, status in _expect(document, "statuses", dict).items()}
+    table = shell.table
+    for name in [name for name, variable in table.items() if not variable.flags & DYNAMIC]:
+        del table[name]
+    table.update(variables)
+    for attribute in SET_OPTIONS.values():
+        setattr(shell, attribute, False)
+    for name in options:
+        setattr(shell, SET_OPTIONS[name], True)
+    for key, value in {**plain, **texts, **lists, **maps}.items():
+        setattr(shell, key, value)
+    shell.functions = functions
+    shell.readonly_functions = readonly
+    shell.shopts = set(shopts)
+    shell.disabled_builtins = disabled
+    shell.builtins = shell.builtins_without(disabled)
+    shell.random.seed, shell.random.last = random
+    shell.seconds_since = time.time() - seconds
+    shell.counters.total_commands = max(shell.counters.total_commands, counters[0])
+    shell.counters.total_runs = max(shell.counters.total_runs, counters[1])
+    shell.remembered_statuses = statuses
+    shell.hashed = {}
+    shell.ifs = " \t\n" if "IFS" not in table else table["IFS"].value or ""
+    shell.variables.new_flags = 1 if shell.allexport else 0
+    shell.update_watching()

@@ -1,0 +1,628 @@
+"""Variables: values, attributes, arrays, namerefs, and the dynamic scopes of functions.
+
+Binding is shallow: `table` always holds what each name means now, and a scope remembers what its local
+names meant before. So a look-up is one dictionary access however deep the functions nest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = [
+    "ASSOCIATIVE",
+    "CAPITALIZE",
+    "DYNAMIC",
+    "EXPORT",
+    "INDEXED",
+    "INTEGER",
+    "LOWER",
+    "NAMEREF",
+    "READONLY",
+    "SLOW_READ",
+    "SLOW_WRITE",
+    "TRACE",
+    "UPPER",
+    "ReadonlyError",
+    "Scope",
+    "ShellError",
+    "Variable",
+    "Variables",
+    "is_name",
+]
+
+EXPORT = 1
+READONLY = 2
+INTEGER = 4
+LOWER = 8
+UPPER = 16
+CAPITALIZE = 32
+NAMEREF = 64
+INDEXED = 128
+ASSOCIATIVE = 256
+TRACE = 512
+#: The value is computed when it is read (RANDOM, SECONDS …).
+DYNAMIC = 1024
+#: Assigning has an effect beyond the value (PATH, IFS …), or `set -a` is on.
+HOOKED = 2048
+
+#: Flags with which `value` is not simply the value.
+SLOW_READ = NAMEREF | INDEXED | ASSOCIATIVE | DYNAMIC
+#: Flags with which assigning is more than storing a string.
+SLOW_WRITE = SLOW_READ | READONLY | INTEGER | LOWER | UPPER | CAPITALIZE | HOOKED
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[(.*)\])?\Z", re.DOTALL)
+
+
+def is_name(text: str) -> bool:
+    """Whether `text` can name a variable."""
+    return _NAME.match(text) is not None
+
+
+class ShellError(Exception):
+    """An error that ends the current command with a message as the shell words it."""
+
+    def __init__(self, message: str, *, status: int = 1, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        #: Whether a script that is not interactive ends with it.
+        self.fatal = fatal
+
+
+class ReadonlyError(ShellError):
+    """Assigning to a read-only variable."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name}: readonly variable")
+
+
+@lru_cache(maxsize=65536)
+def _hash(key: str) -> int:
+    """The hash by which bash places a key (FNV-1, 32 bits)."""
+    value = 2166136261
+    for byte in key.encode("utf-8", "surrogateescape"):
+        value = (value * 16777619 & 0xFFFFFFFF) ^ byte
+    return value
+
+
+_BUCKETS = 1024
+_NOT_A_TEXT = object()
+
+
+def _listed(array: dict[str, str]) -> list[str]:
+    """The keys of an associative array in the order of bash's hash table: scripts' output depends on it."""
+    count = len(array)
+    if count < 2:
+        return list(array)
+    if count <= 2 * _BUCKETS:
+        # By bucket, and the newest first within one.
+        newest = list(array)
+        newest.reverse()
+        return sorted(newest, key=lambda key: _hash(key) & (_BUCKETS - 1))
+    # The table has grown to four times its size, which turned the order of the older ones around.
+    keys = list(array)
+    grown = 2 * _BUCKETS
+    order = [*reversed(keys[grown:]), *keys[:grown]]
+    return sorted(order, key=lambda key: _hash(key) & (4 * _BUCKETS - 1))
+
+
+class Variable:
+    """A value with attributes. A scalar's text is in `value`; an array's elements are in `array`."""
+
+    __slots__ = ("array", "flags", "number", "numbered", "ordered", "value")
+
+    def __init__(self, value: str | None = None, flags: int = 0) -> None:
+        self.value = value
+        self.flags = flags
+        #: The value as a number, which holds as long as `numbered` is the very string in `value`.
+        self.number = 0
+        self.numbered: object = _NOT_A_TEXT
+        self.array: dict[int, str] | dict[str, str] | None = None
+        #: Whether an indexed array's keys are in ascending order in the dictionary.
+        self.ordered = True
+
+    def copy(self) -> Variable:
+        twin = Variable(self.value, self.flags)
+        if self.array is not None:
+            twin.array = self.array.copy()
+            twin.ordered = self.ordered
+        return twin
+
+    # -- indexed arrays ----------------------------------------------------------------------------
+
+    def indexed(self) -> dict[int, str]:
+        """The elements by index, in ascending order."""
+        if self.array is None:
+            self.array = {}
+        array: dict[int, str] = self.array  # type: ignore[assignment]
+        if not self.ordered:
+            array = self.array = dict(sorted(array.items()))
+            self.ordered = True
+        return array
+
+    def store(self, index: int, value: str) -> None:
+        """Set one element of an indexed array."""
+        array: dict[int, str] = self.array  # type: ignore[assignment]
+        if array is None:
+            array = self.array = {}
+        if self.ordered and index not in array and array and index < next(reversed(array)):
+            self.ordered = False
+        array[index] = value
+
+    def next_index(self) -> int:
+        """The index after the last element."""
+        array = self.indexed()
+        return next(reversed(array)) + 1 if array else 0
+
+    def index(self, number: int, name: str) -> int:
+        """`number` with a negative one counted from the end."""
+        if number < 0:
+            number += self.next_index() if self.array is not None else (1 if self.value is not None else 0)
+            if number < 0:
+                raise ShellError(f"{name}: bad array subscript")
+        return number
+
+    # -- both kinds --------------------------------------------------------------------------------
+
+    def values(self) -> list[str]:
+        """The elements' values in order (a scalar is an array of one)."""
+        if self.array is None:
+            return [] if self.value is None or self.flags & (INDEXED | ASSOCIATIVE) else [self.value]
+        if self.flags & ASSOCIATIVE:
+            array: dict[str, str] = self.array  # type: ignore[assignment]
+            return [array[key] for key in _listed(array)]
+        return list(self.indexed().values())
+
+    def keys(self) -> list[str]:
+        """The elements' keys in order, as text."""
+        if self.array is None:
+            return [] if self.value is None or self.flags & (INDEXED | ASSOCIATIVE) else ["0"]
+        if self.flags & ASSOCIATIVE:
+            return _listed(self.array)  # type: ignore[arg-type]
+        return [str(key) for key in self.indexed()]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Keys and values of an associative array in the order in which bash lists them."""
+        array: dict[str, str] = self.array or {}  # type: ignore[assignment]
+        return [(key, array[key]) for key in _listed(array)]
+
+    def is_set(self) -> bool:
+        """Whether there is a value at all."""
+        return self.value is not None or self.array is not None
+
+    def scalar(self) -> str | None:
+        """What `$name` gives: the value, or an array's element 0."""
+        if self.array is not None:
+            if self.flags & ASSOCIATIVE:
+                return self.array.get("0")  # type: ignore[call-overload]
+            return self.array.get(0)  # type: ignore[call-overload]
+        return self.value
+
+
+class Scope:
+    """What one function call made local: the earlier meaning of each name."""
+
+    __slots__ = ("options", "saved", "temporary")
+
+    def __init__(self, *, temporary: bool = False) -> None:
+        self.saved: dict[str, Variable | None] = {}
+        #: A scope of the assignments before a command, not of a function.
+        self.temporary = temporary
+        #: `local -`: the options to go back to.
+        self.options: object = None
+
+
+class Variables:
+    """All variables of one shell."""
+
+    #: Values, computed elements and assignments of special variables, by name.
+    getters: ClassVar[dict[str, Callable[[Shell], str]]] = {}
+    array_getters: ClassVar[dict[str, Callable[[Shell], dict[int, str] | dict[str, str]]]] = {}
+    setters: ClassVar[dict[str, Callable[[Shell, str | None], None]]] = {}
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self.table: dict[str, Variable] = {}
+        self.scopes: list[Scope] = []
+        #: Flags that every variable made from now on gets (`set -a`).
+        self.new_flags = 0
+
+    def evaluate(self, text: str) -> int:
+        """The value of an arithmetic expression (for integers and subscripts)."""
+        return self.shell.evaluate(text)
+
+    def warn(self, message: str) -> None:
+        """Tell about something odd that does not stop anything."""
+        self.shell.complain(message)
+
+    def copy_into(self, other: Variables) -> None:
+        """Make `other` hold the same variables, independently."""
+        other.table.clear()
+        for name, variable in self.table.items():
+            other.table[name] = variable.copy()
+        other.scopes = []
+        for scope in self.scopes:
+            twin = Scope(temporary=scope.temporary)
+            twin.saved = {
+                name: None if variable is None else variable.copy() for name, variable in scope.saved.items()
+            }
+            twin.options = scope.options
+            other.scopes.append(twin)
+        other.new_flags = self.new_flags
+
+    # -- namerefs ----------------------------------------------------------------------------------
+
+    def resolve(self, name: str) -> tuple[str, str | None]:
+        """The name (and subscript) that `name` stands for, through namerefs."""
+        seen: set[str] | None = None
+        while True:
+            variable = self.table.get(name)
+            if variable is None or not variable.flags & NAMEREF or not variable.value:
+                return name, None
+            if seen is None:
+                seen = set()
+            if name in seen:
+                self.warn(f"warning: {name}: circular name reference")
+                return "", None
+            seen.add(name)
+            match = _REFERENCE.match(variable.value)
+            if match is None:
+                raise ShellError(f"`{variable.value}': not a valid identifier")
+            target, subscript = match.groups()
+            if target == name and subscript is None:
+                # `local -n x=x`: the x of the caller, if that can be seen at all.
+                self.warn(f"warning: {name}: circular name reference")
+                return "", None
+            if subscript is not None:
+                return target, subscript
+            name = target
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def find(self, name: str) -> Variable | None:
+        """The variable that `name` means, through namerefs, with computed elements filled in."""
+        variable = self.table.get(name)
+        if variable is None:
+            return None
+        if variable.flags & NAMEREF:
+            target, subscript = self.resolve(name)
+            if subscript is not None:
+                value = self.get_element(target, subscript)
+                return None if value is None else Variable(value)
+            return self.find(target) if target != name else variable
+        if variable.flags & DYNAMIC:
+            self._refresh(name, variable)
+        return variable
+
+    def _refresh(self, name: str, variable: Variable) -> None:
+        getter = self.getters.get(name)
+        if getter is not None:
+            variable.value = getter(self.shell)
+            return
+        array = self.array_getters.get(name)
+        if array is not None:
+            variable.array = array(self.shell)
+            variable.ordered = True
+
+    def get(self, name: str) -> str | None:
+        """What `$name` gives, or None when it is unset."""
+        variable = self.table.get(name)
+        if variable is None:
+            return None
+        if not variable.flags & SLOW_READ:
+            return variable.value
+        if variable.flags & NAMEREF:
+            target, subscript = self.resolve(name)
+            if subscript is not None:
+                return self.get_element(target, subscript)
+            return self.get(target) if target != name else None
+        if variable.flags & DYNAMIC:
+            self._refresh(name, variable)
+        return variable.scalar()
+
+    def get_element(self, name: str, subscript: str) -> str | None:
+        """One element by its subscript as text (expanded already)."""
+        if name in self.table and self.table[name].flags & NAMEREF:
+            name, _ = self.resolve(name)
+        variable = self.find(name)
+        if variable is None:
+            return None
+        if subscript in ("@", "*"):
+            values = variable.values()
+            return " ".join(values) if values else None
+        if variable.flags & ASSOCIATIVE:
+            return (variable.array or {}).get(subscript)  # type: ignore[call-overload]
+        number = self.evaluate(subscript)
+        if variable.array is None:
+            return variable.value if variable.index(number, name) == 0 else None
+        return variable.array.get(variable.index(number, name))  # type: ignore[call-overload]
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def set(self, name: str, value: str, *, append: bool = False) -> None:
+        """Assign to a scalar (or to element 0 of an array), with all attributes heeded."""
+        variable = self.table.get(name)
+        if variable is None:
+            self.table[name] = Variable(value, self.new_flags)
+            if name in self.setters:
+                self.setters[name](self.shell, value)
+            return
+        flags = variable.flags
+        if not flags & SLOW_WRITE:
+            variable.value = value if not append else (variable.value or "") + value
+            if name in self.setters:
+                self.setters[name](self.shell, variable.value)
+            return
+        if flags & NAMEREF:
+            target, subscript = self.resolve(name)
+            if not target:
+                return
+            if subscript is not None:
+                self.set_element(target, subscript, value, append=append)
+                return
+            if target != name:
+                self.set(target, value, append=append)
+                return
+            if value and not _REFERENCE.match(value):
+                raise ShellError(f"`{value}': not a valid identifier")
+        if flags & READONLY:
+            raise ReadonlyError(name)
+        if flags & ASSOCIATIVE:
+            self.set_element(name, "0", value, append=append)
+            return
+        if flags & INDEXED:
+            self.set_element(name, "0", value, append=append)
+            return
+        value = self.converted(variable, value, variable.value, append)
+        if flags & DYNAMIC:
+            setter = self.setters.get(name)
+            if setter is not None:
+                setter(self.shell, value)
+            return
+        variable.value = value
+        if flags & HOOKED:
+            variable.flags |= self.new_flags
+        hook = self.setters.get(name)
+        if hook is not None:
+            hook(self.shell, value)
+
+    def converted(self, variable: Variable, value: str, old: str | None, append: bool) -> str:
+        """`value` as the attributes want it (and appended to `old`)."""
+        flags = variable.flags
+        if flags & INTEGER:
+            number = self.evaluate(value)
+            if append:
+                number += self.evaluate(old or "0")
+                number = (number + (1 << 63)) % (1 << 64) - (1 << 63)
+            return str(number)
+        if append and old:
+            value = old + value
+        if flags & LOWER:
+            return value.lower()
+        if flags & UPPER:
+            return value.upper()
+        if flags & CAPITALIZE:
+            return value[:1].upper() + value[1:].lower()
+        return value
+
+    def target(self, name: str) -> Variable:
+        """The variable to write elements of: through namerefs, made when it is not there."""
+        variable = self.table.get(name)
+        if variable is not None and variable.flags & NAMEREF:
+            name, _ = self.resolve(name)
+            variable = self.table.get(name)
+        if variable is None:
+            variable = self.table[name] = Variable(None, self.new_flags)
+        if variable.flags & READONLY:
+            raise ReadonlyError(name)
+        if variable.flags & DYNAMIC:
+            self._refresh(name, variable)
+        return variable
+
+    def make_array(self, variable: Variable) -> None:
+        """Turn a scalar into an indexed array whose element 0 it is."""
+        if not variable.flags & (INDEXED | ASSOCIATIVE):
+            variable.flags |= INDEXED
+            if variable.value is not None:
+                variable.array = {0: variable.value}
+                variable.value = None
+
+    def set_element(self, name: str, subscript: str, value: str, *, append: bool = False) -> None:
+        """Assign one element by its subscript as text (expanded already)."""
+        variable = self.target(name)
+        if variable.flags & ASSOCIATIVE:
+            if variable.array is None:
+                variable.array = {}
+            old = variable.array.get(subscript)  # type: ignore[call-overload]
+            variable.array[subscript] = self.converted(variable, value, old, append)  # type: ignore[index]
+            return
+        if not subscript.strip():
+            raise ShellError(f"{name}[{subscript}]: bad array subscript")
+        self.set_indexed(name, variable, self.evaluate(subscript), value, append=append)
+
+    def set_indexed(
+        self, name: str, variable: Variable, number: int, value: str, *, append: bool = False
+    ) -> None:
+        """Assign one element of an indexed array."""
+        if not variable.flags & INDEXED:
+            self.make_array(variable)
+        index = variable.index(number, name) if number >= 0 else self._negative(variable, number, name)
+        if append or variable.flags & SLOW_WRITE & ~INDEXED:
+            old = (variable.array or {}).get(index)  # type: ignore[call-overload]
+            value = self.converted(variable, value, old, append)
+        variable.store(index, value)
+
+    def _negative(self, variable: Variable, number: int, name: str) -> int:
+        try:
+            return variable.index(number, name)
+        except ShellError:
+            raise ShellError(f"{name}[{number}]: bad array subscript") from None
+
+    # -- unsetting ---------------------------------------------------------------------------------
+
+    def unset(self, name: str) -> bool:
+        """Forget a variable (what it stands for, when it is a nameref)."""
+        variable = self.table.get(name)
+        if variable is None:
+            return True
+        if variable.flags & READONLY:
+            raise ShellError(f"{name}: cannot unset: readonly variable")
+        self.remove(name)
+        hook = self.setters.get(name)
+        if hook is not None and not variable.flags & DYNAMIC:
+            hook(self.shell, self.get(name))
+        return True
+
+    def remove(self, name: str) -> None:
+        """Forget what `name` means in the innermost scope that has it."""
+        for depth, scope in enumerate(reversed(self.scopes)):
+            if name in scope.saved:
+                if depth == 0 and not scope.temporary:
+                    # Local here: it stays local, without a value or attributes.
+                    self.table[name] = Variable(None, 0)
+                    return
+                before = scope.saved.pop(name)
+                if before is None:
+                    self.table.pop(name, None)
+                else:
+                    self.table[name] = before
+                return
+        self.table.pop(name, None)
+
+    def unset_element(self, name: str, subscript: str) -> None:
+        """Forget one element."""
+        if name in self.table and self.table[name].flags & NAMEREF:
+            name, _ = self.resolve(name)
+        variable = self.table.get(name)
+        if variable is None:
+            return
+        if variable.flags & READONLY:
+            raise ShellError(f"{name}: cannot unset: readonly variable")
+        if variable.flags & ASSOCIATIVE:
+            (variable.array or {}).pop(subscript, None)  # type: ignore[call-overload]
+            return
+        if subscript in ("@", "*"):
+            variable.array = {} if variable.array is not None else None
+            return
+        number = self.evaluate(subscript)
+        if not variable.flags & INDEXED:
+            if number == 0:
+                self.remove(name)
+                return
+            raise ShellError(f"{name}: not an array variable")
+        try:
+            index = variable.index(number, name)
+        except ShellError:
+            raise ShellError(f"[{subscript}]: bad array subscript") from None
+        (variable.array or {}).pop(index, None)  # type: ignore[call-overload]
+
+    # -- scopes ------------------------------------------------------------------------------------
+
+    def local(self, name: str, *, inherit: bool = False) -> Variable:
+        """The variable of the innermost function's own of this name, made when it is not there."""
+        scope = self.function_scope()
+        if scope is None:
+            raise ShellError("can only be used in a function")
+        if name in scope.saved:
+            variable = self.table.get(name)
+            if variable is None:
+                variable = self.table[name] = Variable(None)
+            return variable
+        before = self.table.get(name)
+        scope.saved[name] = before
+        variable = Variable(None, self.new_flags)
+        if before is not None:
+            if inherit:
+                variable = before.copy()
+            elif before.flags & EXPORT and self._is_temporary(name):
+                # A value given before the function's name is what its local variable begins with.
+                variable = before.copy()
+            variable.flags |= before.flags & EXPORT
+            if before.flags & DYNAMIC:
+                variable = before
+        self.table[name] = variable
+        return variable
+
+    def _is_temporary(self, name: str) -> bool:
+        scope = self.scopes[-2] if len(self.scopes) > 1 else None
+        return scope is not None and scope.temporary and name in scope.saved
+
+    def function_scope(self) -> Scope | None:
+        """The innermost scope that belongs to a function."""
+        for scope in reversed(self.scopes):
+            if not scope.temporary:
+                return scope
+        return None
+
+    def pop(self) -> Scope:
+        """Leave the innermost scope: its names mean again what they meant before."""
+        scope = self.scopes.pop()
+        table = self.table
+        for name, before in scope.saved.items():
+            if before is None:
+                table.pop(name, None)
+            else:
+                table[name] = before
+            hook = self.setters.get(name)
+            if hook is not None and not (before is not None and before.flags & DYNAMIC):
+                hook(self.shell, before.value if before is not None else None)
+        return scope
+
+    def bind(self, scope: Scope, name: str, variable: Variable) -> None:
+        """Give `name` a new meaning as long as `scope` lasts."""
+        if name not in scope.saved:
+            scope.saved[name] = self.table.get(name)
+        self.table[name] = variable
+        hook = self.setters.get(name)
+        if hook is not None and not variable.flags & DYNAMIC:
+            hook(self.shell, variable.value)
+
+    def at_global_scope(self, name: str) -> Variable | None:
+        """What `name` means outside all functions."""
+        for scope in self.scopes:
+            if name in scope.saved:
+                return scope.saved[name]
+        return self.table.get(name)
+
+    def make_global(self, name: str) -> Variable:
+        """The variable that `declare -g` means, made when it is not there."""
+        for scope in self.scopes:
+            if name in scope.saved:
+                variable = scope.saved[name]
+                if variable is None:
+                    variable = scope.saved[name] = Variable(None, self.new_flags)
+                return variable
+        variable = self.table.get(name)
+        if variable is None:
+            variable = self.table[name] = Variable(None, self.new_flags)
+        return variable
+
+    # -- listings ----------------------------------------------------------------------------------
+
+    def names(self, prefix: str = "") -> list[str]:
+        """The names of all variables with a value that begin with `prefix`, sorted."""
+        return sorted(
+            name
+            for name, variable in self.table.items()
+            if name.startswith(prefix) and (variable.is_set() or variable.flags & DYNAMIC)
+        )
+
+    def exported(self) -> dict[str, str]:
+        """The environment of commands."""
+        result: dict[str, str] = {}
+        for name, variable in self.table.items():
+            if variable.flags & EXPORT:
+                value = self.get(name) if variable.flags & SLOW_READ else variable.value
+                if value is not None:
+                    result[name] = value
+        return result
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)

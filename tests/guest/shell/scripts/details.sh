@@ -1,0 +1,83 @@
+# Finer points of the language, one subject a section.
+# ----
+set -- a b c; echo "${@:2}" "${*:1:2}" "${@:0}" | sed 's/[^ ]*bash/BASH/'; echo "${@: -1}" "${#@}" ${#*}; f() { echo "${@:1:1}"; }; f "x y" z; shift 5; echo $? $#
+# ----
+compgen -W "apple banana cherry" b; compgen -A function; compgen -b | grep -c '^cd$'; compgen -v HOME; complete -W "a b" foo; complete -p foo; help cd > /dev/null && echo helped; history; fc 2>/dev/null; echo done
+# ----
+wait -n; echo $?; (exit 2) & (exit 2) & wait -n; echo $?; wait; echo $?; sleep 0.01 & pid=$!; wait -p v $pid; [[ $v == $pid ]] && echo same; jobs -p; { exit 9; } & wait %1; echo $?; disown 2>/dev/null; echo $?
+# ----
+exec 3>&1 4>&2; { echo out; echo err >&2; } >f1 2>f2; cat f1 f2; exec 3>&- 4>&-; echo x >&3; echo $?; { echo a; } 3>&1 >&3 3>&-; cat <<EOF 3<&0 <&3
+heredoc
+EOF
+# ----
+read -r x y <<< "a b c"; echo "$x/$y"; read -ra arr <<< "p q r"; echo "${#arr[@]}"; IFS=: read -r u p _ <<< "root:x:0:0"; echo $u $p; printf 'k=v\n' | { IFS== read k v; echo $k $v; }; read -rd '' multi <<< $'l1\nl2'; echo "$multi"; read -N 2 ab <<< xyz; echo $ab; read -t 0 z < /dev/null; echo $?; echo "a\\nb" | { read x; echo $x; }; echo 'a\' | { read x; echo "$x $?"; }
+# ----
+declare -A a=([x y]=1 ["q\"r"]=2); for k in "${!a[@]}"; do printf '%s=%s\n' "$k" "${a[$k]}"; done | sort; [[ -v a["x y"] ]] && echo v; unset "a[x y]"; echo ${#a[@]}; b=("${!a[@]}"); echo "$b"; declare -A c; c=([one]=1 [two]=2); for k in one two; do echo ${c[$k]}; done; c+=([three]=3); echo ${#c[@]}; echo "${c[@]}" | wc -w; (( c[one]+=5 )); echo ${c[one]}; k=two; (( c[$k]++ )); echo ${c[two]}; declare -p c | wc -c
+# ----
+a=([3]=c [1]=a); echo "${a[@]}" "${!a[@]}"; a[-1]=z; echo ${a[3]}; a+=(d e); echo ${!a[@]}; unset 'a[-1]'; echo ${!a[@]}; echo "${a[@]:2:2}"; for i in "${!a[@]}"; do echo "$i:${a[i]}"; done; x=(a b c); x[1]+=B; echo ${x[1]}; y=("${x[@]^^}"); echo ${y[@]}; z=(${x[@]/b*/}); echo ${#z[@]}; x=(); echo ${#x[@]} "${x[@]:-empty}"; e=(""); echo ${#e[@]}; m=(1 2); m=(); echo ${m[0]-none}
+# ----
+printf '%s\n' {1..3}.{a,b} | tr '\n' ' '; echo {10..1..3} {z..w} {1..2}{3..4} a{,b,c} pre{x,y}post {a,{b,c}}; echo {001..3} {-3..3..2} {a..e..2}; v=3; echo {1..$v}; eval echo {1..$v}; echo "{a,b}" '{a,b}' \{a,b} {a\,b,c} {"a b",c} ; echo ${v}{1,2}; echo {$v,x}
+# ----
+x=5; case $x in [0-4]) echo low;; [5-9]) echo high;; esac; case "a b" in "a b") echo sp;; esac; case abc in a*c) echo 1;;& *b*) echo 2;;& z) echo 3;; *) echo 4;; esac; case $nope in "") echo empty;; esac; case x in (x) echo paren;; esac; case "$(echo hi)" in h?) echo cs;; esac; shopt -s nocasematch; case ABC in abc) echo nc;; esac; [[ ABC == abc ]] && echo nc2; shopt -u nocasematch; case '[x]' in \[*\]) echo br;; esac; case a in [!b]) echo nb;; esac; case - in [a-]) echo dash;; esac; case ']' in []]) echo rb;; esac
+# ----
+[[ "abc" == a?c ]] && echo 1; [[ abc != abd ]] && echo 2; [[ -n "x" && ( 1 -eq 1 || 2 -eq 3 ) ]] && echo 3; [[ ! -e /nope ]] && echo 4; [[ "2" -lt "10" ]] && echo 5; [[ "2" > "10" ]] && echo 6; [[ "a.b" =~ ^a\.b$ ]] && echo 7; re='([a-z]+)([0-9]+)'; [[ foo123bar =~ $re ]] && echo ${BASH_REMATCH[0]} ${BASH_REMATCH[1]} ${BASH_REMATCH[2]} ${#BASH_REMATCH[@]}; [[ foo =~ "o+" ]] || echo 8; [[ "x y" =~ x[[:space:]]y ]] && echo 9; [[ $'a\nb' =~ a.b ]] && echo 10; [[ abc =~ (x)?abc ]] && echo "[${BASH_REMATCH[1]}]"; [[ a =~ [ ]] 2>/dev/null; echo $?; [[ -v HOME ]] && echo set; [[ "" ]] || echo emptyfalse; [[ a -ef a ]] || echo ef; [[ 1+1 -eq 2 ]] && echo arith
+# ----
+f() { echo "$@"; return $#; }; f a b; echo $?; g() { f "$@" extra; }; g 1; echo $?; r() { [[ $1 -le 0 ]] && return; echo $1; r $(($1-1)); }; r 3; unset -f r; r 2>/dev/null || echo gone; k() { local -r c=1; c=2; echo unreachable; }; k; echo "rc=$?"; v() { local a=1; w; }; w() { echo "a=$a"; a=2; echo "a=$a"; }; a=0; v; echo $a; n() { n2() { echo nested; }; }; n; n2; x() { return 300; }; x; echo $?; y() { echo ${FUNCNAME[0]}; }; y; (y); z() (exit 5); z; echo $?
+# ----
+set -e; f() { false; echo "in f"; }; if f; then echo "f ok"; fi; f || true; ! f; while false; do :; done; echo x | false | true; [ 1 = 2 ] || echo alt; x=$(echo a; false; echo b) || echo "x=$x"; (true; false) || echo subfail; { false; } || echo groupfail; echo end; false; echo no
+# ----
+set -e; trap 'echo "ERR $?"' ERR; trap 'echo "EXIT $?"' EXIT; f() { return 4; }; f || echo handled; local_test() { local v=$(false); echo "local ok"; }; local_test; v=$(exit 6); echo unreachable
+# ----
+set -eo pipefail; echo a | cat; x=$(echo hi | grep hi); echo $x; echo zz | grep q || echo nomatch; echo q | grep zz | cat; echo no
+# ----
+trap 'echo T1' TERM; trap; kill -TERM $$; trap - TERM; trap 'echo hup; exit 2' HUP; (trap - HUP; echo sub); kill -HUP $$; echo no
+# ----
+trap 'echo "line $LINENO"' ERR
+false
+f() {
+  false
+}
+f
+echo ok
+# ----
+IFS=; x="a b"; set -- $x; echo $#; unset IFS; set -- $x; echo $#; IFS=' '; y='a  b'; set -- $y; echo $#; IFS=,; z='a,,b,'; set -- $z; echo $#; echo "$*"; IFS=xy; w='1x2y3'; echo $w; IFS=$' \t\n'; printf '%s|' $(echo ' a  b '); echo; IFS=. read a b c d <<< 192.168.0.1; echo $d; IFS='|' ; s='x|y'; a=($s); echo ${#a[@]}; unset IFS; echo "${IFS-unset}"
+# ----
+echo "$(cat <<'X'
+a $b `c`
+X
+)"; cat <<-'T'
+	tab $x
+		two
+	T
+cat << EOF1; cat << EOF2
+$(echo sub in heredoc) ${x:-def} $((2*3)) \$ \\ \` "q" 'q'
+EOF1
+second
+EOF2
+cat <<EOF | while read l; do echo "[$l]"; done
+l1
+l2
+EOF
+f() { cat <<E
+in func $1
+E
+}; f arg; cat <<\E
+$no
+E
+cat <<"A B"
+spaces
+A B
+x=$(cat <<E
+h $(echo nested)
+E
+); echo "$x"
+# ----
+printf '%s\n' "a b" c; printf '%d items\n' 3; printf '%05.2f\n' 3.14159; printf '%s %s\n' one; printf '[%10s][%-10s]\n' r l; printf '%x %o %e\n' 255 8 12345.678; printf '\\n\t|\n'; printf '%b\n' 'a\nb'; printf '%q\n' 'a b&c'; printf '%c%c%c\n' x yz; printf '%+d % d\n' 5 5; printf '%(%Y)T\n' 0; printf '%s' ''; printf 'no newline'; echo; printf '%3d|%-3d|%03d\n' 5 5 5; printf '%.3s|\n' abcdef; printf '%*s|\n' 6 ab; printf '%s\n' ${nope[@]}; printf '%d\n' 9223372036854775808 2>&1 | tail -1; printf '%i %u\n' -3 3; printf "%s\0" a b | od -c | head -1; printf '%5%|\n'; printf '%z' 2>&1; echo; printf
+# ----
+f=path/to/file.tar.gz; echo ${f%/*} ${f##*/} ${f%%.*} ${f#*.} ${f%.gz} ${f/to/TO} ${f//\//:}; d=${f%/*}; b=${f##*/}; echo "$d|$b|${b%%.*}|${b#*.}"; v="  trim me  "; v="${v#"${v%%[![:space:]]*}"}"; v="${v%"${v##*[![:space:]]}"}"; echo "[$v]"; s=a-b-c; echo ${s//-/ } ${s//[-]/_} ${s/-/} ${s%%-*} ${s##*-}; u=$'x\ty'; echo "${u//$'\t'/ }"; n=0042; echo $((10#$n)) ${n##+(0)}; echo ${n/#0/}; url=http://h:80/p?q=1; echo ${url#*://} ${url%%\?*}; t=${url#*//}; echo ${t%%/*}
+# ----
+a=1; b=a; c=b; echo ${!b} ${!c}; arr=(x y z); i=1; echo ${arr[i]} ${arr[$i]} ${arr[i+1]} ${arr[$((i-1))]} ${arr[-1]} ${#arr[i]}; n=arr; r="$n[@]"; echo "${!r}"; r="$n[1]"; echo ${!r}; declare -n ref=arr; echo ${ref[2]} ${#ref[@]}; ref[0]=X; echo ${arr[0]}; unset -n ref; echo ${ref-unset}; p=HOME; echo ${!p}; f() { declare -n out=$1; out=val; }; f res; echo $res; f2() { local -n o=$1; o+=(more); }; f2 arr; echo ${arr[@]}; echo ${!a@} | wc -w; v_1=1 v_2=2; echo ${!v_*}; for k in ${!v_@}; do echo $k=${!k}; done
+# ----
+cd /tmp; pushd / >/dev/null; dirs -v; pushd /usr > /dev/null; dirs; popd > /dev/null; pwd; popd >/dev/null; pwd; popd; echo $?; cd; pwd 2>/dev/null; cd /usr/../usr/./bin; pwd; cd ..; pwd; cd - >/dev/null; pwd; echo $OLDPWD; CDPATH=/usr; cd lib > /dev/null; pwd; cd /nope; echo $?; cd a b; echo $?; cd ""; echo $?; HOME=/tmp; cd; pwd; (cd /; pwd); pwd
+# ----
+test 1 -eq 1 -a 2 -gt 1; echo $?; [ -n "" -o -z "" ]; echo $?; [ ! "" ]; echo $?; [ "a" != "b" ]; echo $?; [ -e / -a ! -f / ]; echo $?; test "(" = "("; echo $?; [ "" = "" ]; echo $?; [ -f ]; echo $?; [ ! ]; echo $?; [ a b ]; echo $?; [ 1 = 1 = 1 ]; echo $?; test -x /bin/sh; echo $?; test a \< b; echo $?; [ 08 -eq 8 ]; echo $?; [ " 5 " -eq 5 ]; echo $?; test -v HOME; echo $?; test -o errexit; echo $?; [ ! -z x -a ! -z y ]; echo $?

@@ -1,0 +1,94 @@
+# Errors, state, traps, redirections, attributes.
+# ----
+echo $((1/0)); echo no
+echo next $?
+# ----
+f() { echo ${nope?msg}; }; f
+echo no
+# ----
+readonly r=1; r=2
+echo after $?
+# ----
+cd /nope || echo failed; cat < /nope; echo $?; echo x > /nope/y; echo $?; . /nope; echo $?
+# ----
+x=5; x[3]=7; declare -p x; a=(1 2 3); a=5; declare -p a; unset a[1]; declare -p a; a[10]=z; echo ${a[@]:2} ; echo ${#a[10]}; b=([5]=x y [2]=z); declare -p b; c=(a b); c+=([5]=q r); declare -p c
+# ----
+declare -A m=([x]=1 [y]=2); declare -p m; m+=([z]=3); echo ${#m[@]}; for k in x y z; do echo $k=${m[$k]}; done; key="a b"; m[$key]=sp; echo "${m[$key]}"; m["q]"]=br; echo ${m["q]"]}; unset 'm[x]'; unset "m[$key]"; echo ${#m[@]}; n=([a]=1); declare -p n
+# ----
+echo "${a[@]}" "${#a[@]}" ${a[0]-unset}; declare -a e=(); declare -p e; [[ -v e ]]; echo $?; e[0]=; [[ -v e ]]; echo $?; [[ -v e[0] ]]; echo $?
+# ----
+printf '%s\n' ${x:-{a,b}}; echo {a,b}$((1+1)) {$((1)),2}; echo a{1..3}b{x,y}; echo {1..3..0} {a..C} {1..a} {1,2; echo {,} x{} {} {a..}
+# ----
+exec 5>out; echo to5 >&5; { echo a; echo b >&2; } 2>&5; exec 5>&-; cat out; echo bad >&5; echo $?; exec 6<<< "hi"; cat <&6; exec {fd}>o2; echo v >&$fd; exec {fd}>&-; cat o2; echo x 3>&1 >&3; ls /nope 2>&1 >/dev/null | wc -l
+# ----
+echo abc > f; exec 3<>f; read -n1 c <&3; echo $c; echo -n X >&3; exec 3>&-; cat f; set -C; echo no > f; echo $?; echo yes >| f; cat f; set +C; : > f; wc -c < f
+# ----
+trap 'echo EXIT $?' EXIT; exit 5
+# ----
+trap 'echo ERR line' ERR; f() { false; true; }; f; set -E; f; false || true; if false; then :; fi; ! true; x=$(false); echo end
+# ----
+f() { trap 'echo inner exit' EXIT; }; f; echo main; (trap 'echo subexit' EXIT; exit 3); echo $?; $(trap 'echo cs >&2' EXIT)
+# ----
+set -e; trap 'echo bye $?' EXIT; echo start; (exit 3); echo never
+# ----
+set -eu; f() { local x=$1; echo $x; }; f a; y=$(f b); echo $y; f
+# ----
+set -x; a=1; echo $a "b c"; [[ a == b ]]; ((a+1)); for i in 1 2; do :; done; case $a in 1) echo one;; esac; f() { echo in; }; f x; a=$(echo sub); b=(1 2); if [ 1 = 1 ]; then :; fi; echo x > /dev/null; x=5 env >/dev/null; ! true
+# ----
+alias ll='echo LL'; ll; shopt -s expand_aliases
+alias ll='echo LL' e2='ll again'
+ll x; e2
+alias for2='for i in'; for2 1 2; do echo $i; done
+# ----
+if true; then echo a; fi; if false; then :; elif true; then echo b; fi; while false; do :; done; echo $?; for i in; do :; done; echo $?; case x in esac; echo $?
+# ----
+a() ( echo sub; x=1; ); a; echo ${x-unset}; b() for i in 1 2; do echo $i; done; b; c() if true; then echo c; fi; c; function d { echo d $1; }; d 1; function e() { echo e; }; e; f-g() { echo dash; }; f-g; h.i() { echo dot; }; h.i
+# ----
+echo "a  b" 'c  d' e\ f "g'h" 'i"j' k"l"m'n'; echo "`echo "x y"`" "$(echo 'q  r')"; echo \$HOME "\$HOME" '$HOME' "\n" "a\
+b" c\
+d
+# ----
+x="  lead trail  "; echo $x; echo "$x"; for w in $x; do echo "<$w>"; done; y=$x; echo "[$y]"; z="$x"z; echo "[$z]"; set -- $x; echo $#; IFS=,; v=a,b,,c,; for w in $v; do echo "<$w>"; done; echo $v
+# ----
+n=3; eval "v$n=hi"; echo $v3; eval 'echo "$n"'; i=v3; echo ${!i}; printf -v "arr[2]" x; echo ${arr[2]}; read -r "q[1]" <<< z; echo ${q[1]}; declare "dyn_$n=5"; echo $dyn_3; export "E$n=6"; echo $E3
+# ----
+while read -r a b; do echo "$b-$a"; done << E | sort -r
+1 2
+3 4
+E
+cat << "X" | tr a-z A-Z
+quoted $x
+X
+cat <<E1 <<E2
+one
+E1
+two
+E2
+# ----
+f() { echo "args: $# [$*] [$@]"; shift 2; echo "$1"; set -- new; echo $1; }; f a b c; echo "$1"; g() { echo $0 > /dev/null; echo "${FUNCNAME[@]}" "${BASH_LINENO[@]}"; }; g; h() { caller; caller 0; echo $LINENO; }
+h
+# ----
+(
+echo $LINENO
+f() {
+  echo $LINENO; nosuch
+}
+f
+)
+echo $LINENO
+# ----
+{ (kill -TERM $BASHPID; echo never); echo $?; bash -c 'kill -9 $$'; echo $?; } 2>/dev/null; sleep 10 & kill -INT $!; wait $!; echo $?; kill %9; echo $?; kill -0 $$ ; echo $?
+# ----
+echo ${x@Q} ${HOME@A} ; arr=(1 'a b'); echo "${arr[@]@Q}" "${arr[@]@A}" "${arr@a}"; declare -A m=([k]='v w'); echo "${m[@]@K}" "${m[@]@k}"; declare -ir n=5; echo ${n@a} ${n@A}; s='\u@\h'; p='$HOME \$'; echo "${p@P}"; set -- "q r" s; echo "${@@Q}" "${*@Q}"
+# ----
+s="hello world"; echo ${s/world/[&]} "${s//o/<&>}" ${s/%d/D} "${s/ /\\&}" ${s//l} ${s/#/pre-} ${s/%/-post}; p="*"; echo "${s/$p/x}" "${s/"$p"/x}"; echo ${s:0:1}${s:6}; t=${s// /_}; echo $t; echo ${s#"hello "} ${s%%[ow]*}
+# ----
+printf '%s %s\n' a b c d e; printf 'x%sx\n'; printf '%d%%\n' 50; printf '%5.1f|%-8s|%08.3f\n' 3.14159 ab 2.5; printf '%x %X %#o\n' 255 255 8; printf '%i\n' -5; printf '%u\n' -1; printf '%c' a b c; echo; printf '%s\n' -5 --; printf -- '-x\n'; printf '\x41\101\u0041\n'; printf '%b\n' '\0101\x42'; printf '%q ' 'a$b' "c'd" '' 'e f' $'g\th' '~x' a=b '[z]'; echo
+# ----
+echo a | (read x; echo $x; cat); echo "p1" | cat - <(echo p2); paste <(seq 3) <(seq 4 6); comm -12 <(printf 'a\nb\n') <(printf 'b\nc\n'); cat < <(cat < <(echo nested)); echo >(true) | grep -c /dev/fd
+# ----
+mkdir -p sub/{a,b}; touch sub/a/{1,2}.txt; for f in sub/*/*.txt; do echo "${f##*/}"; done; cd sub; ls; echo */; cd ..; files=(sub/a/*); echo ${#files[@]}; shopt -s failglob; echo *.nope; echo after; shopt -u failglob; echo *.nope; shopt -s nocaseglob; touch AB; echo ab*; GLOBIGNORE='*.txt'; echo sub/a/*
+# ----
+unset IFS; x=$'a\tb\nc'; echo $x; IFS=$'\n'; for l in $x; do echo "[$l]"; done; unset IFS; IFS= read -r l <<< "  sp  "; echo "[$l]"; read l <<< "  sp  "; echo "[$l]"; read -r a b <<< "x\\ty z"; echo "$a"; read a b <<< "x\\ y z"; echo "$a|$b"; IFS=: read a b c <<< "::x"; echo "$a|$b|$c"; IFS=: read a b <<< "1:2:3:"; echo "$b"; IFS=: read a b <<< "1:2:"; echo "$b"; read a b <<< " 1  2  3  "; echo "[$b]"
+# ----
+hash -r; set -- a b c; echo "$*" "${*:2}" "${@:0:1}" > /dev/null; echo ${*: -1}; echo "${@: -2:1}"; set -- ; echo $#; set -- -a; echo $1; set a b; echo $2; set -o | grep -c on > /dev/null; set +o | head -1; shopt extglob; shopt -q extglob; echo $?; shopt -p extglob; [[ -o errexit ]]; echo $?

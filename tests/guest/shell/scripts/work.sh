@@ -1,0 +1,98 @@
+# Scripts as people write them: a build, a log report, a release, an option parser, algorithms.
+# ----
+#!/bin/bash
+# build script
+set -euo pipefail
+readonly ROOT=$PWD
+declare -a SOURCES=() ; declare -A FLAGS=([debug]="-g -O0" [release]="-O2")
+log() { local level=$1; shift; printf '[%-5s] %s\n' "$level" "$*"; }
+die() { log ERROR "$@" >&2; exit 1; }
+mode=${1:-release}
+[[ -n ${FLAGS[$mode]+x} ]] || die "unknown mode $mode"
+mkdir -p src build
+for n in main util io; do echo "int $n;" > "src/$n.c"; done
+while IFS= read -r -d '' f; do SOURCES+=("$f"); done < <(find src -name '*.c' -print0 | sort -z)
+log INFO "mode=$mode flags=${FLAGS[$mode]} files=${#SOURCES[@]}"
+for src in "${SOURCES[@]}"; do
+  obj=build/$(basename "${src%.c}").o
+  if [[ ! -e $obj || $src -nt $obj ]]; then
+    sed "s/int/obj/" "$src" > "$obj"
+    log BUILD "$src -> $obj"
+  fi
+done
+total=$(cat build/*.o | wc -l)
+log INFO "lines: $total"
+(cd build && ls)
+trap 'log INFO "done in $SECONDS s"' EXIT
+# ----
+cat > access.log <<'L'
+10.0.0.1 - - [01/Jan] "GET /a HTTP/1.1" 200 123
+10.0.0.2 - - [01/Jan] "GET /b HTTP/1.1" 404 50
+10.0.0.1 - - [02/Jan] "POST /a HTTP/1.1" 500 10
+10.0.0.3 - - [02/Jan] "GET /c HTTP/1.1" 200 999
+L
+declare -A hits codes; bytes=0
+while read -r ip _ _ day method path proto code size; do
+  (( ++hits[$ip] )); (( codes[$code] += 1 )); (( bytes += size ))
+done < access.log
+for ip in "${!hits[@]}"; do printf '%s %d\n' "$ip" "${hits[$ip]}"; done | sort -k2,2nr -k1,1
+for c in "${!codes[@]}"; do echo "$c: ${codes[$c]}"; done | sort
+echo "bytes=$bytes"
+awk '{c[$9]++} END {for (k in c) print k, c[k]}' access.log | sort
+grep -c ' 200 ' access.log; cut -d' ' -f1 access.log | sort | uniq -c | sort -rn | head -1 | sed 's/^ *//'
+# ----
+version=1.2.3
+bump() { local v=$1 part=$2 IFS=.; set -- $v; case $part in major) echo "$(( $1 + 1 )).0.0";; minor) echo "$1.$(( $2 + 1 )).0";; patch) echo "$1.$2.$(( $3 + 1 ))";; *) return 1;; esac; }
+for p in major minor patch bogus; do if new=$(bump $version $p); then echo "$p: $new"; else echo "bad $p ($?)"; fi; done
+notes=$(cat <<-MD
+	# Release $version
+	- item $(date -d @0 -u +%Y)
+MD
+)
+echo "$notes" | tee NOTES.md | head -1; [[ $version =~ ^([0-9]+)\.([0-9]+)\.([0-9]+)$ ]] && echo "maj=${BASH_REMATCH[1]}"; IFS=. read -r maj min pat <<< "$version"; echo $maj-$min-$pat
+cmp_ver() { local IFS=. i; local -a a=($1) b=($2); for ((i=0;i<3;i++)); do (( ${a[i]:-0} > ${b[i]:-0} )) && { echo gt; return; }; (( ${a[i]:-0} < ${b[i]:-0} )) && { echo lt; return; }; done; echo eq; }
+cmp_ver 1.2.3 1.10; cmp_ver 2.0 2.0.0; cmp_ver 3 2.9.9
+# ----
+parse() {
+  local OPTIND=1 opt; verbose=0 files=() out=
+  while (( $# )); do
+    case $1 in
+      -v|--verbose) verbose=$((verbose+1)); shift;;
+      -o|--output) out=$2; shift 2;;
+      --output=*) out=${1#*=}; shift;;
+      --) shift; files+=("$@"); break;;
+      -*) echo "unknown option: $1" >&2; return 2;;
+      *) files+=("$1"); shift;;
+    esac
+  done
+  printf 'v=%d out=%s files=%s n=%d\n' $verbose "${out:-none}" "${files[*]:-}" ${#files[@]}
+}
+parse -v --verbose -o x a b; parse --output=y -- -z "q r"; parse --bad; echo $?
+# ----
+queue=(a b c); while ((${#queue[@]})); do item=${queue[0]}; queue=("${queue[@]:1}"); echo "item $item"; [[ $item == a ]] && queue+=(d); done
+matrix=("1 2 3" "4 5 6"); for row in "${matrix[@]}"; do for cell in $row; do printf '%3d' $((cell*cell)); done; echo; done
+memo=(); fib() { local n=$1; if [[ -n ${memo[n]-} ]]; then r=${memo[n]}; elif ((n<2)); then r=$n; else fib $((n-1)); local a=$r; fib $((n-2)); r=$((a+r)); fi; memo[n]=$r; }; fib 50; echo $r
+str=racecar; rev=$(echo $str | rev); [[ $str == "$rev" ]] && echo palindrome; hex=$(printf '%x' 255); dec=$((16#$hex)); echo $hex $dec; bin=; n=10; while ((n)); do bin=$((n%2))$bin; ((n/=2)); done; echo $bin
+gcd() { local a=$1 b=$2; while ((b)); do local t=$((a%b)); a=$b b=$t; done; echo $a; }; gcd 48 18; sieve() { local -a p; local i j; for ((i=2;i<=$1;i++)); do p[i]=1; done; for ((i=2;i*i<=$1;i++)); do ((p[i])) && for ((j=i*i;j<=$1;j+=i)); do p[j]=0; done; done; for i in "${!p[@]}"; do ((p[i])) && printf '%d ' $i; done; echo; }; sieve 30
+caesar() { local s=$1 k=$2 o= c i; for ((i=0;i<${#s};i++)); do c=${s:i:1}; case $c in [a-z]) printf -v c "\\$(printf %o $(( ($(printf %d "'$c") - 97 + k) % 26 + 97 )))";; esac; o+=$c; done; echo "$o"; }; caesar "hello, world" 3
+# ----
+tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT; echo data > "$tmp/a"; cp "$tmp/a" "$tmp/b"; diff "$tmp/a" "$tmp/b" && echo same; mv "$tmp/b" "$tmp/c"; [ -f "$tmp/c" ] && echo moved; ls "$tmp" | tr '\n' ' '; echo; ln -s a "$tmp/l"; readlink "$tmp/l"; [ -L "$tmp/l" ] && echo link; chmod 000 "$tmp/c"; stat -c %a "$tmp/c"; wc -c < "$tmp/a"; cat "$tmp"/{a,a}; basename "$tmp/a" .x; dirname /a/b/c; touch "$tmp/x y"; for f in "$tmp"/*; do echo "${f##*/}"; done
+# ----
+seq 5 | { read -r a; echo first $a; while read -r b; do printf '%s,' $b; done; echo; }; echo one two | (read x y; echo $y $x); { echo c; echo a; echo b; } | sort | { mapfile -t l; echo "${l[@]}"; }; x=0; seq 3 | while read -r i; do ((x+=i)); done; echo $x; false | true; echo "${PIPESTATUS[@]}"; (exit 3) | (exit 4); echo "${PIPESTATUS[*]}"; echo a | tee f1 | tr a b > f2; cat f1 f2; { sleep 0.01; echo slow; } | cat; echo x |& cat; ls nofile |& grep -c 'No such'; : | cat | cat; echo | wc -l; printf 'a\nb\n' | xargs -I{} echo "<{}>"; echo 'echo hi' | bash; echo 'read x; echo "got $x"' > s.sh; echo input | bash s.sh; time -p : 2>/dev/null; ! echo neg | grep -q pos && echo negated
+# ----
+export A=1; env | grep '^A='; A=2 env | grep '^A='; env B=3 sh -c 'echo $B'; unset A; env | grep -c '^A='; bash -c 'echo "$0 $@"' zero one two; bash -c 'exit 7'; echo $?;  f() { echo exported; }; export -f f; bash -c f; bash -euc 'echo a; false; echo b'; echo $?; echo 'echo $1-$#' > sc; bash sc p q; chmod +x sc; ./sc r; (export Z=9; bash -c 'echo $Z'); echo ${Z-none}; bash -s x y <<< 'echo $2'; bash -c 'f() { return 3; }; f'; echo $?; $(which bash) -c 'echo w'; /bin/sh -c 'echo s'; command bash -c 'echo cb'; exec bash -c 'echo replaced'; echo never
+# ----
+declare -p nope 2>&1; echo ${nope?} 2>&1
+# ----
+cat <<'E' > lib.sh
+greet() { echo "hello $1 from ${BASH_SOURCE[0]##*/}"; }
+LIBVAR=loaded
+return 5
+echo never
+E
+source ./lib.sh; echo $? $LIBVAR; greet bob; . lib.sh arg1; set -- outer; cat > l2.sh <<< 'echo "args: $@"; set -- changed'; . ./l2.sh in1 in2; echo $1; . ./l2.sh; echo $1; cat > m.sh <<'E'
+main() { echo "main ${FUNCNAME[0]} ${BASH_LINENO[0]}"; caller 0; }
+[[ ${BASH_SOURCE[0]} == "$0" ]] && main "$@"
+echo "$0 ${BASH_SOURCE[0]} $LINENO"
+E
+bash m.sh; source ./m.sh | sed 's/^[^ ]*bash /bash /'
