@@ -284,9 +284,8 @@ class Compiler(Calls):
                     self._loop(body, advance)
                     advance()
             case ForIn(variable, array, body):
-                keys = "F.keys" if "PROCINFO" in self.analysis.names else "list"
                 name = self.temporary()
-                with self.indented(f"for {name} in {keys}({self.array(array)}):"):
+                with self.indented(f"for {name} in F.keys({self.array(array)}):"):
                     self.assign_statement(variable, name)
                     self._loop(body, lambda: None)
             case Switch():

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .awk_order import listing_order
 from .awk_runtime import NO_FIELD, Runtime, find_all, split_by
 from .awk_syntax import fatal
 from .awk_values import Array, Input, looks_numeric, number
@@ -243,10 +244,10 @@ class Functions:
         return float(len(values))
 
     def keys(self, array: Array) -> list[str]:
-        """The keys in the order that PROCINFO["sorted_in"] asks for."""
+        """The keys in the order that PROCINFO["sorted_in"] asks for, or in gawk's own."""
         order = self.runtime.information.get("sorted_in")
         if not order:
-            return list(array)
+            return listing_order(list(array))
         return self.ordered(array, self.runtime.conversion.text(order))
 
     def ordered(self, array: Array, order: str) -> list[str]:

@@ -30,6 +30,11 @@ class Matcher:
     warnings: list[str]
 
 
+def crosses_lines(pattern: str) -> bool:
+    """Whether a Perl expression might match or look at a newline, so that it must see single lines."""
+    return bool(_CROSSES.search(pattern))
+
+
 def compile_patterns(
     patterns: list[str], matcher: str, *, fold: bool, words: bool, whole_lines: bool, null_data: bool
 ) -> Matcher:
@@ -43,7 +48,7 @@ def compile_patterns(
             source = f"^(?:{source})$"
         elif words:
             source = rf"(?<!\w)(?:{source})(?!\w)"
-        crosses = null_data or bool(_CROSSES.search(patterns[0]))
+        crosses = null_data or crosses_lines(patterns[0])
         return Matcher(
             compile_perl(source, ignore_case=fold, newline="text" if crosses else "lines"), not crosses, []
         )

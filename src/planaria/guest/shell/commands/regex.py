@@ -296,12 +296,16 @@ def compile_extended(
 
 
 @lru_cache(maxsize=500)
-def compile_perl(pattern: str, *, ignore_case: bool = False, newline: Newline = "text") -> Pattern:
+def compile_perl(
+    pattern: str, *, ignore_case: bool = False, newline: Newline = "text", unicode: bool = False
+) -> Pattern:
     """Compile a Perl-compatible regular expression (pcre2pattern(3)) as far as Python's engine goes.
+
+    `unicode`: `\\w`, `\\d`, `\\s` and `\\b` know all of Unicode (as in ripgrep), not ASCII alone (as in grep -P).
 
     Raises RegexError for what is malformed, and for recursion, branch reset and callouts.
     """
-    flags = re.ASCII | (re.IGNORECASE if ignore_case else re.NOFLAG)
+    flags = (re.NOFLAG if unicode else re.ASCII) | (re.IGNORECASE if ignore_case else re.NOFLAG)
     if newline != "text":
         flags |= re.MULTILINE
     try:
