@@ -138,7 +138,11 @@ def finish(running: Any) -> int:
 
 
 def ours(
-    argv: list[str], stdin: bytes = b"", cwd: Path | str = "/", env: dict[str, str] | None = None, chunk: int = 1 << 16
+    argv: list[str],
+    stdin: bytes = b"",
+    cwd: Path | str = "/",
+    env: dict[str, str] | None = None,
+    chunk: int = 1 << 16,
 ) -> Outcome:
     """Run our command to its end."""
     process = NativeProcess(argv, stdin=stdin, cwd=str(cwd), env=env, chunk=chunk)

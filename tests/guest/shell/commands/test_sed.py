@@ -1,3 +1,4 @@
+# ruff: noqa: W291 - programs stand as people write them
 """sed beside GNU sed."""
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_text import NativeProcess, assert_same, ours, real, start
+from support_text import NativeProcess, ours, real, start
 
 LINES = b"""one 1
 two 22
@@ -304,7 +305,9 @@ def test_sed_edits_files_in_place_as_gnu_sed(line: str, tmp_path: Path) -> None:
         (place / "a").write_bytes(b"one\ntwo\nfoo\n")
         (place / "b").write_bytes(b"three\nfour")
         outcome = run(shlex.split(line), b"", place)
-        trees.append({path.name: path.read_bytes() for path in place.iterdir()} | {"": repr(outcome).encode()})
+        trees.append(
+            {path.name: path.read_bytes() for path in place.iterdir()} | {"": repr(outcome).encode()}
+        )
     assert trees[1] == trees[0]
 
 

@@ -35,7 +35,7 @@ from .awk_syntax import (
 GIVEN_ARRAYS = frozenset(("ENVIRON", "ARGV", "PROCINFO"))
 #: Where built-in functions take arrays.
 _ARRAY_ARGUMENTS = {"split": (1, 3), "match": (2,), "asort": (0, 1), "asorti": (0, 1), "patsplit": (1, 3)}
-_TEXT_FUNCTIONS = frozenset("substr sprintf tolower toupper gensub strftime typeof".split())
+_TEXT_FUNCTIONS = frozenset(["substr", "sprintf", "tolower", "toupper", "gensub", "strftime", "typeof"])
 #: A name in the function where it is a parameter, or in none.
 Variable = tuple[str, str]
 
@@ -60,7 +60,7 @@ class Analysis:
         self.program = program
         #: (the function's name or "", all nodes of it)
         self.scopes: list[tuple[str, list[Any]]] = [
-            ("", list(walk([rule for rule in program.rules]))),
+            ("", list(walk(program.rules))),
             *((name, list(walk(function.body))) for name, function in program.functions.items()),
         ]
         self.names = {node.name for _, nodes in self.scopes for node in nodes if isinstance(node, Name)}
@@ -159,9 +159,10 @@ class Analysis:
             before = len(self.numeric)
             for scope, nodes in self.scopes:
                 for node in nodes:
-                    if isinstance(node, Assign) and not node.operator and isinstance(node.target, Name):
-                        if self.kind(node.value, scope) != "number":
-                            self.numeric.discard(self.variable(scope, node.target.name))
+                    if not isinstance(node, Assign) or node.operator or not isinstance(node.target, Name):
+                        continue
+                    if self.kind(node.value, scope) != "number":
+                        self.numeric.discard(self.variable(scope, node.target.name))
             changed = len(self.numeric) != before
 
     def kind(self, node: Expression, scope: str) -> str:

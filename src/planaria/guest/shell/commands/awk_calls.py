@@ -71,9 +71,7 @@ class Calls:
         codes: list[str] = []
         for parameter, argument in zip(function.parameters, node.arguments, strict=False):
             wants_array = (node.name, parameter) in self.analysis.arrays
-            if isinstance(argument, Name) and (wants_array or self.is_array(argument)):
-                codes.append(self.array(argument))
-            elif isinstance(argument, Index) and wants_array:
+            if isinstance(argument, Name | Index) and (wants_array or self.is_array(argument)):
                 codes.append(self.array(argument))
             elif wants_array:
                 raise fatal(f"function `{node.name}' wants an array, not a scalar, as `{parameter}'")
@@ -133,7 +131,9 @@ class Calls:
             case "atan2":
                 return f"F.atan2({self.number(arguments[0])}, {self.number(arguments[1])})"
             case "exp" | "log" | "sqrt" | "int":
-                full = {"exp": "exponential", "log": "logarithm", "sqrt": "square_root", "int": "integer"}[name]
+                full = {"exp": "exponential", "log": "logarithm", "sqrt": "square_root", "int": "integer"}[
+                    name
+                ]
                 return f"F.{full}({self.number(arguments[0])})"
             case "rand" | "systime":
                 return f"F.{name}()"
@@ -156,7 +156,9 @@ class Calls:
             case "asort" | "asorti":
                 target_code = self._array_argument(arguments[1]) if len(arguments) > 1 else "None"
                 how = self.value(arguments[2]) if len(arguments) > 2 else "''"
-                return f"F.sort({self._array_argument(arguments[0])}, {target_code}, {how}, {name == 'asorti'})"
+                return (
+                    f"F.sort({self._array_argument(arguments[0])}, {target_code}, {how}, {name == 'asorti'})"
+                )
             case "typeof" | "isarray":
                 return self._type(name, _bare(arguments[0]))
         return f"F.bits({name!r}, [{', '.join(self.number(part) for part in arguments)}])"

@@ -23,17 +23,21 @@ class Functions:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.warn = lambda message: runtime.process.error(f"warning: {message}")
         self.seed: float = 1.0
         # Without srand the numbers are the same in each run.
         self.random = random.Random(self.seed)
         #: User functions by name, for asort and sorted_in.
         self.user: dict[str, Callable[..., Any]] = {}
 
+    def warn(self, message: str) -> None:
+        self.runtime.process.error(f"warning: {message}")
+
     # Texts.
 
     def length(self, value: Any) -> float:
-        return float(len(value)) if isinstance(value, Array) else float(len(self.runtime.conversion.text(value)))
+        return (
+            float(len(value)) if isinstance(value, Array) else float(len(self.runtime.conversion.text(value)))
+        )
 
     def substr(self, text: str, start: float, length: float | None = None) -> str:
         if start != start or length != length:
@@ -60,10 +64,14 @@ class Functions:
                     key = str(index)
                     groups[key] = Input(found[index])
                     groups[key + self.runtime.SUBSEP + "start"] = found.start(index) + 1.0
-                    groups[key + self.runtime.SUBSEP + "length"] = float(found.end(index) - found.start(index))
+                    groups[key + self.runtime.SUBSEP + "length"] = float(
+                        found.end(index) - found.start(index)
+                    )
         return start
 
-    def split(self, text: str, array: Array, separator: str | Pattern | None, between: Array | None = None) -> float:
+    def split(
+        self, text: str, array: Array, separator: str | Pattern | None, between: Array | None = None
+    ) -> float:
         """`separator` None is FS; a Pattern was an expression."""
         if separator is None:
             separator = self.runtime.FS
@@ -90,7 +98,9 @@ class Functions:
                     between[str(index)] = part
         return float(len(parts))
 
-    def patsplit(self, text: str, array: Array, pattern: Pattern | None, between: Array | None = None) -> float:
+    def patsplit(
+        self, text: str, array: Array, pattern: Pattern | None, between: Array | None = None
+    ) -> float:
         parts, separators = find_all(pattern or self.runtime.pattern(self.runtime.FPAT), text)
         array.clear()
         for index, part in enumerate(parts, 1):
@@ -119,7 +129,9 @@ class Functions:
             if which < 1:
                 self.warn(f"gensub: third argument `{self.runtime.conversion.text(how)}' treated as 1")
                 which = 1
-        return _substitute(pattern, _expander(_gensub_replacement(replacement)), text, which, only=bool(which))[0]
+        return _substitute(
+            pattern, _expander(_gensub_replacement(replacement)), text, which, only=bool(which)
+        )[0]
 
     # Numbers.
 
@@ -185,7 +197,7 @@ class Functions:
 
     def strtonum(self, value: Any) -> float:
         if value.__class__ is float:
-            return value  # type: ignore[no-any-return]
+            return value
         text = self.runtime.conversion.text(value)
         found = re.match(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]+)(?![\d.eE]))", text)
         if not found:
@@ -236,7 +248,7 @@ class Functions:
         """asort and asorti."""
         order = self.runtime.conversion.text(how) or ("@ind_str_asc" if by_index else "@val_type_asc")
         keys = self.ordered(source, order)
-        values: list[Any] = keys if by_index else [source[key] for key in keys]  # type: ignore[assignment]
+        values: list[Any] = keys if by_index else [source[key] for key in keys]
         result = source if target is None else target
         result.clear()
         for index, value in enumerate(values, 1):
@@ -258,12 +270,12 @@ class Functions:
             function = self.user.get(order)
             if function is None:
                 raise fatal(f"sort comparison function `{order}' is not defined")
-            return sorted(
-                keys,
-                key=functools.cmp_to_key(
-                    lambda a, b: (n := number(function(a, array[a], b, array[b]))) and (1 if n > 0 else -1)
-                ),
-            )
+
+            def order_of(a: str, b: str) -> int:
+                answer = number(function(a, array[a], b, array[b]))
+                return (answer > 0) - (answer < 0)
+
+            return sorted(keys, key=functools.cmp_to_key(order_of))
         found = re.fullmatch(r"@(ind|val)_(str|num|type)_(asc|desc)", order)
         if not found:
             raise fatal(f"sort comparison function `{order}' is not defined")
@@ -346,7 +358,10 @@ def _merge(parts: list[_Part]) -> tuple[_Part, ...]:
 def _expander(parts: tuple[_Part, ...]) -> Callable[[re.Match[str]], str]:
     def expand(found: re.Match[str]) -> str:
         return "".join(
-            [part if isinstance(part, str) else (found[part] or "") if part <= found.re.groups else "" for part in parts]
+            [
+                part if isinstance(part, str) else (found[part] or "") if part <= found.re.groups else ""
+                for part in parts
+            ]
         )
 
     return expand

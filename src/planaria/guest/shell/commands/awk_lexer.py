@@ -8,13 +8,75 @@ from typing import NamedTuple
 from .awk_syntax import AwkError
 
 KEYWORDS = frozenset(
-    "BEGIN END BEGINFILE ENDFILE function func if else while for do break continue next nextfile exit return"
-    " delete in getline print printf switch case default".split()
+    [
+        "BEGIN",
+        "END",
+        "BEGINFILE",
+        "ENDFILE",
+        "function",
+        "func",
+        "if",
+        "else",
+        "while",
+        "for",
+        "do",
+        "break",
+        "continue",
+        "next",
+        "nextfile",
+        "exit",
+        "return",
+        "delete",
+        "in",
+        "getline",
+        "print",
+        "printf",
+        "switch",
+        "case",
+        "default",
+    ]
 )
 BUILTINS = frozenset(
-    "length substr index split sub gsub gensub match sprintf sin cos atan2 exp log sqrt int rand srand"
-    " tolower toupper system close fflush strftime systime mktime and or xor lshift rshift compl strtonum"
-    " asort asorti patsplit typeof isarray".split()
+    [
+        "length",
+        "substr",
+        "index",
+        "split",
+        "sub",
+        "gsub",
+        "gensub",
+        "match",
+        "sprintf",
+        "sin",
+        "cos",
+        "atan2",
+        "exp",
+        "log",
+        "sqrt",
+        "int",
+        "rand",
+        "srand",
+        "tolower",
+        "toupper",
+        "system",
+        "close",
+        "fflush",
+        "strftime",
+        "systime",
+        "mktime",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+        "compl",
+        "strtonum",
+        "asort",
+        "asorti",
+        "patsplit",
+        "typeof",
+        "isarray",
+    ]
 )
 
 _TOKEN = re.compile(
@@ -119,9 +181,20 @@ def _string(source: str, start: int, line: int) -> tuple[str, int]:
             at += 1
 
 
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "/": "/", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    '"': '"',
+    "/": "/",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+}
 #: Escapes without a meaning (the group is empty for the others).
-_PLAIN = re.compile(r"""\\(?:[ntr\\"/abfv0-7\n]|x[0-9a-fA-F]|(.))""")
+_PLAIN = re.compile(r"""\\(?:[ntr\\"abfv0-7\n]|x[0-9a-fA-F]|(.))""")
 _NUMERIC = re.compile(r"[0-7]{1,3}|x[0-9a-fA-F]{1,2}")
 
 

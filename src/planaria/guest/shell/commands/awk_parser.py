@@ -129,7 +129,9 @@ class _Parser:
             raise self.error()
         name = self.advance().text
         if name in program.functions:
-            raise AwkError(f"cmd. line:{self.tokens[self.at].line}: error: function name `{name}' previously defined")
+            raise AwkError(
+                f"cmd. line:{self.tokens[self.at].line}: error: function name `{name}' previously defined"
+            )
         self.expect("(")
         parameters: list[str] = []
         while self.kind == "name":
@@ -414,7 +416,7 @@ class _Parser:
         left = self._match()
         while self.kind == "in" and not self.no_in:
             self.advance()
-            keys = left.items if isinstance(left, Grouping) else [left]
+            keys: list[Expression] = left.items if isinstance(left, Grouping) else [left]
             left = Membership(keys, self._array())
         return left
 
@@ -427,12 +429,17 @@ class _Parser:
 
     def _comparison(self) -> Expression:
         left = self._concatenation()
+        compared = False
         while True:
             if self.kind in ("|", "|&") and self.peek() == "getline":
                 self.advance()
                 self.advance()
                 left = Getline("|", left, self._optional_target())
             elif self.kind in _COMPARISONS and not (self.kind == ">" and self.no_greater):
+                # Comparisons do not associate: `a < b < c` is an error.
+                if compared:
+                    raise self.error()
+                compared = True
                 operator = self.advance().kind
                 left = Binary(operator, left, self._concatenation())
             else:
@@ -467,7 +474,11 @@ class _Parser:
         if self.kind in ("^", "**"):
             self.advance()
             # The exponent may have a sign, and powers associate to the right.
-            exponent = Unary(self.advance().kind, self._power_operand()) if self.kind in ("-", "+", "!") else self._power()
+            exponent = (
+                Unary(self.advance().kind, self._power_operand())
+                if self.kind in ("-", "+", "!")
+                else self._power()
+            )
             return Binary("^", base, exponent)
         return base
 
@@ -544,10 +555,10 @@ class _Parser:
                 return Call(name, self._arguments(), True)
             case "getline":
                 self.advance()
-                target = self._optional_target()
+                destination = self._optional_target()
                 if self.accept("<"):
-                    return Getline("<", self._postfix(), target)
-                return Getline("", None, target)
+                    return Getline("<", self._postfix(), destination)
+                return Getline("", None, destination)
         raise self.error()
 
     def _string(self) -> Expression:

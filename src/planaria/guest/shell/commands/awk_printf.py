@@ -11,7 +11,9 @@ from .awk_syntax import fatal
 from .awk_values import Conversion, Input, looks_numeric, number, special_text
 
 _DIRECTIVE = re.compile(
-    r"%(?P<position>\d+\$)?(?P<flags>[-+ #0']*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|-?\d*))?[hlLqjzt]*(?P<kind>.)?", re.DOTALL
+    r"%(?P<position>\d+\$)?(?P<flags>[-+ #0']*)(?P<width>\*|\d+)?"
+    r"(?:\.(?P<precision>\*|-?\d*))?[hlLqjzt]*(?P<kind>.)?",
+    re.DOTALL,
 )
 
 #: A format in pieces: text as it is, or (directive without its letter, letter, stars, offset in the format).
@@ -40,7 +42,9 @@ def _pieces(template: str) -> tuple[_Piece, ...]:
         else:
             width, precision = found["width"] or "", found["precision"]
             directive = "%" + found["flags"].replace("'", "") + width
-            directive += "" if precision is None else "." + (precision if not precision.startswith("-") else "")
+            directive += (
+                "" if precision is None else "." + (precision if not precision.startswith("-") else "")
+            )
             stars = (width == "*", precision == "*")
             position = int(found["position"][:-1]) if found["position"] else 0
             pieces.append((directive, kind, stars, at, position))

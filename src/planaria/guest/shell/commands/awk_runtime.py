@@ -19,26 +19,47 @@ _WORDS = re.compile("[^ \t\n]+")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 #: Special variables that programs read as attributes of the runtime.
 SPECIAL = frozenset(
-    "NR FNR NF FS OFS ORS RS RT SUBSEP CONVFMT OFMT RSTART RLENGTH FILENAME IGNORECASE FIELDWIDTHS FPAT"
-    " ERRNO ARGIND".split()
+    [
+        "NR",
+        "FNR",
+        "NF",
+        "FS",
+        "OFS",
+        "ORS",
+        "RS",
+        "RT",
+        "SUBSEP",
+        "CONVFMT",
+        "OFMT",
+        "RSTART",
+        "RLENGTH",
+        "FILENAME",
+        "IGNORECASE",
+        "FIELDWIDTHS",
+        "FPAT",
+        "ERRNO",
+        "ARGIND",
+    ]
 )
-SPECIAL_NUMBERS = frozenset("NR FNR NF RSTART RLENGTH ARGIND".split())
-SPECIAL_TEXTS = frozenset("FS OFS ORS RS RT SUBSEP CONVFMT OFMT FIELDWIDTHS FPAT ERRNO".split())
+SPECIAL_NUMBERS = frozenset(["NR", "FNR", "NF", "RSTART", "RLENGTH", "ARGIND"])
+SPECIAL_TEXTS = frozenset(
+    ["FS", "OFS", "ORS", "RS", "RT", "SUBSEP", "CONVFMT", "OFMT", "FIELDWIDTHS", "FPAT", "ERRNO"]
+)
 
 
 #: A field that is not there: the empty text, but `typeof` tells.
 NO_FIELD = Input("")
 
 
-class NextRecord(Exception):
+class NextRecord(Exception):  # noqa: N818 - not an error
     """`next` where the loop over records is out of reach."""
 
 
-class NextFile(Exception):
+class NextFile(Exception):  # noqa: N818
     """`nextfile`."""
 
 
-class Exit(Exception):
+class Exit(Exception):  # noqa: N818
     """`exit`."""
 
 
@@ -153,7 +174,13 @@ class Runtime:
             return list
         if self.RS == "" and separator != "\n":
             # With paragraphs, newlines separate fields too.
-            source = separator if len(separator) > 1 else "[" + separator + "]" if separator not in "\\^" else "\\" + separator
+            source = (
+                separator
+                if len(separator) > 1
+                else "[" + separator + "]"
+                if separator not in "\\^"
+                else "\\" + separator
+            )
             pattern = self.pattern(f"({source})|\n")
             return lambda record: split_by(pattern, record)[0]
         return self._separator(separator)
@@ -467,7 +494,10 @@ class _Standard(_Sink):
 
     def __init__(self, runtime: Runtime) -> None:
         super().__init__(lambda data: None, None, None)
-        self.add = runtime.printed.append  # type: ignore[method-assign]
+        self.printed = runtime.printed
+
+    def add(self, text: str) -> None:
+        self.printed.append(text)
 
 
 class _Unbuffered(_Sink):
@@ -536,4 +566,3 @@ def _cut_widths(record: str, widths: list[str]) -> list[str]:
         fields.append(record[at:end])
         at = end
     return fields
-

@@ -205,9 +205,7 @@ class Jump:
     value: Expression | None = None
 
 
-Statement = (
-    Block | If | While | DoWhile | For | ForIn | Switch | Print | Delete | Evaluate | Jump
-)
+Statement = Block | If | While | DoWhile | For | ForIn | Switch | Print | Delete | Evaluate | Jump
 
 
 @dataclass(slots=True)

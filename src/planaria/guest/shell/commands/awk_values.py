@@ -80,7 +80,7 @@ def looks_numeric(text: str) -> float | None:
 def number(value: Any) -> float:
     """Any value as a number."""
     if value.__class__ is float:
-        return value  # type: ignore[no-any-return]
+        return value
     if value is None:
         return 0.0
     return text_number(value)

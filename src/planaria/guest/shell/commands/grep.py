@@ -45,7 +45,7 @@ Files:     -r -R --include=GLOB --exclude=GLOB --exclude-from=FILE --exclude-dir
 )
 
 
-class _Failure(Exception):
+class _Failure(Exception):  # noqa: N818 - the command fails, not the program
     """The command cannot go on: a message, and whether the usage follows."""
 
     def __init__(self, message: str, usage: bool = False) -> None:
@@ -132,7 +132,7 @@ def _grep(process: Process, matcher: str) -> Generator[None, None, Status]:
     else:
         bare = False
     if settings.names is None:
-        output.names = recursive and not operands == ["-"] if len(operands) == 1 else True
+        output.names = recursive and operands != ["-"] if len(operands) == 1 else True
         if recursive and len(operands) == 1 and not os.path.isdir(process.path(operands[0])):
             output.names = False
     else:
@@ -271,7 +271,18 @@ def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -
             case "no-group-separator":
                 output.separator = None
             case "color":
-                if argument not in (None, "always", "never", "auto", "yes", "no", "force", "none", "tty", "if-tty"):
+                if argument not in (
+                    None,
+                    "always",
+                    "never",
+                    "auto",
+                    "yes",
+                    "no",
+                    "force",
+                    "none",
+                    "tty",
+                    "if-tty",
+                ):
                     raise OptionError("")
                 if argument in ("always", "yes", "force"):
                     output.set_colors(process.env.get("GREP_COLORS", ""))

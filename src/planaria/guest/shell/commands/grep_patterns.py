@@ -87,7 +87,11 @@ def _words(words: list[str]) -> Node:
             common += 1
         head = tuple(map(Character, first[:common]))
         rest = [word[common:] for word in words[at:end]]
-        options.append(Sequence((*head, Group(0, _words(rest)))) if end - at > 1 else Sequence(tuple(map(Character, first))))
+        options.append(
+            Sequence((*head, Group(0, _words(rest))))
+            if end - at > 1
+            else Sequence(tuple(map(Character, first)))
+        )
         at = end
     if words and not words[0]:
         options.append(Sequence(()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal as OneOf
 
 from .regex_longest import (
@@ -66,8 +66,10 @@ class Pattern:
     be used directly.
     """
 
-    __slots__ = ("_ascii", "_automaton", "_fold", "_newline", "_node", "_unicode", "exact", "groups", "literal",
-                 "nullable", "source")  # fmt: skip
+    __slots__ = (
+        "_ascii", "_automaton", "_fold", "_newline", "_node", "_unicode", "exact", "groups", "literal",
+        "nullable", "source",
+    )  # fmt: skip
 
     def __init__(self, source: str, node: Node, groups: int, fold: bool, newline: Newline) -> None:
         node = order(node)
@@ -239,7 +241,7 @@ def _to_ranges(codes: list[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-@lru_cache(maxsize=None)
+@cache
 def _class_ranges(name: str) -> list[tuple[int, int]]:
     """The code points of a named class, all of Unicode."""
     codes = [code for code in range(128) if ascii_class(name, code)]
@@ -301,9 +303,8 @@ def compile_perl(
 ) -> Pattern:
     """Compile a Perl-compatible regular expression (pcre2pattern(3)) as far as Python's engine goes.
 
-    `unicode`: `\\w`, `\\d`, `\\s` and `\\b` know all of Unicode (as in ripgrep), not ASCII alone (as in grep -P).
-
-    Raises RegexError for what is malformed, and for recursion, branch reset and callouts.
+    `unicode`: `\\w`, `\\d`, `\\s` and `\\b` know all of Unicode (as in ripgrep), not ASCII alone (as in
+    grep -P). Raises RegexError for what is malformed, and for recursion, branch reset and callouts.
     """
     flags = (re.NOFLAG if unicode else re.ASCII) | (re.IGNORECASE if ignore_case else re.NOFLAG)
     if newline != "text":
@@ -328,7 +329,7 @@ def _perl_message(message: str) -> str:
 
 def match_start(found: re.Match[str]) -> int:
     """Where a match begins for the user: after the last `\\K` of a Perl expression."""
-    for name in reversed(found.re.groupindex):
+    for name in reversed(list(found.re.groupindex)):
         if name.startswith(KEEP) and found.start(name) >= 0:
             return found.start(name)
     return found.start()

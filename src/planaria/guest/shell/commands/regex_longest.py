@@ -257,7 +257,7 @@ def _decreasing(node: Node, fold: bool) -> bool:
                     return False
                 seen |= first
             return True
-        case Repeat(body, low, high):
+        case Repeat(body, _, high):
             if fixed_length(body) is not None or high == 1:
                 return _decreasing(body, fold)
             return not nullable(body) and _decreasing(body, fold) and _follows(body, body, fold)

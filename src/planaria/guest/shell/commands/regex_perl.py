@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache
 
 from .regex_syntax import CLASS_NAMES, RegexError
 
@@ -182,7 +182,9 @@ class _Translator:
 
     def _code(self) -> str | None:
         """The character of a numeric escape (`\\x41`, `\\x{e9}`, `\\o{101}`, `\\cA`, `\\0`) here."""
-        number = re.compile(r"\\x\{([0-9a-fA-F]+)\}|\\x([0-9a-fA-F]{0,2})|\\o\{([0-7]+)\}|\\(0[0-7]{0,2})|\\c(.)")
+        number = re.compile(
+            r"\\x\{([0-9a-fA-F]+)\}|\\x([0-9a-fA-F]{0,2})|\\o\{([0-7]+)\}|\\(0[0-7]{0,2})|\\c(.)"
+        )
         found = number.match(self.text, self.at)
         if not found:
             return None
@@ -238,7 +240,11 @@ class _Translator:
         char = self.text[self.at + 1]
         code = self._code()
         if code is not None:
-            return "\\" + code if not code.isalnum() and code.isascii() and code.isprintable() else re.escape(code)
+            return (
+                "\\" + code
+                if not code.isalnum() and code.isascii() and code.isprintable()
+                else re.escape(code)
+            )
         if char in "pP":
             if char == "P":
                 raise RegexError("\\P in a character class is not supported")
@@ -251,11 +257,13 @@ class _Translator:
         return "\\" + char if char in "dDwWsSnrtfa" or not char.isalnum() else char
 
 
-@lru_cache(maxsize=None)
+@cache
 def _property_ranges(name: str, negated: bool) -> str:
     """The inside of a bracket with the characters of a Unicode general category."""
-    wanted = {"L&": ("Lu", "Ll", "Lt"), "Any": ("",), "Xan": ("L", "N"), "Xwd": ("L", "N", "Pc")}.get(name, (name,))
-    if not all(part == "" or part[0] in "LMNPSZC" and len(part) <= 2 for part in wanted):
+    wanted = {"L&": ("Lu", "Ll", "Lt"), "Any": ("",), "Xan": ("L", "N"), "Xwd": ("L", "N", "Pc")}.get(
+        name, (name,)
+    )
+    if not all(part == "" or (part[0] in "LMNPSZC" and len(part) <= 2) for part in wanted):
         return _script_ranges(name, negated)
     ranges: list[list[int]] = []
     for code in range(0x32400):
@@ -267,7 +275,7 @@ def _property_ranges(name: str, negated: bool) -> str:
     return "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _script_ranges(name: str, negated: bool) -> str:
     """Scripts, told by how the names of their characters begin."""
     prefix = {"Han": "CJK UNIFIED"}.get(name, name.upper())

@@ -85,7 +85,22 @@ Node = (
     Character | Bracket | AnyCharacter | Assertion | Backreference | Group | Sequence | Alternatives | Repeat
 )
 
-CLASS_NAMES = frozenset("alpha digit alnum upper lower space blank punct print graph cntrl xdigit".split())
+CLASS_NAMES = frozenset(
+    [
+        "alpha",
+        "digit",
+        "alnum",
+        "upper",
+        "lower",
+        "space",
+        "blank",
+        "punct",
+        "print",
+        "graph",
+        "cntrl",
+        "xdigit",
+    ]
+)
 
 _ESCAPED_SETS: dict[str, Bracket] = {
     "w": Bracket((), ("word",)),
@@ -180,7 +195,9 @@ class Parser:
             # A closing parenthesis too many is an ordinary one in extended expressions, but not in sed.
             if self._looking_at(")") and (self.depth or not self.extended or self.tool == "sed"):
                 break
-            first = not parts or (parts == [Assertion("line_start")] and not (self.extended and self.tool == "sed"))
+            first = not parts or (
+                parts == [Assertion("line_start")] and not (self.extended and self.tool == "sed")
+            )
             part = self._atom(first, not parts)
             if part is None:
                 continue

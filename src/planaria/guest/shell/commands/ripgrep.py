@@ -45,7 +45,7 @@ rg [OPTIONS] PATTERN [PATH ...]
 Search:  -e PATTERN -f FILE -i -s -S -w -x -F -v -P -m NUM -U
 Output:  -c --count-matches -l --files-without-match -o -r TEXT -n -N -H -I --column --vimgrep -b -0 -q
          --heading --json --trim --passthru --color=always -A NUM -B NUM -C NUM
-Files:   -g GLOB --iglob GLOB -t TYPE -T TYPE --type-list --files -u -uu -uuu --hidden --no-ignore -L -d NUM -a
+Files:   -g GLOB --iglob GLOB -t TYPE -T TYPE --type-list --files -u -uu -uuu --hidden --no-ignore -L -d NUM
 """
 
 
@@ -76,7 +76,7 @@ def rg(process: Process) -> Generator[None, None, Status]:
     try:
         options = parse_options(process.argv[1:], _SHORT, _LONG)
         given = options.given
-        flags = {name: value for name, value in given}
+        flags = dict(given)
         if "h" in flags or "V" in flags:
             process.stdout.write(_HELP.encode() if "h" in flags else b"ripgrep 13.0.0\n")
             return 0
@@ -243,7 +243,9 @@ def _view(given: list[tuple[str, str | None]]) -> _View:
 _COLORS = {"fn": "\33[35m", "ln": "\33[32m", "ms": "\33[1m\33[31m"}
 
 
-def _matcher(patterns: list[str], flags: dict[str, str | None], given: list[tuple[str, str | None]]) -> Matcher:
+def _matcher(
+    patterns: list[str], flags: dict[str, str | None], given: list[tuple[str, str | None]]
+) -> Matcher:
     sources = [re.escape(one) if "F" in flags else one for one in patterns]
     cases = [name for name, _ in given if name in "isS"]
     case = cases[-1] if cases else "s"
@@ -324,7 +326,14 @@ class _Search(Search):
         super().__init__(view, matcher, name, process)
         self.walked = False
         self.begun = False
-        if view.replacement is not None or view.column or view.trim or view.heading or view.json or view.everything:
+        if (
+            view.replacement is not None
+            or view.column
+            or view.trim
+            or view.heading
+            or view.json
+            or view.everything
+        ):
             self.plain = False
         if view.everything:
             self.context = True
@@ -341,15 +350,19 @@ class _Search(Search):
             nul = text.find("\0") if view.binary != "text" or not self._as_text else -1
             if nul >= 0:
                 if self.walked:
-                    return False
+                    return view.list_files == "L"
                 if any(True for _ in self._selected(text)):
                     self.selected = self.selected or 1
                     if self.printing:
                         where = f'(found "\\0" byte around offset {self.offset + nul})'
-                        self.waiting.append(f"{self._name(':') if view.names else ''}binary file matches {where}\n")
+                        self.waiting.append(
+                            f"{self._name(':') if view.names else ''}binary file matches {where}\n"
+                        )
                 break
             if view.count_matches:
-                matches += sum(sum(1 for _ in self._matches(text[a : b - 1])) for a, b in self._selected(text))
+                matches += sum(
+                    sum(1 for _ in self._matches(text[a : b - 1])) for a, b in self._selected(text)
+                )
             self._search(text)
             if self.waiting:
                 stdout.write(encode("".join(self.waiting)))
@@ -443,7 +456,12 @@ class _Search(Search):
         ]
         self._write_json(
             "match",
-            {"lines": _json_text(line), "line_number": self.line_number, "absolute_offset": offset, "submatches": matches},
+            {
+                "lines": _json_text(line),
+                "line_number": self.line_number,
+                "absolute_offset": offset,
+                "submatches": matches,
+            },
         )
 
     def _write_json(self, kind: str, data: dict[str, object]) -> None:

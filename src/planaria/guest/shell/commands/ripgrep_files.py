@@ -12,14 +12,17 @@ from functools import lru_cache
 TYPES = {
     "c": "*.[chH] *.[chH].in *.cats", "cpp": "*.[ChH] *.[ChH].in *.[ch]pp *.[ch]xx *.cc *.hh *.inl",
     "cs": "*.cs", "css": "*.css *.scss", "csv": "*.csv", "docker": "*Dockerfile*", "go": "*.go",
-    "html": "*.htm *.html *.ejs", "java": "*.java *.jsp *.jspx *.properties", "js": "*.js *.jsx *.vue *.cjs *.mjs",
+    "html": "*.htm *.html *.ejs", "java": "*.java *.jsp *.jspx *.properties",
+    "js": "*.js *.jsx *.vue *.cjs *.mjs",
     "json": "*.json composer.lock", "kotlin": "*.kt *.kts", "log": "*.log", "lua": "*.lua",
     "make": "[Gg][Nn][Uu]makefile [Mm]akefile *.mk *.mak", "markdown": "*.markdown *.md *.mdown *.mdx *.mkd",
     "md": "*.markdown *.md *.mdown *.mdx *.mkd", "perl": "*.perl *.pl *.PL *.plh *.plx *.pm *.t",
     "php": "*.php *.php3 *.php4 *.php5 *.phtml", "py": "*.py", "python": "*.py", "r": "*.R *.r *.Rmd *.Rnw",
     "rb": "*.rb *.rbw *.gemspec Gemfile Rakefile config.ru .irbrc", "ruby": "*.rb *.gemspec Gemfile Rakefile",
-    "rust": "*.rs", "scala": "*.scala *.sbt", "sh": "*.bash *.bashrc *.csh *.ksh *.sh *.tcsh *.zsh .bashrc .profile",
-    "sql": "*.sql *.psql", "swift": "*.swift", "tex": "*.tex *.ltx *.cls *.sty *.bib", "toml": "*.toml Cargo.lock",
+    "rust": "*.rs", "scala": "*.scala *.sbt",
+    "sh": "*.bash *.bashrc *.csh *.ksh *.sh *.tcsh *.zsh .bashrc .profile",
+    "sql": "*.sql *.psql", "swift": "*.swift", "tex": "*.tex *.ltx *.cls *.sty *.bib",
+    "toml": "*.toml Cargo.lock",
     "ts": "*.ts *.tsx *.cts *.mts", "txt": "*.txt", "xml": "*.xml *.dtd *.xsl *.xslt *.xsd *.rng *.sch",
     "yaml": "*.yaml *.yml",
 }  # fmt: skip
@@ -46,7 +49,9 @@ class Selection:
             for glob, fold in self.globs:
                 if _glob_matches(glob.removeprefix("!"), relative, fold):
                     decided = not glob.startswith("!")
-            if decided is False or (decided is None and any(not glob.startswith("!") for glob, _ in self.globs)):
+            if decided is False or (
+                decided is None and any(not glob.startswith("!") for glob, _ in self.globs)
+            ):
                 return False
         if self.types and not any(_type_matches(kind, name) for kind in self.types):
             return False
@@ -180,7 +185,13 @@ def _directory_rules(path: str, repository: bool) -> list[_Rule]:
 
 
 def _walk(
-    path: str, shown: str, relative: str, selection: Selection, rules: list[_Rule], repository: bool, depth: int
+    path: str,
+    shown: str,
+    relative: str,
+    selection: Selection,
+    rules: list[_Rule],
+    repository: bool,
+    depth: int,
 ) -> Iterator[tuple[str, str]]:
     if selection.ignore_files:
         rules = rules + _directory_rules(path, repository)
@@ -190,8 +201,11 @@ def _walk(
     for entry in entries:
         inner = relative + "/" + entry.name if relative else entry.name
         is_directory = entry.is_dir(follow_symlinks=selection.follow)
-        whitelisted = bool(selection.globs) and not is_directory and selection.wants(inner) and any(
-            not glob.startswith("!") for glob, _ in selection.globs
+        whitelisted = (
+            bool(selection.globs)
+            and not is_directory
+            and selection.wants(inner)
+            and any(not glob.startswith("!") for glob, _ in selection.globs)
         )
         if not whitelisted:
             if entry.name.startswith(".") and not selection.hidden:

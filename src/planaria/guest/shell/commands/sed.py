@@ -7,8 +7,9 @@ from collections.abc import Generator
 from typing import BinaryIO
 
 from ..command import Process, Status, command
-from .sed_machine import LineSource, Machine, Writer
+from .sed_machine import Machine
 from .sed_script import Piece, ScriptError, ScriptParser
+from .sed_streams import LineSource, Writer
 from .text_options import OptionError, parse_options
 from .text_streams import close_input, decode, open_input, reason
 
@@ -64,7 +65,8 @@ def sed(process: Process) -> Generator[None, None, Status]:
             raise ScriptError(f"invalid line length: {wrap}")
         parser = ScriptParser(pieces, extended="E" in given or "r" in given, null_data="z" in given)
         if "sandbox" in given and any(
-            one.name in "erRwW" or (one.substitution and (one.substitution.evaluated or one.substitution.file))
+            one.name in "erRwW"
+            or (one.substitution and (one.substitution.evaluated or one.substitution.file))
             for one in parser.commands
         ):
             raise ScriptError("-e expression #1, char 0: e/r/w commands disabled in sandbox mode")
@@ -123,7 +125,9 @@ class _InPlace:
         try:
             self.file = open(self.temporary, "wb")
         except OSError as problem:
-            raise ScriptError(f"couldn't open temporary file {self.temporary}: {reason(problem)}", 4) from None
+            raise ScriptError(
+                f"couldn't open temporary file {self.temporary}: {reason(problem)}", 4
+            ) from None
         self.machine.output = Writer(self.file, self.machine.end)
 
     def close(self) -> None:

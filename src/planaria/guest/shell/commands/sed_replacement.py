@@ -58,7 +58,7 @@ def parse_replacement(source: str) -> Replacement:
         return Replacement(lambda found: found[only] or "", None, groups)
 
     def expand(found: re.Match[str]) -> str:
-        return "".join([piece if piece.__class__ is str else found[piece] or "" for piece in merged])  # type: ignore[misc]
+        return "".join([piece if piece.__class__ is str else found[piece] or "" for piece in merged])
 
     return Replacement(expand, None, groups)
 

@@ -216,11 +216,11 @@ class ScriptParser:
             return Address("last")
         if second and char and char in "+~":
             self.at += 1
-            number = self._number()
-            if number is None:
+            count = self._number()
+            if count is None:
                 self.at += 1
                 raise self.error("expected number")
-            return Address("plus" if char == "+" else "multiple", number)
+            return Address("plus" if char == "+" else "multiple", count)
         if char in ("/", "\\") and char:
             self.at += 1
             delimiter = char if char == "/" else self._next()
@@ -278,7 +278,10 @@ class ScriptParser:
         compiler = compile_extended if self.extended else compile_basic
         try:
             return compiler(
-                source, ignore_case=fold, newline="multiline" if multiline and not self.null_data else "text", tool="sed"
+                source,
+                ignore_case=fold,
+                newline="multiline" if multiline and not self.null_data else "text",
+                tool="sed",
             )
         except RegexError as problem:
             raise self.error(str(problem)) from None
