@@ -123,13 +123,20 @@ def test_perl_expressions_keep_their_meaning(pattern: str, text: str, matched: s
     assert text[match_start(found) : found.end()] == matched
 
 
+@pytest.mark.parametrize("pattern", ["(a*)*b", "(a|aa)+$", "^([a-z]+ ?)*$", "((a+)+)+c", "(a|b|ab)*(bc)+d"])
+def test_expressions_that_make_a_backtracking_engine_explode_are_still_answered(pattern: str) -> None:
+    """Nested repetitions take time that grows with the text, not with its power set."""
+    assert compile_extended(pattern).find("a" * 200 + "!") is None
+
+
 def test_recursion_of_perl_expressions_is_refused() -> None:
     """What Python's engine cannot do is an error, not another meaning."""
     with pytest.raises(RegexError):
         compile_perl(r"(a(?1)?b)")
 
 
-_LETTERS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", "\\w", "\\b", "^", "$", "\\<", "\\>"])
+# Word edges inside repetitions are left out: there GNU grep itself errs.
+_LETTERS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", "\\w", "^", "$"])
 _EXPRESSIONS = st.recursive(
     _LETTERS,
     lambda inner: st.one_of(

@@ -68,7 +68,8 @@ def compile_patterns(
     if whole_lines or words:
         before, after = ("line_start", "line_end") if whole_lines else ("no_word_before", "no_word_after")
         node = Sequence((Assertion(before), Group(0, node), Assertion(after)))  # type: ignore[arg-type]
-    return Matcher(Pattern("\n".join(patterns), node, groups, fold, newline), not null_data, warnings)
+    compiled = Pattern("\n".join(patterns), node, groups, fold, newline)
+    return Matcher(compiled, not null_data and not compiled.explosive, warnings)
 
 
 def _words(words: list[str]) -> Node:

@@ -17,6 +17,7 @@ from .regex_longest import (
     ascii_class,
     first_is_longest,
     has_backreferences,
+    may_explode,
     nullable,
     order,
 )
@@ -63,12 +64,12 @@ class Pattern:
 
     `groups`: how many captures; `literal`: the text when the expression is plain text; `nullable`:
     it may match nothing; `exact`: the engine's own match is the longest, so that `engine(text)` may
-    be used directly.
+    be used directly; `explosive`: the engine might backtrack without end, `find` and `search` do not.
     """
 
     __slots__ = (
-        "_ascii", "_automaton", "_fold", "_newline", "_node", "_unicode", "exact", "groups", "literal",
-        "nullable", "source",
+        "_anywhere", "_ascii", "_automaton", "_fold", "_newline", "_node", "_unicode", "exact", "explosive",
+        "groups", "literal", "nullable", "source",
     )  # fmt: skip
 
     def __init__(self, source: str, node: Node, groups: int, fold: bool, newline: Newline) -> None:
@@ -81,6 +82,9 @@ class Pattern:
         self.literal = _literal(node) if not fold else None
         self.nullable = nullable(node)
         self.exact = has_backreferences(node) or first_is_longest(node, fold, newline != "multiline")
+        self.explosive = not has_backreferences(node) and may_explode(node, fold)
+        self.exact = self.exact and not self.explosive
+        self._anywhere: Automaton | None = None
         self._ascii = self._compile(node, False)
         self._unicode: re.Pattern[str] | None = None
         self._automaton: Automaton | None = None
@@ -94,6 +98,7 @@ class Pattern:
         pattern.literal = None
         pattern.nullable = compiled.match("") is not None
         pattern.exact = True
+        pattern.explosive = False
         pattern._ascii = pattern._unicode = compiled
         pattern._automaton = None
         pattern._fold = bool(compiled.flags & re.IGNORECASE)
@@ -109,28 +114,54 @@ class Pattern:
 
     def find(self, text: str, start: int = 0) -> re.Match[str] | None:
         """The leftmost match at or after `start`, not always the longest: to know whether there is one."""
+        if self.explosive:
+            return self._search_by_automaton(text, start)
         return (self._ascii if text.isascii() else self.engine(text)).search(text, start)
 
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
         """The leftmost match at or after `start`, and of those there the longest."""
+        if self.explosive:
+            return self._search_by_automaton(text, start)
         found = (self._ascii if text.isascii() else self.engine(text)).search(text, start)
         if found is None or self.exact:
             return found
         return self._lengthen(found, text)
 
     def _lengthen(self, found: re.Match[str], text: str) -> re.Match[str]:
-        if self._automaton is None:
-            try:
-                self._automaton = Automaton(self._node, self._compile_single, self._newline != "text")
-            except OverflowError:
-                # An expression of that size is left to the engine's order.
-                self.exact = True
-                return found
+        try:
+            automaton = self._automaton or self._build(self._node)
+        except OverflowError:
+            # An expression of that size is left to the engine's order.
+            self.exact = True
+            return found
+        self._automaton = automaton
         start = found.start()
-        end = self._automaton.longest(text, start)
+        end = automaton.longest(text, start)
         if end is None or end <= found.end():
             return found
         return self.engine(text).fullmatch(text, start, end) or found
+
+    def _build(self, node: Node) -> Automaton:
+        return Automaton(node, self._compile_single, self._newline != "text")
+
+    def _search_by_automaton(self, text: str, start: int) -> re.Match[str] | None:
+        """Find the leftmost longest match in time that does not explode; the engine only fills its groups."""
+        try:
+            automaton = self._automaton = self._automaton or self._build(self._node)
+            anywhere = self._anywhere = self._anywhere or self._build(
+                Sequence((Repeat(AnyCharacter(), 0, None), self._node))
+            )
+        except OverflowError:
+            self.explosive = False
+            return self.search(text, start)
+        if anywhere.longest(text, start) is None and text.isascii():
+            return None
+        for place in range(start, len(text) + 1):
+            end = automaton.longest(text, place)
+            if end is not None:
+                engine = self.engine(text)
+                return engine.fullmatch(text, place, end) or engine.search(text, place)
+        return None
 
     def _compile_single(self, node: Node) -> re.Pattern[str]:
         return self._compile(node, True)

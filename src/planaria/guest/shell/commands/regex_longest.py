@@ -260,8 +260,38 @@ def _decreasing(node: Node, fold: bool) -> bool:
         case Repeat(body, _, high):
             if fixed_length(body) is not None or high == 1:
                 return _decreasing(body, fold)
-            return not nullable(body) and _decreasing(body, fold) and _follows(body, body, fold)
+            return not nullable(body) and _decreasing(body, fold) and _unambiguous(body, fold)
     return True
+
+
+def _unambiguous(body: Node, fold: bool) -> bool:
+    """Whether repetitions of a body can be told apart in one way only."""
+    if not nullable(body) and not mask(body, fold) & first_mask(body, fold):
+        return True
+    while isinstance(body, Group):
+        body = body.body
+    if not isinstance(body, Sequence) or len(body.parts) < 2:
+        return False
+    # A character at one end that stands nowhere else separates them.
+    for mark, others in ((body.parts[0], body.parts[1:]), (body.parts[-1], body.parts[:-1])):
+        if fixed_length(mark) == 1 and not mask(mark, fold) & mask(Sequence(others), fold):
+            return True
+    return False
+
+
+def may_explode(node: Node, fold: bool) -> bool:
+    """Whether backtracking might take time that grows exponentially with the text."""
+    match node:
+        case Group(_, body):
+            return may_explode(body, fold)
+        case Sequence(parts) | Alternatives(parts):
+            return any(may_explode(part, fold) for part in parts)
+        case Repeat(body, _, high):
+            many = high is None or high > 8
+            return (many and fixed_length(body) is None and not _unambiguous(body, fold)) or may_explode(
+                body, fold
+            )
+    return False
 
 
 def _follows(left: Node, right: Node, fold: bool) -> bool:
