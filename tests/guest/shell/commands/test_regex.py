@@ -135,8 +135,8 @@ def test_recursion_of_perl_expressions_is_refused() -> None:
         compile_perl(r"(a(?1)?b)")
 
 
-# Word edges inside repetitions are left out: there GNU grep itself errs.
-_LETTERS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", "\\w", "^", "$"])
+# Anchors inside repetitions are left out: there GNU grep itself errs.
+_LETTERS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", "\\w", "[[:space:]]"])
 _EXPRESSIONS = st.recursive(
     _LETTERS,
     lambda inner: st.one_of(

@@ -160,12 +160,7 @@ class Runtime:
         """How a text is cut where FS (or the separator of split) is `text`."""
         if len(text) == 1 and text != " " and text != "\\" and not (self.fold and text.isalpha()):
             return lambda record: record.split(text) if record else []
-        pattern = self.pattern(text if text != "\\" else "\\\\")
-
-        def split(record: str) -> list[str]:
-            return split_by(pattern, record)[0]
-
-        return split
+        return _expression_splitter(self.pattern(text if text != "\\" else "\\\\"))
 
     def _splitter(self, separator: str) -> Callable[[str], list[str]]:
         if separator == " ":
@@ -181,8 +176,7 @@ class Runtime:
                 if separator not in "\\^"
                 else "\\" + separator
             )
-            pattern = self.pattern(f"({source})|\n")
-            return lambda record: split_by(pattern, record)[0]
+            return _expression_splitter(self.pattern(f"({source})|\n"))
         return self._separator(separator)
 
     def field(self, index: int) -> str:
@@ -503,6 +497,13 @@ class _Standard(_Sink):
 class _Unbuffered(_Sink):
     def add(self, text: str) -> None:
         self.write(encode(text))
+
+
+def _expression_splitter(pattern: Pattern) -> Callable[[str], list[str]]:
+    if pattern.exact and not pattern.nullable and not pattern.groups:
+        # The engine's own split gives just the parts.
+        return lambda record: pattern.engine(record).split(record) if record else []
+    return lambda record: split_by(pattern, record)[0]
 
 
 def split_by(pattern: Pattern, text: str) -> tuple[list[str], list[str]]:

@@ -149,23 +149,25 @@ class Conversion:
 
     def compare(self, left: Any, right: Any) -> int:
         """-1, 0 or 1: as numbers when both are numbers or input that looks like one, else as texts."""
-        x, y = _numeric(left), _numeric(right)
-        if x is not None and y is not None:
-            # An unset value is both; beside a string it is the empty one.
-            return (x > y) - (x < y)
+        # An unset value is a number beside a number and the empty text beside a text.
+        kind = left.__class__
+        x = left if kind is float else looks_numeric(left) if kind is Input else 0.0 if left is None else None
+        if x is not None:
+            kind = right.__class__
+            y = (
+                right
+                if kind is float
+                else looks_numeric(right)
+                if kind is Input
+                else 0.0
+                if right is None
+                else None
+            )
+            if y is not None:
+                return -1 if x < y else x > y
         a, b = self.folded(self.text(left)), self.folded(self.text(right))
         return (a > b) - (a < b)
 
     def folded(self, text: str) -> str:
         """The text for a comparison: without case when IGNORECASE says so."""
         return text.lower() if self.fold else text
-
-
-def _numeric(value: Any) -> float | None:
-    """The number that a value is for a comparison, or None when it is a string."""
-    kind = value.__class__
-    if kind is float:
-        return value  # type: ignore[no-any-return]
-    if kind is Input:
-        return looks_numeric(value)
-    return 0.0 if value is None else None

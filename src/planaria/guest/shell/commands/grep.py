@@ -12,7 +12,7 @@ from .grep_patterns import compile_patterns
 from .grep_search import Output, Search
 from .regex_syntax import RegexError
 from .text_options import OptionError, parse_options
-from .text_streams import close_input, decode, open_input, reason
+from .text_streams import close_input, decode, is_directory, open_input, reason
 
 _SHORT = "EFGPe:f:ivyVwxzsqclLonHhbA:B:C:m:d:D:rRaITZU0123456789u"
 _LONG = {
@@ -133,7 +133,7 @@ def _grep(process: Process, matcher: str) -> Generator[None, None, Status]:
         bare = False
     if settings.names is None:
         output.names = recursive and operands != ["-"] if len(operands) == 1 else True
-        if recursive and len(operands) == 1 and not os.path.isdir(process.path(operands[0])):
+        if recursive and len(operands) == 1 and not is_directory(process, operands[0]):
             output.names = False
     else:
         output.names = settings.names
@@ -306,14 +306,13 @@ def _files(
 ) -> Iterator[tuple[str, str]]:
     """Names of files to search, each with an error message or an empty one."""
     for operand in operands:
-        path = process.path(operand)
         if operand == "-":
             yield operand, ""
-        elif os.path.isdir(path):
+        elif is_directory(process, operand):
             if settings.directories == "recurse":
                 if _excluded_directory(operand, settings):
                     continue
-                yield from _walk(path, "" if bare else operand, settings)
+                yield from _walk(process.path(operand), "" if bare else operand, settings)
             elif settings.directories == "read" and not _excluded_file(operand, settings):
                 yield operand, "Is a directory"
         elif not _excluded_file(operand, settings):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
@@ -16,7 +15,7 @@ from .regex import compile_perl
 from .regex_syntax import RegexError
 from .ripgrep_files import TYPES, Selection, walk
 from .text_options import OptionError, parse_options
-from .text_streams import FileInput, close_input, decode, encode, open_input, reason
+from .text_streams import FileInput, close_input, decode, encode, is_directory, open_input, reason
 
 _SHORT = "e:f:isSwxFvcloHIInNA:B:C:m:r:g:t:T:uqLad:0bUP.M:j:E:z?Vh"
 _LONG = {
@@ -99,7 +98,7 @@ def rg(process: Process) -> Generator[None, None, Status]:
         process.stderr.write(encode(f"{prefix}{problem}\n"))
         return 2
     if view.names is None:
-        view.names = not (len(operands) == 1 and not os.path.isdir(process.path(operands[0])))
+        view.names = not (len(operands) == 1 and not is_directory(process, operands[0]))
     matched = failed = False
     for name, shown, source in _inputs(process, operands, selection):
         if isinstance(source, str):
@@ -276,17 +275,17 @@ def _inputs(
             yield "-", "<stdin>", _Resumed(first, chunks)
             return
     for operand in operands or [""]:
-        path = process.path(operand) if operand else process.cwd
         if operand == "-":
             yield "-", "<stdin>", process.stdin
-        elif os.path.isdir(path):
+        elif not operand or is_directory(process, operand):
+            path = process.path(operand) if operand else process.cwd
             try:
                 for found, shown in walk(path, operand, selection):
                     yield from _opened(found, shown)
             except OSError as problem:
                 yield operand, operand, f"{reason(problem)} (os error {problem.errno})"
         else:
-            yield from _opened(path, operand, operand)
+            yield from _opened(process.path(operand), operand, operand)
 
 
 def _opened(path: str, shown: str, operand: str | None = None) -> Iterator[tuple[str, str, Input | str]]:

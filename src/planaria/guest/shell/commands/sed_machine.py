@@ -62,10 +62,16 @@ class Machine:
     def run(self) -> Generator[None, None, int]:
         """Run the cycles to the end; the exit status."""
         program, finish, stdout = self.program, self.finish, self.process.stdout
-        parts = self.stdout.parts
+        source, end, quiet = self.source, self.end, self.quiet
         while not self.quitting:
             if self.restart:
                 self.restart = False
+            elif len(source.lines) > 1:
+                # A line at hand that is not the last of a file.
+                self.space = source.lines.pop()
+                self.ended = True
+                self.line_number += 1
+                self.substituted = False
             elif not self.read():
                 break
             at = 0
@@ -76,12 +82,16 @@ class Machine:
                     continue
                 moved = action()
                 at = at + 1 if moved is None else moved
-            if at == finish and not self.quiet:
-                self.output.line(self.space, self.ended)
+            if at == finish and not quiet:
+                output = self.output
+                if self.ended and not output.missing:
+                    output.parts.append(self.space + end)
+                else:
+                    output.line(self.space, self.ended)
             if self.appended:
                 self.flush_appended()
-            if len(parts) > 512:
-                self.stdout.flush()
+            if len(self.output.parts) > 512:
+                self.output.flush()
                 if stdout.full:
                     yield
         self.stdout.flush()
@@ -403,11 +413,13 @@ class Machine:
         if simple and given is not None and given.exact and not given.nullable:
             count = 0 if substitution.every else 1
             engine = given.engine
+            ascii_subn = given.engine("").subn
 
             def replace() -> None:
                 self.last_pattern = given
                 space = self.space
-                replaced, changes = engine(space).subn(target, space, count)
+                subn = ascii_subn if space.isascii() else engine(space).subn
+                replaced, changes = subn(target, space, count)
                 if changes:
                     self.space = replaced
                     self.substituted = True

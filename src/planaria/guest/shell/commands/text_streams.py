@@ -63,6 +63,11 @@ def open_input(process: Process, name: str) -> Input:
     return FileInput(open(path, "rb"))
 
 
+def is_directory(process: Process, name: str) -> bool:
+    """Whether an operand is a directory; names of descriptors are not looked up, which may read them."""
+    return name != "-" and not name.startswith("/dev/") and os.path.isdir(process.path(name))
+
+
 def close_input(source: Input) -> None:
     """Close what `open_input` opened."""
     if isinstance(source, FileInput):
