@@ -1,0 +1,165 @@
+"""awk, gawk, mawk: the POSIX language with gawk's common additions (compared with GNU awk 5.2)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Generator
+from typing import Any
+
+from ..command import Process, Status, command
+from .awk_compiler import compile_program
+from .awk_functions import Functions
+from .awk_runtime import Exit, Runtime
+from .awk_syntax import AwkError, fatal
+from .text_options import OptionError, parse_options
+from .text_streams import close_input, decode, open_input, reason
+
+_SHORT = "F:v:f:e:bcCd::D::E:ghIi:l:L::MNno::Op::PrsStV"
+_LONG = {
+    "field-separator": ("F", 1), "assign": ("v", 1), "file": ("f", 1), "source": ("e", 1),
+    "version": ("V", 0), "help": ("h", 0), "posix": ("P", 0), "traditional": ("c", 0),
+    "re-interval": ("r", 0), "lint": ("L", 2), "sandbox": ("S", 0), "non-decimal-data": ("n", 0),
+    "characters-as-bytes": ("b", 0), "exec": ("E", 1), "optimize": ("O", 0), "no-optimize": ("s", 0),
+    "use-lc-numeric": ("N", 0), "csv": ("k", 0),
+}  # fmt: skip
+_USAGE = """Usage: awk [POSIX or GNU style options] -f progfile [--] file ...
+Usage: awk [POSIX or GNU style options] [--] 'program' file ...
+	-f progfile		--file=progfile
+	-F fs			--field-separator=fs
+	-v var=val		--assign=var=val
+	-e 'program-text'	--source='program-text'
+"""
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
+
+
+@command("awk", "gawk", "mawk", "nawk")
+def awk(process: Process) -> Generator[None, None, Status]:
+    """Run an awk program over files; its exit status, 1 for a bad program, 2 for a fatal error."""
+    try:
+        options = parse_options(process.argv[1:], _SHORT, _LONG, permute=False)
+    except OptionError as problem:
+        process.error(str(problem))
+        process.stderr.write(_USAGE.encode())
+        return 1
+    given = dict(options.given)
+    if "h" in given:
+        process.stdout.write(_USAGE.encode())
+        return 0
+    if "V" in given:
+        process.stdout.write(b"GNU Awk 5.2.1, API 3.2\n")
+        return 0
+    operands = options.operands
+    runtime: Runtime | None = None
+    try:
+        sources = _sources(process, options.given)
+        if not sources:
+            if not operands:
+                process.stderr.write(_USAGE.encode())
+                return 1
+            sources = [operands.pop(0)]
+        assignments = _assignments(options.given)
+        external = {name for name, _ in assignments}
+        external |= {found[1] for operand in operands if (found := _ASSIGNMENT.fullmatch(operand))}
+        program, warnings = compile_program("\n".join(sources), frozenset(external))
+        for warning in warnings:
+            process.error(f"cmd. line:1: warning: {warning}")
+        runtime = Runtime(process, [process.argv[0], *operands])
+        return (yield from _run(runtime, program, assignments))
+    except AwkError as problem:
+        if runtime is not None:
+            runtime.flush_all()
+        _report(process, str(problem))
+        return problem.status
+
+
+def _report(process: Process, message: str) -> None:
+    """An error whose lines may each begin with the place in the program."""
+    lines = message.split("\n")
+    process.error(lines[0])
+    for line in lines[1:]:
+        if line.startswith("cmd. line:"):
+            process.error(line)
+        else:
+            process.stderr.write((line + "\n").encode("utf-8", "surrogateescape"))
+
+
+def _run(
+    runtime: Runtime, program: Callable[..., Any], assignments: list[tuple[str, str]]
+) -> Generator[None, None, Status]:
+    functions = Functions(runtime)
+    begin, main, end, assign, user = program(runtime, functions)
+    functions.user = {name: _plain(function) for name, function in user.items()}
+    runtime.assign_variable = assign
+    for name, text in assignments:
+        runtime.command_line_assignment(name, text)
+    ending = False
+    try:
+        try:
+            if begin is not None:
+                yield from begin()
+            if main is not None:
+                yield from main()
+        except Exit:
+            pass
+        runtime.close_current()
+        if end is not None:
+            ending = True
+            try:
+                yield from end()
+            except Exit:
+                pass
+    except ZeroDivisionError:
+        raise fatal("division by zero attempted") from None
+    except RecursionError:
+        raise fatal(f"functions call each other too deeply{' in END' if ending else ''}") from None
+    yield from runtime.pass_on()
+    runtime.close_all()
+    return runtime.exit_status
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A user function as one that returns its value, also when it prints."""
+    if not inspect.isgeneratorfunction(function):
+        return function
+
+    def run(*arguments: Any) -> Any:
+        running = function(*arguments)
+        while True:
+            try:
+                next(running)
+            except StopIteration as stop:
+                return stop.value
+
+    return run
+
+
+def _sources(process: Process, given: list[tuple[str, str | None]]) -> list[str]:
+    sources: list[str] = []
+    for name, value in given:
+        if name == "e":
+            sources.append(value or "")
+        elif name in ("f", "E"):
+            try:
+                source = open_input(process, value or "")
+            except OSError as problem:
+                raise fatal(f"cannot open source file `{value}' for reading: {reason(problem)}") from None
+            sources.append(decode(source.read()))
+            close_input(source)
+    return sources
+
+
+def _assignments(given: list[tuple[str, str | None]]) -> list[tuple[str, str]]:
+    assignments: list[tuple[str, str]] = []
+    for name, value in given:
+        if name == "F":
+            assignments.append(("FS", value or ""))
+        elif name == "v":
+            found = _ASSIGNMENT.fullmatch(value or "")
+            if not found:
+                variable, equals, _ = (value or "").partition("=")
+                if equals:
+                    raise fatal(f"`{variable}' is not a legal variable name")
+                raise fatal(f"`{value}' argument for `-v' not in `var=value' form")
+            assignments.append((found[1], found[2]))
+    return assignments

@@ -1,0 +1,220 @@
+"""What can be told of an awk program without running it: arrays, numeric variables, printing functions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from .awk_runtime import SPECIAL, SPECIAL_NUMBERS, SPECIAL_TEXTS
+from .awk_syntax import (
+    Assign,
+    Binary,
+    Call,
+    Conditional,
+    Delete,
+    Expression,
+    Field,
+    ForIn,
+    Getline,
+    Grouping,
+    Increment,
+    Index,
+    Match,
+    Membership,
+    Name,
+    Number,
+    Print,
+    Program,
+    Regex,
+    String,
+    Unary,
+)
+
+#: Arrays that are there from the start.
+GIVEN_ARRAYS = frozenset(("ENVIRON", "ARGV", "PROCINFO"))
+#: Where built-in functions take arrays.
+_ARRAY_ARGUMENTS = {"split": (1, 3), "match": (2,), "asort": (0, 1), "asorti": (0, 1), "patsplit": (1, 3)}
+_TEXT_FUNCTIONS = frozenset(["substr", "sprintf", "tolower", "toupper", "gensub", "strftime", "typeof"])
+#: A name in the function where it is a parameter, or in none.
+Variable = tuple[str, str]
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """The node and all nodes in it."""
+    if isinstance(node, list | tuple):
+        for part in node:
+            yield from walk(part)
+    elif dataclasses.is_dataclass(node):
+        yield node
+        for item in dataclasses.fields(node):
+            value = getattr(node, item.name)
+            if not isinstance(value, str | float | bool):
+                yield from walk(value)
+
+
+class Analysis:
+    """Facts about a program; `external` are names that the command line assigns."""
+
+    def __init__(self, program: Program, external: frozenset[str]) -> None:
+        self.program = program
+        #: (the function's name or "", all nodes of it)
+        self.scopes: list[tuple[str, list[Any]]] = [
+            ("", list(walk(program.rules))),
+            *((name, list(walk(function.body))) for name, function in program.functions.items()),
+        ]
+        self.names = {node.name for _, nodes in self.scopes for node in nodes if isinstance(node, Name)}
+        self.ignores_case = "IGNORECASE" in self.names or "IGNORECASE" in external
+        self.external = external
+        self.arrays: set[Variable] = {("", name) for name in GIVEN_ARRAYS}
+        self._find_arrays()
+        self.globals = sorted(
+            {
+                variable[1]
+                for scope, nodes in self.scopes
+                for node in nodes
+                if isinstance(node, Name) and not (variable := self.variable(scope, node.name))[0]
+            }
+            - SPECIAL
+            - GIVEN_ARRAYS
+            - {"ARGC"}
+        )
+        self.numeric: set[Variable] = set()
+        self._find_numeric()
+        self.assigned_special = {
+            node.target.name
+            for _, nodes in self.scopes
+            for node in nodes
+            if isinstance(node, Assign | Increment) and isinstance(node.target, Name)
+        } | external
+        self.printing = self._printing_functions()
+        self.changes_fields = any(self._changes_fields(node) for _, nodes in self.scopes for node in nodes)
+
+    def variable(self, scope: str, name: str) -> Variable:
+        """Which variable a name means in a scope."""
+        if scope and name in self.program.functions[scope].parameters:
+            return scope, name
+        return "", name
+
+    def _find_arrays(self) -> None:
+        for scope, nodes in self.scopes:
+            for node in nodes:
+                arrays: list[Any] = []
+                if isinstance(node, Index | Membership | ForIn | Delete):
+                    arrays = [node.array]
+                elif isinstance(node, Call) and node.builtin:
+                    places = _ARRAY_ARGUMENTS.get(node.name, ())
+                    arrays = [node.arguments[place] for place in places if place < len(node.arguments)]
+                for array in arrays:
+                    if isinstance(array, Name):
+                        self.arrays.add(self.variable(scope, array.name))
+        changed = True
+        while changed:
+            before = len(self.arrays)
+            for scope, call, position, argument in self._passed_names():
+                parameters = self.program.functions[call.name].parameters
+                if position < len(parameters):
+                    outer = self.variable(scope, argument.name)
+                    inner = (call.name, parameters[position])
+                    if inner in self.arrays:
+                        self.arrays.add(outer)
+                    elif outer in self.arrays:
+                        self.arrays.add(inner)
+            changed = len(self.arrays) != before
+
+    def _passed_names(self) -> Iterator[tuple[str, Call, int, Name]]:
+        for scope, nodes in self.scopes:
+            for node in nodes:
+                if isinstance(node, Call) and not node.builtin and node.name in self.program.functions:
+                    for position, argument in enumerate(node.arguments):
+                        if isinstance(argument, Name):
+                            yield scope, node, position, argument
+
+    def _find_numeric(self) -> None:
+        """Variables that never hold anything but numbers (or nothing yet)."""
+        if "ARGV" not in self.names:
+            self.numeric = {("", name) for name in self.globals if name not in self.external}
+        passed: dict[str, int] = dict.fromkeys(self.program.functions, 0)
+        for _, nodes in self.scopes:
+            for node in nodes:
+                if isinstance(node, Call) and node.name in passed:
+                    passed[node.name] = max(passed[node.name], len(node.arguments))
+        for name, function in self.program.functions.items():
+            self.numeric |= {(name, parameter) for parameter in function.parameters[passed[name] :]}
+        self.numeric -= self.arrays
+        for scope, nodes in self.scopes:
+            for node in nodes:
+                targets: list[Any] = []
+                if isinstance(node, Getline):
+                    targets = [node.target]
+                elif isinstance(node, ForIn):
+                    targets = [node.variable]
+                elif isinstance(node, Call) and node.name in ("sub", "gsub") and len(node.arguments) > 2:
+                    targets = [node.arguments[2]]
+                for target in targets:
+                    if isinstance(target, Name):
+                        self.numeric.discard(self.variable(scope, target.name))
+        changed = True
+        while changed:
+            before = len(self.numeric)
+            for scope, nodes in self.scopes:
+                for node in nodes:
+                    if not isinstance(node, Assign) or node.operator or not isinstance(node.target, Name):
+                        continue
+                    if self.kind(node.value, scope) != "number":
+                        self.numeric.discard(self.variable(scope, node.target.name))
+            changed = len(self.numeric) != before
+
+    def kind(self, node: Expression, scope: str) -> str:
+        """What an expression always is: number, text, or any."""
+        match node:
+            case Number() | Unary() | Match() | Membership() | Increment() | Getline() | Regex():
+                return "number"
+            case String():
+                return "text"
+            case Binary(operator):
+                return "text" if operator == " " else "number"
+            case Name(name):
+                if name in SPECIAL_NUMBERS:
+                    return "number"
+                if name in SPECIAL_TEXTS:
+                    return "text"
+                # An unset variable of this kind is None, which counts as a number here.
+                return "number" if self.variable(scope, name) in self.numeric else "any"
+            case Grouping(items):
+                return self.kind(items[0], scope) if len(items) == 1 else "text"
+            case Conditional(_, then, otherwise):
+                kind = self.kind(then, scope)
+                return kind if kind == self.kind(otherwise, scope) else "any"
+            case Assign(operator, _, value):
+                return "number" if operator else self.kind(value, scope)
+            case Call(name, _, True):
+                return "text" if name in _TEXT_FUNCTIONS else "number"
+        return "any"
+
+    def _printing_functions(self) -> set[str]:
+        """Functions that print to standard output, themselves or through others."""
+        printing = {
+            scope
+            for scope, nodes in self.scopes
+            if scope and any(isinstance(node, Print) and not node.redirection for node in nodes)
+        }
+        changed = True
+        while changed:
+            before = len(printing)
+            for scope, nodes in self.scopes:
+                if scope and any(isinstance(node, Call) and node.name in printing for node in nodes):
+                    printing.add(scope)
+            changed = len(printing) != before
+        return printing
+
+    @staticmethod
+    def _changes_fields(node: Any) -> bool:
+        targets: list[Any] = []
+        if isinstance(node, Assign | Increment | Getline):
+            targets = [node.target]
+        elif isinstance(node, ForIn):
+            targets = [node.variable]
+        elif isinstance(node, Call) and node.name in ("sub", "gsub") and len(node.arguments) > 2:
+            targets = [node.arguments[2]]
+        return any(isinstance(target, Field) or target == Name("NF") for target in targets)

@@ -1,0 +1,154 @@
+"""Cutting input into records as RS says."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+
+from .regex import Pattern
+
+#: White space that separates words for str.split() but not for awk.
+_OTHER_SPACE = re.compile("[\r\v\f\x1c-\x1f]")
+
+
+class RecordReader:
+    """The records of one input; `record` after a `read` that returned True, and `terminator` (RT)."""
+
+    def __init__(self, chunks: Iterator[bytes], close: Callable[[], None] = lambda: None) -> None:
+        self.chunks = chunks
+        self.close = close
+        self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        #: Whole lines at hand, the next one last; only while RS is a newline.
+        self.lines: list[str] = []
+        #: Text at hand that has not been cut into lines.
+        self.rest = ""
+        self.at = 0
+        self.ended = False
+        #: Whether str.split() cuts the records at hand as awk does.
+        self.plain = False
+        self.record = ""
+        self.terminator = ""
+
+    def read(self, separator: str, pattern: Pattern | None) -> bool:
+        """Read the next record; `pattern` when the separator is an expression. False at the end."""
+        if separator == "\n":
+            if self.lines:
+                self.record = self.lines.pop()
+                self.terminator = "\n"
+                return True
+            return self._read_line()
+        if self.lines:
+            self.lines.reverse()
+            self.rest = "\n".join(self.lines) + "\n" + self.rest[self.at :]
+            self.at = 0
+            self.lines = []
+        self.plain = False
+        if separator == "":
+            return self._read_paragraph()
+        if pattern is not None:
+            return self._read_until(pattern)
+        return self._read_to_character(separator)
+
+    def _more(self) -> str:
+        """More text; empty at the end."""
+        for chunk in self.chunks:
+            text = self.decoder.decode(chunk)
+            if text:
+                return text
+        if not self.ended:
+            self.ended = True
+            return self.decoder.decode(b"", True)
+        return ""
+
+    def _read_line(self) -> bool:
+        parts = [self.rest[self.at :]]
+        self.rest, self.at = "", 0
+        if "\n" not in parts[0]:
+            while text := self._more():
+                parts.append(text)
+                if "\n" in text:
+                    break
+        text = "".join(parts)
+        if not text:
+            return False
+        self.plain = text.isascii() and not _OTHER_SPACE.search(text)
+        lines = text.split("\n")
+        self.rest = lines.pop()
+        if not lines:
+            # The last line, without its newline.
+            self.record, self.rest, self.terminator = self.rest, "", ""
+            return True
+        lines.reverse()
+        self.record = lines.pop()
+        self.lines = lines
+        self.terminator = "\n"
+        return True
+
+    def _grow(self) -> bool:
+        """Put more text behind what is at hand, twice as much each time it does not suffice."""
+        kept = self.rest[self.at :]
+        self.at = 0
+        parts = [kept]
+        size = 0
+        while size <= len(kept):
+            text = self._more()
+            if not text:
+                break
+            parts.append(text)
+            size += len(text)
+        self.rest = "".join(parts)
+        return size > 0
+
+    def _cut(self, end: int, after: int) -> bool:
+        self.record = self.rest[self.at : end]
+        self.terminator = self.rest[end:after]
+        self.at = after
+        return True
+
+    def _read_to_character(self, separator: str) -> bool:
+        while True:
+            end = self.rest.find(separator, self.at)
+            if end >= 0:
+                return self._cut(end, end + 1)
+            if not self._grow():
+                return self._last()
+
+    def _last(self) -> bool:
+        if self.at >= len(self.rest):
+            return False
+        return self._cut(len(self.rest), len(self.rest))
+
+    def _read_until(self, pattern: Pattern) -> bool:
+        while True:
+            found = pattern.search(self.rest, self.at)
+            while found and found.end() == found.start():
+                found = pattern.search(self.rest, found.end() + 1) if found.end() < len(self.rest) else None
+            # A match at the end of what is at hand might be longer with more.
+            if found and found.end() < len(self.rest):
+                return self._cut(found.start(), found.end())
+            if not self._grow():
+                return self._cut(found.start(), found.end()) if found else self._last()
+
+    def _read_paragraph(self) -> bool:
+        while True:
+            while self.at < len(self.rest) and self.rest[self.at] == "\n":
+                self.at += 1
+            if self.at < len(self.rest):
+                break
+            if not self._grow():
+                return False
+        while True:
+            end = self.rest.find("\n\n", self.at)
+            if end >= 0:
+                after = end
+                while after < len(self.rest) and self.rest[after] == "\n":
+                    after += 1
+                if after < len(self.rest):
+                    return self._cut(end, after)
+            if not self._grow():
+                end = end if end >= 0 else len(self.rest)
+                stripped = self.rest[self.at : end].removesuffix("\n")
+                self.record, self.terminator = stripped, self.rest[self.at + len(stripped) :]
+                self.at = len(self.rest)
+                return True

@@ -1,0 +1,569 @@
+"""The state of a running awk program: records and fields, special variables, files and commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from typing import Any, BinaryIO
+
+from ..command import Process
+from .awk_lexer import unescape
+from .awk_records import RecordReader
+from .awk_syntax import fatal
+from .awk_values import Array, Conversion, Input, number
+from .regex import Pattern, compile_extended
+from .regex_syntax import RegexError
+from .text_streams import close_input, encode, open_input, reason
+
+_WORDS = re.compile("[^ \t\n]+")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
+#: Special variables that programs read as attributes of the runtime.
+SPECIAL = frozenset(
+    [
+        "NR",
+        "FNR",
+        "NF",
+        "FS",
+        "OFS",
+        "ORS",
+        "RS",
+        "RT",
+        "SUBSEP",
+        "CONVFMT",
+        "OFMT",
+        "RSTART",
+        "RLENGTH",
+        "FILENAME",
+        "IGNORECASE",
+        "FIELDWIDTHS",
+        "FPAT",
+        "ERRNO",
+        "ARGIND",
+    ]
+)
+SPECIAL_NUMBERS = frozenset(["NR", "FNR", "NF", "RSTART", "RLENGTH", "ARGIND"])
+SPECIAL_TEXTS = frozenset(
+    ["FS", "OFS", "ORS", "RS", "RT", "SUBSEP", "CONVFMT", "OFMT", "FIELDWIDTHS", "FPAT", "ERRNO"]
+)
+
+
+#: A field that is not there: the empty text, but `typeof` tells.
+NO_FIELD = Input("")
+
+
+class NextRecord(Exception):  # noqa: N818 - not an error
+    """`next` where the loop over records is out of reach."""
+
+
+class NextFile(Exception):  # noqa: N818
+    """`nextfile`."""
+
+
+class Exit(Exception):  # noqa: N818
+    """`exit`."""
+
+
+class _Sink:
+    """What a program prints to under a name."""
+
+    def __init__(self, write: Callable[[bytes], object], file: BinaryIO | None, shell: str | None) -> None:
+        self.write = write
+        self.file = file
+        #: For `|`: the command that gets everything when the sink is closed.
+        self.shell = shell
+        self.parts: list[str] = []
+
+    def add(self, text: str) -> None:
+        self.parts.append(text)
+        if len(self.parts) > 512 and self.shell is None:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.parts and self.shell is None:
+            self.write(encode("".join(self.parts)))
+            self.parts.clear()
+
+
+class _Collector:
+    full = False
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        self.parts.append(data)
+
+    def flush(self) -> None:
+        pass
+
+
+class Runtime:
+    """One run of a program."""
+
+    def __init__(self, process: Process, arguments: list[str]) -> None:
+        self.process = process
+        self.conversion = Conversion()
+        self.output_conversion = Conversion()
+        #: What is printed to standard output and not yet written.
+        self.printed: list[str] = []
+        self.record = ""
+        self.fields: list[str] | None = []
+        #: Fields were assigned: $0 must be put together again.
+        self.stale = False
+        #: Whether str.split() cuts this record as FS=" " does.
+        self.plain = False
+        self.NR = self.FNR = self.RSTART = self.ARGIND = 0.0
+        self.RLENGTH = -1.0
+        self.FS = " "
+        self.OFS, self.ORS, self.RS, self.RT, self.SUBSEP = " ", "\n", "\n", "", "\x1c"
+        self.CONVFMT = self.OFMT = "%.6g"
+        self.FILENAME: Any = ""
+        self.ERRNO = ""
+        self.FIELDWIDTHS, self.FPAT = "", "[^[:space:]]+"
+        self.IGNORECASE: Any = 0.0
+        self.fold = False
+        self.record_pattern: Pattern | None = None
+        self.split = self._splitter(" ")
+        self.arguments = Array({str(index): Input(text) for index, text in enumerate(arguments)})
+        self.ARGC: Any = float(len(arguments))
+        self.environment = Array({name: Input(value) for name, value in process.env.items()})
+        self.information = Array({"version": "5.2.1", "FS": "FS", "platform": "posix"})
+        self.reader: RecordReader | None = None
+        self.argument = 0
+        self.read_a_file = False
+        self.exit_status = 0
+        self.sinks: dict[str, _Sink] = {}
+        self.readers: dict[str, RecordReader] = {}
+        self.command_status: dict[str, int] = {}
+        self.patterns: dict[str, Pattern] = {}
+        #: Sets a variable of the program by name.
+        self.assign_variable: Callable[[str, Any], None] = lambda name, value: None
+        #: What `sub` and getline left for the program to assign.
+        self.result = ""
+
+    # Expressions.
+
+    def pattern(self, source: str) -> Pattern:
+        """The compiled form of a dynamic expression."""
+        found = self.patterns.get(source)
+        if found is None:
+            try:
+                found = compile_extended(source, ignore_case=self.fold, tool="awk")
+            except RegexError as problem:
+                raise fatal(f"invalid regexp: {problem}: /{source}/") from None
+            self.patterns[source] = found
+        return found
+
+    # Records and fields.
+
+    def _separator(self, text: str) -> Callable[[str], list[str]]:
+        """How a text is cut where FS (or the separator of split) is `text`."""
+        if len(text) == 1 and text != " " and text != "\\" and not (self.fold and text.isalpha()):
+            return lambda record: record.split(text) if record else []
+        return _expression_splitter(self.pattern(text if text != "\\" else "\\\\"))
+
+    def _splitter(self, separator: str) -> Callable[[str], list[str]]:
+        if separator == " ":
+            return lambda record: record.split() if self.plain else _WORDS.findall(record)
+        if separator == "":
+            return list
+        if self.RS == "" and separator != "\n":
+            # With paragraphs, newlines separate fields too.
+            source = (
+                separator
+                if len(separator) > 1
+                else "[" + separator + "]"
+                if separator not in "\\^"
+                else "\\" + separator
+            )
+            return _expression_splitter(self.pattern(f"({source})|\n"))
+        return self._separator(separator)
+
+    def field(self, index: int) -> str:
+        """The text of a field; empty for one that is not there."""
+        fields = self.fields
+        if fields is None:
+            fields = self.fields = self.split(self.record)
+        return fields[index - 1] if index <= len(fields) else ""
+
+    def field_value(self, index: int) -> Any:
+        """A field as a value."""
+        if index == 0:
+            return Input(self.record_text())
+        fields = self.fields
+        if fields is None:
+            fields = self.fields = self.split(self.record)
+        return Input(fields[index - 1]) if index <= len(fields) else NO_FIELD
+
+    def dynamic_field(self, index: float) -> Any:
+        """`$index` as a value."""
+        return self.field_value(self._index(index))
+
+    def dynamic_text(self, index: float) -> str:
+        """`$index` as text."""
+        at = self._index(index)
+        return self.field(at) if at else self.record_text()
+
+    def _index(self, index: float) -> int:
+        at = int(index)
+        if at < 0:
+            raise fatal(f"attempt to access field {at}")
+        return at
+
+    def record_text(self) -> str:
+        """`$0`."""
+        if self.stale:
+            self.record = self.OFS.join(self.fields or [])
+            self.stale = False
+        return self.record
+
+    def fields_list(self) -> list[str]:
+        if self.fields is None:
+            self.fields = self.split(self.record)
+        return self.fields
+
+    @property
+    def NF(self) -> float:  # noqa: N802
+        return float(len(self.fields_list()))
+
+    def set_record(self, text: str) -> None:
+        """Assign `$0`."""
+        self.record = text
+        self.fields = None
+        self.stale = self.plain = False
+
+    def set_field(self, index: float, value: Any) -> Any:
+        """Assign a field; the value."""
+        at = self._index(index)
+        text = self.conversion.text(value)
+        if at == 0:
+            self.set_record(text)
+            return value
+        fields = self.fields_list()
+        if at > len(fields):
+            fields.extend([""] * (at - len(fields)))
+        fields[at - 1] = text
+        self.stale = True
+        return value
+
+    def assign(self, name: str, value: Any) -> Any:
+        """Assign a special variable; the value."""
+        if name == "NF":
+            count = int(number(value))
+            if count < 0:
+                raise fatal("NF set to negative value")
+            fields = self.fields_list()
+            del fields[count:]
+            fields.extend([""] * (count - len(fields)))
+            self.stale = True
+            return value
+        if name in SPECIAL_NUMBERS:
+            setattr(self, name, number(value))
+            return value
+        if name not in SPECIAL_TEXTS:
+            setattr(self, name, value)
+            if name == "IGNORECASE":
+                self.fold = self.conversion.fold = bool(number(value))
+                self.patterns.clear()
+                self.split = self._splitter(self.FS)
+            return value
+        text = self.conversion.text(value)
+        if name in ("FS", "RS", "FPAT", "FIELDWIDTHS"):
+            # The record at hand is still cut the old way.
+            self.fields_list()
+        setattr(self, name, text)
+        if name == "CONVFMT":
+            self.conversion.set(text)
+        elif name == "OFMT":
+            self.output_conversion.set(text)
+        elif name == "FS":
+            self.split = self._splitter(text)
+        elif name == "RS":
+            self.record_pattern = self.pattern(text) if len(text) > 1 else None
+            self.split = self._splitter(self.FS)
+        elif name == "FPAT":
+            pattern = self.pattern(text)
+            self.split = lambda record: find_all(pattern, record)[0]
+        elif name == "FIELDWIDTHS":
+            widths = text.split()
+            self.split = lambda record: _cut_widths(record, widths)
+        return value
+
+    # The main input.
+
+    def next_record(self) -> bool:
+        """Have the next record of the operands; False after the last."""
+        while True:
+            if self.reader is None and not self.open_next():
+                return False
+            if self.next_of_file():
+                return True
+            self.close_current()
+
+    def next_of_file(self) -> bool:
+        """Have the next record of the file that is open; False at its end."""
+        reader = self.reader
+        if reader is None or not reader.read(self.RS, self.record_pattern):
+            return False
+        self.record, self.RT, self.plain = reader.record, reader.terminator, reader.plain
+        self.fields = None
+        self.stale = False
+        self.NR += 1.0
+        self.FNR += 1.0
+        return True
+
+    def close_current(self) -> None:
+        """Done with the current file."""
+        if self.reader is not None:
+            self.reader.close()
+            self.reader = None
+
+    def open_next(self) -> bool:
+        """Open the next operand that is a file; False when there is none."""
+        while True:
+            self.argument += 1
+            if self.argument >= number(self.ARGC):
+                if self.read_a_file:
+                    return False
+                return self._open("-")
+            name = self.conversion.text(self.arguments.get(str(self.argument)))
+            if not name:
+                continue
+            assignment = _ASSIGNMENT.fullmatch(name)
+            if assignment:
+                self.command_line_assignment(assignment[1], assignment[2])
+                continue
+            self.ARGIND = float(self.argument)
+            if self._open(name):
+                return True
+
+    def _open(self, name: str) -> bool:
+        try:
+            source = open_input(self.process, name)
+        except IsADirectoryError:
+            self.process.error(f"warning: command line argument `{name}' is a directory: skipped")
+            self.read_a_file = True
+            return False
+        except OSError as problem:
+            raise fatal(f"cannot open file `{name}' for reading: {reason(problem)}") from None
+        self.read_a_file = True
+        self.reader = RecordReader(source.chunks(), lambda: close_input(source))
+        self.FILENAME = Input(name)
+        self.FNR = 0.0
+        return True
+
+    def command_line_assignment(self, name: str, text: str) -> None:
+        """`-v name=text`, or such an operand."""
+        value = Input(unescape(text))
+        if name in SPECIAL:
+            self.assign(name, value)
+        else:
+            self.assign_variable(name, value)
+
+    # getline. Each returns 1, 0 or -1; the ones for a variable leave the text in `result`.
+
+    def getline(self) -> float:
+        return 1.0 if self.next_record() else 0.0
+
+    def getline_text(self) -> float:
+        """Read a record of the main input without changing `$0`."""
+        kept = self.record_text(), self.fields, self.plain
+        found = self.next_record()
+        self.result = self.record
+        self.record, self.fields, self.plain = kept
+        return 1.0 if found else 0.0
+
+    def getline_from(self, name: str, command: bool) -> float:
+        """Read a record of a file or of a command's output into `result`."""
+        reader = self.readers.get(name)
+        if reader is None:
+            self.flush_all()
+            if command:
+                collector = _Collector()
+                status = self.process.run(["sh", "-c", name], stdout=collector)
+                self.command_status[name] = status
+                reader = RecordReader(iter(collector.parts))
+            else:
+                try:
+                    source = open_input(self.process, name)
+                except OSError as problem:
+                    self.ERRNO = reason(problem)
+                    return -1.0
+                reader = RecordReader(source.chunks(), lambda: close_input(source))
+            self.readers[name] = reader
+        if not reader.read(self.RS, self.record_pattern):
+            return 0.0
+        self.result = reader.record
+        self.RT = reader.terminator
+        return 1.0
+
+    # Output.
+
+    def flush(self) -> None:
+        """Write what was printed to standard output."""
+        if self.printed:
+            data = encode("".join(self.printed))
+            self.printed.clear()
+            self.process.stdout.write(data)
+
+    def flush_all(self) -> None:
+        self.flush()
+        for sink in self.sinks.values():
+            sink.flush()
+
+    def sink(self, redirection: str, name: str) -> Callable[[str], None]:
+        """Where `print > name`, `>> name` or `| name` writes to."""
+        if redirection == "|&":
+            raise fatal("coprocesses are not supported")
+        found = self.sinks.get(name)
+        if found is None:
+            found = self.sinks[name] = self._open_sink(redirection, name)
+        return found.add
+
+    def _open_sink(self, redirection: str, name: str) -> _Sink:
+        if redirection == "|":
+            return _Sink(lambda data: None, None, name)
+        if name in ("/dev/stdout", "-", "/dev/fd/1"):
+            return _Standard(self)
+        if name in ("/dev/stderr", "/dev/fd/2"):
+            return _Unbuffered(self.process.stderr.write, None, None)
+        if not name:
+            raise fatal(f"expression for `{redirection}' redirection has null string value")
+        try:
+            file = open(self.process.path(name), "ab" if redirection == ">>" else "wb", buffering=0)
+        except OSError as problem:
+            raise fatal(f"cannot redirect to `{name}': {reason(problem)}") from None
+        return _Sink(file.write, file, None)
+
+    def fflush(self, name: str | None) -> float:
+        """The function of that name; -1 for a name that nothing is printed to."""
+        if not name:
+            self.flush_all()
+            return 0.0
+        sink = self.sinks.get(name)
+        if sink is None:
+            return 0.0 if name in self.readers else -1.0
+        sink.flush()
+        return 0.0
+
+    def close(self, name: str) -> float:
+        """Close a file or command; its status, or -1 for a name that is not open."""
+        status = -1.0
+        sink = self.sinks.pop(name, None)
+        if sink is not None:
+            status = 0.0
+            if sink.shell is not None:
+                self.flush_all()
+                status = float(self.process.run(["sh", "-c", sink.shell], stdin=encode("".join(sink.parts))))
+            else:
+                sink.flush()
+                if sink.file is not None:
+                    sink.file.close()
+        reader = self.readers.pop(name, None)
+        if reader is not None:
+            reader.close()
+            status = float(self.command_status.pop(name, 0))
+        return status
+
+    def close_all(self) -> None:
+        """The end of the program: everything is written, and commands that are printed to run."""
+        self.flush()
+        for name in list(self.sinks):
+            self.close(name)
+        self.close_current()
+
+    def system(self, script: str) -> float:
+        self.flush_all()
+        return float(self.process.run(["sh", "-c", script]))
+
+    def pass_on(self) -> Generator[None, None, None]:
+        """Write what was printed and let the reader run when it should."""
+        self.flush()
+        if self.process.stdout.full:
+            yield
+
+
+class _Standard(_Sink):
+    """Standard output under its name: in order with what is printed without one."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(lambda data: None, None, None)
+        self.printed = runtime.printed
+
+    def add(self, text: str) -> None:
+        self.printed.append(text)
+
+
+class _Unbuffered(_Sink):
+    def add(self, text: str) -> None:
+        self.write(encode(text))
+
+
+def _expression_splitter(pattern: Pattern) -> Callable[[str], list[str]]:
+    if pattern.exact and not pattern.nullable and not pattern.groups:
+        # The engine's own split gives just the parts.
+        return lambda record: pattern.engine(record).split(record) if record else []
+    return lambda record: split_by(pattern, record)[0]
+
+
+def split_by(pattern: Pattern, text: str) -> tuple[list[str], list[str]]:
+    """The parts of a text between matches that are not empty, and the matches."""
+    if not text:
+        return [], []
+    parts: list[str] = []
+    separators: list[str] = []
+    literal = pattern.literal
+    if literal:
+        parts = text.split(literal)
+        return parts, [literal] * (len(parts) - 1)
+    position = copied = 0
+    while position <= len(text):
+        found = pattern.search(text, position)
+        if found is None:
+            break
+        start, end = found.span()
+        if start == end:
+            position = end + 1
+            continue
+        parts.append(text[copied:start])
+        separators.append(text[start:end])
+        position = copied = end
+    parts.append(text[copied:])
+    return parts, separators
+
+
+def find_all(pattern: Pattern, text: str) -> tuple[list[str], list[str]]:
+    """The matches in a text, and what is before, between and after them."""
+    found_all: list[str] = []
+    between: list[str] = []
+    position = copied = 0
+    previous = -1
+    while position <= len(text):
+        found = pattern.search(text, position)
+        if found is None:
+            break
+        start, end = found.span()
+        if start == end and (start == previous or start == len(text)):
+            position = end + 1
+            continue
+        between.append(text[copied:start])
+        found_all.append(text[start:end])
+        copied = previous = end
+        position = end if end > start else end + 1
+    between.append(text[copied:])
+    return found_all, between
+
+
+def _cut_widths(record: str, widths: list[str]) -> list[str]:
+    fields: list[str] = []
+    at = 0
+    for width in widths:
+        if at >= len(record):
+            break
+        skip, colon, size = width.rpartition(":")
+        if colon:
+            at += int(skip)
+        end = len(record) if size == "*" else at + int(size)
+        fields.append(record[at:end])
+        at = end
+    return fields

@@ -1,0 +1,147 @@
+"""sed: the stream editor (POSIX, with the extensions of GNU sed 4.9; see its manual)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import BinaryIO
+
+from ..command import Process, Status, command
+from .sed_machine import Machine
+from .sed_script import Piece, ScriptError, ScriptParser
+from .sed_streams import LineSource, Writer
+from .text_options import OptionError, parse_options
+from .text_streams import close_input, decode, open_input, reason
+
+_SHORT = "ne:f:Eri::szul:"
+_LONG = {
+    "quiet": ("n", 0), "silent": ("n", 0), "expression": ("e", 1), "file": ("f", 1),
+    "regexp-extended": ("E", 0), "in-place": ("i", 2), "line-length": ("l", 1), "separate": ("s", 0),
+    "null-data": ("z", 0), "zero-terminated": ("z", 0), "unbuffered": ("u", 0), "posix": ("posix", 0),
+    "debug": ("debug", 0), "sandbox": ("sandbox", 0), "follow-symlinks": ("follow-symlinks", 0),
+    "help": ("help", 0), "version": ("version", 0),
+}  # fmt: skip
+_USAGE = """Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...
+
+  -n, --quiet, --silent      do not print the pattern space at the end of a cycle
+  -e, --expression=SCRIPT    add commands
+  -f, --file=FILE            add the commands of a file
+  -E, -r, --regexp-extended  extended regular expressions
+  -i[SUFFIX], --in-place     edit files in place, with a copy when a suffix is given
+  -l, --line-length=N        where the `l' command folds lines
+  -s, --separate             each file has line numbers and a last line of its own
+  -u, --unbuffered           write each line at once
+  -z, --null-data            lines end in a NUL byte
+      --sandbox              refuse the commands e, r and w
+      --posix, --debug, --follow-symlinks, --help, --version
+"""
+
+
+@command("sed")
+def sed(process: Process) -> Generator[None, None, Status]:
+    """Edit a stream; status 0, that of q and Q, 1 for a bad script, 2 for an unreadable file, 4 otherwise."""
+    try:
+        options = parse_options(process.argv[1:], _SHORT, _LONG)
+    except OptionError as problem:
+        process.error(str(problem))
+        process.stderr.write(_USAGE.encode())
+        return 1
+    given = dict(options.given)
+    if "help" in given or "version" in given:
+        process.stdout.write(_USAGE.encode() if "help" in given else b"sed (GNU sed) 4.9\n")
+        return 0
+    operands = options.operands
+    end = "\0" if "z" in given else "\n"
+    in_place = "i" in given
+    try:
+        pieces = _pieces(process, options.given)
+        if not pieces:
+            if not operands:
+                process.stderr.write(_USAGE.encode())
+                return 1
+            pieces = [Piece("-e expression #1", operands.pop(0))]
+        wrap = given.get("l") or "70"
+        if not wrap.isdigit():
+            raise ScriptError(f"invalid line length: {wrap}")
+        parser = ScriptParser(pieces, extended="E" in given or "r" in given, null_data="z" in given)
+        if "sandbox" in given and any(
+            one.name in "erRwW"
+            or (one.substitution and (one.substitution.evaluated or one.substitution.file))
+            for one in parser.commands
+        ):
+            raise ScriptError("-e expression #1, char 0: e/r/w commands disabled in sandbox mode")
+        source = LineSource(
+            process, operands or ["-"], end, separate=in_place or "s" in given, in_place=in_place
+        )
+        machine = Machine(
+            process, parser.commands, source, quiet="n" in given or parser.quiet, end=end, wrap=int(wrap)
+        )
+        if in_place:
+            _InPlace(process, machine, source, given["i"] or "")
+        return (yield from machine.run())
+    except ScriptError as problem:
+        process.error(str(problem))
+        return problem.status
+
+
+def _pieces(process: Process, given: list[tuple[str, str | None]]) -> list[Piece]:
+    pieces: list[Piece] = []
+    expressions = 0
+    for name, value in given:
+        if name == "e":
+            expressions += 1
+            pieces.append(Piece(f"-e expression #{expressions}", value or ""))
+        elif name == "f":
+            file = value or ""
+            try:
+                source = open_input(process, file)
+            except OSError as problem:
+                raise ScriptError(f"couldn't open file {file}: {reason(problem)}", 4) from None
+            pieces.append(Piece(f"file {file}", decode(source.read()).removesuffix("\n")))
+            close_input(source)
+    return pieces
+
+
+class _InPlace:
+    """Sends the output for each file to a new file that takes its place."""
+
+    def __init__(self, process: Process, machine: Machine, source: LineSource, suffix: str) -> None:
+        self.process = process
+        self.machine = machine
+        self.suffix = suffix
+        self.path = ""
+        self.temporary = ""
+        self.file: BinaryIO | None = None
+        self.opened = source.on_open
+        source.on_open = self.open
+        source.on_close = self.close
+
+    def open(self, name: str) -> None:
+        """Begin the new file."""
+        self.opened(name)
+        self.path = self.process.path(name)
+        directory, base = os.path.split(self.path)
+        self.temporary = os.path.join(directory, f".sed-{base}")
+        try:
+            self.file = open(self.temporary, "wb")
+        except OSError as problem:
+            raise ScriptError(
+                f"couldn't open temporary file {self.temporary}: {reason(problem)}", 4
+            ) from None
+        self.machine.output = Writer(self.file, self.machine.end)
+
+    def close(self) -> None:
+        """Put the new file in the old one's place."""
+        if self.file is None:
+            return
+        self.machine.output.flush()
+        self.file.close()
+        self.file = None
+        mode = os.stat(self.path).st_mode & 0o7777
+        if self.suffix:
+            directory, base = os.path.split(self.path)
+            backup = self.suffix.replace("*", base) if "*" in self.suffix else base + self.suffix
+            os.replace(self.path, backup if "/" in backup else os.path.join(directory, backup))
+        os.replace(self.temporary, self.path)
+        if hasattr(os, "chmod"):
+            os.chmod(self.path, mode)

@@ -1,0 +1,100 @@
+"""The right-hand side of sed's s command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .regex_syntax import escaped_character
+
+
+@dataclass(slots=True)
+class Replacement:
+    """`expand` gives the text for a match; `constant` is the text when it never changes."""
+
+    expand: Callable[[re.Match[str]], str]
+    constant: str | None
+    #: The highest group that is used.
+    groups: int
+
+
+def parse_replacement(source: str) -> Replacement:
+    """Compile the text between the second and third delimiter."""
+    #: Pieces: text, the number of a group, or a case conversion `\\U` `\\L` `\\u` `\\l` `\\E`.
+    pieces: list[str | int | _Case] = []
+    at = 0
+    while at < len(source):
+        char = source[at]
+        at += 1
+        if char == "&":
+            pieces.append(0)
+        elif char != "\\" or at >= len(source):
+            pieces.append(char)
+        elif source[at].isdigit() and source[at].isascii():
+            pieces.append(int(source[at]))
+            at += 1
+        elif source[at] in "ULulE":
+            pieces.append(_Case(source[at]))
+            at += 1
+        else:
+            named = escaped_character(source, at, "sed")
+            pieces.append(named[0] if named else source[at])
+            at = named[1] if named else at + 1
+    groups = max((piece for piece in pieces if isinstance(piece, int)), default=0)
+    if any(isinstance(piece, _Case) for piece in pieces):
+        return Replacement(_with_cases(pieces), None, groups)
+    merged: list[str | int] = []
+    for piece in pieces:
+        if isinstance(piece, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += piece
+        elif not isinstance(piece, _Case):
+            merged.append(piece)
+    if all(isinstance(piece, str) for piece in merged):
+        constant = "".join(map(str, merged))
+        return Replacement(lambda found: constant, constant, groups)
+    if len(merged) == 1:
+        only = int(merged[0])
+        return Replacement(lambda found: found[only] or "", None, groups)
+
+    def expand(found: re.Match[str]) -> str:
+        return "".join([piece if piece.__class__ is str else found[piece] or "" for piece in merged])
+
+    return Replacement(expand, None, groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    letter: str
+
+
+def _with_cases(pieces: list[str | int | _Case]) -> Callable[[re.Match[str]], str]:
+    def expand(found: re.Match[str]) -> str:
+        result: list[str] = []
+        convert: Callable[[str], str] = str
+        once: Callable[[str], str] | None = None
+        for piece in pieces:
+            if isinstance(piece, _Case):
+                match piece.letter:
+                    case "U":
+                        convert = str.upper
+                    case "L":
+                        convert = str.lower
+                    case "E":
+                        convert = str
+                    case "u":
+                        once = str.upper
+                    case _:
+                        once = str.lower
+                continue
+            text = piece if isinstance(piece, str) else found[piece] or ""
+            if not text:
+                continue
+            if once:
+                result += [once(text[0]), convert(text[1:])]
+                once = None
+            else:
+                result.append(convert(text))
+        return "".join(result)
+
+    return expand
