@@ -1,0 +1,300 @@
+"""numfmt: numbers with units, read and written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..command import Status
+from .concatenate import records
+from .cut import parse_ranges
+from .invocation import Invocation, utility
+from .options import UsageError, choose
+from .quoting import quote
+
+__all__: list[str] = []
+
+_SUFFIXES = "KMGTPEZY"
+_SCALES = {"none": "none", "auto": "auto", "si": "si", "iec": "iec", "iec-i": "iec-i"}
+_ROUNDS = ("up", "down", "from-zero", "towards-zero", "nearest")
+_INVALID = ("abort", "fail", "warn", "ignore")
+_FORMAT = re.compile(r"((?:[^%]|%%)*)%([0' -]*)(-?\d*)(?:\.(\d*))?f((?:[^%]|%%)*)", re.DOTALL)
+
+
+class _Bad(Exception):
+    """A text is no number that can be converted; the message says why."""
+
+
+@dataclass
+class _Conversion:
+    source: str = "none"
+    target: str = "none"
+    source_unit: int = 1
+    target_unit: int = 1
+    rounding: str = "from-zero"
+    suffix: str = ""
+    padding: int = 0
+    auto_padding: bool = False
+    zero_padding: int = 0
+    precision: int | None = None
+    before: str = ""
+    after: str = ""
+    delimiter: str | None = None
+
+
+def _unit(text: str) -> int:
+    match = re.fullmatch(r"(\d*)([KMGTPEZY]?)(i?)", text)
+    if match is None or not text or (match[3] and not match[2]):
+        raise UsageError(f"invalid unit size: {quote(text)}", hint=False)
+    base = 1024 if match[3] else 1000
+    size = int(match[1] or "1") * base ** (_SUFFIXES.find(match[2]) + 1 if match[2] else 0)
+    if not size:
+        raise UsageError(f"invalid unit size: {quote(text)}", hint=False)
+    return int(size)
+
+
+def _parse_format(conversion: _Conversion, text: str) -> None:
+    shown = quote(text)
+    match = _FORMAT.fullmatch(text)
+    if match is None:
+        if "%" not in text.replace("%%", ""):
+            raise UsageError(f"format {shown} has no % directive", hint=False)
+        if text.endswith("%"):
+            raise UsageError(f"format {shown} ends in %", hint=False)
+        if len(re.findall(r"%", text.replace("%%", ""))) > 1:
+            raise UsageError(f"format {shown} has too many % directives", hint=False)
+        raise UsageError(
+            f"invalid format {shown}, directive must be %[0]['][-][N][.][N]f", hint=False
+        )
+    before, flags, width, precision, after = match.groups()
+    conversion.before, conversion.after = before.replace("%%", "%"), after.replace("%%", "%")
+    if "-" in flags and width and not width.startswith("-"):
+        width = "-" + width
+    if width not in ("", "-"):
+        if "0" in flags and not width.startswith("-"):
+            conversion.zero_padding = int(width)
+        else:
+            conversion.padding = int(width)
+    if precision is not None:
+        conversion.precision = int(precision or "0")
+
+
+@utility(
+    "numfmt",
+    short="d:z",
+    long="from: from-unit: to: to-unit: round: padding: suffix: grouping delimiter=d: field: debug header:: "
+    "format: invalid: zero-terminated=z",
+    usage="[OPTION]... [NUMBER]...",
+    order="permute",
+    rewrite=lambda words: _negative_operands(words),
+)
+def numfmt(call: Invocation) -> Generator[None, None, Status]:
+    """Reformat NUMBER(s), or the numbers from standard input if none are specified."""
+    arguments = call.arguments
+    conversion = _Conversion()
+    conversion.source = choose(arguments.value("from") or "none", _SCALES, "--from")
+    targets = {name: name for name in _SCALES if name != "auto"}
+    conversion.target = choose(arguments.value("to") or "none", targets, "--to")
+    conversion.source_unit = _unit(arguments.value("from-unit") or "1")
+    conversion.target_unit = _unit(arguments.value("to-unit") or "1")
+    conversion.rounding = choose(arguments.value("round") or "from-zero", _ROUNDS, "--round")
+    conversion.suffix = arguments.value("suffix") or ""
+    conversion.delimiter = arguments.value("d")
+    if conversion.delimiter is not None and len(conversion.delimiter) != 1:
+        raise UsageError("the delimiter must be a single character", hint=False)
+    if (padding := arguments.value("padding")) is not None:
+        if not re.fullmatch(r"-?\d+", padding) or not int(padding):
+            raise UsageError(f"invalid padding value {quote(padding)}", hint=False)
+        conversion.padding = int(padding)
+    if (template := arguments.value("format")) is not None:
+        if arguments.has("grouping"):
+            raise UsageError("--grouping cannot be combined with --format", hint=False)
+        _parse_format(conversion, template)
+    if arguments.has("grouping") and conversion.target != "none":
+        raise UsageError("grouping cannot be combined with --to", hint=False)
+    invalid = choose(arguments.value("invalid") or "abort", _INVALID, "--invalid")
+    fields = parse_ranges(arguments.value("field") or "1", "field")
+    conversion.auto_padding = not conversion.padding and conversion.delimiter is None
+    headers = 0
+    if arguments.has("header"):
+        text = arguments.value("header") or "1"
+        if not text.isdigit() or not int(text):
+            raise UsageError(f"invalid header value {quote(text)}", hint=False)
+        headers = int(text)
+    failed = False
+    for end, line in _lines(call):
+        if headers and not call.operands:
+            headers -= 1
+            call.print(line, "")
+            call.stdout.write(end)
+            continue
+        pieces: list[str] = []
+        for index, piece in enumerate(_split(line, conversion.delimiter)):
+            chosen = any(first <= index < last for first, last in fields)
+            try:
+                pieces.append(_convert(conversion, piece, index) if chosen else piece)
+            except _Bad as problem:
+                failed = True
+                if invalid != "ignore":
+                    if invalid == "abort":
+                        before = "".join(p + (conversion.delimiter or " ") for p in pieces)
+                        call.print(before, "")
+                        call.error(str(problem))
+                        return 2
+                    call.error(str(problem))
+                pieces.append(piece)
+        call.print((conversion.delimiter or " ").join(pieces), "")
+        call.stdout.write(end)
+        if call.stdout.full:
+            yield
+    return 2 if failed and invalid == "fail" else 0
+
+
+def _negative_operands(words: list[str]) -> list[str]:
+    """`-5` is a number, not an option."""
+    for index, word in enumerate(words):
+        if word == "--":
+            break
+        if re.match(r"-[.\d]", word):
+            return [*words[:index], "--", *words[index:]]
+    return words
+
+
+def _lines(call: Invocation) -> Generator[tuple[bytes, str], None, None]:
+    end = b"\0" if call.arguments.has("z") else b"\n"
+    if call.operands:
+        for word in call.operands:
+            yield end, word
+        return
+    for record in records(call.stdin.chunks(), end):
+        body = record.removesuffix(end)
+        yield record[len(body) :], body.decode("utf-8", "surrogateescape")
+
+
+def _split(line: str, delimiter: str | None) -> list[str]:
+    """Fields; with blanks as delimiters each keeps those that stand before it but one."""
+    if delimiter is not None:
+        return line.split(delimiter)
+    fields: list[str] = []
+    at = 0
+    while True:
+        match = re.compile(r"[ \t]*[^ \t]*").match(line, at)
+        assert match is not None
+        fields.append(match[0])
+        at = match.end() + 1
+        if at > len(line):
+            return fields
+
+
+def _convert(conversion: _Conversion, field: str, index: int) -> str:
+    text = field
+    if conversion.suffix and len(text) > len(conversion.suffix) and text.endswith(conversion.suffix):
+        text = text.removesuffix(conversion.suffix)
+    stripped = text.lstrip(" \t")
+    padding = conversion.padding
+    if conversion.auto_padding:
+        padding = len(field) if len(stripped) < len(text) or index > 0 else 0
+    value, precision = _parse(conversion, stripped)
+    value = value * conversion.source_unit / conversion.target_unit
+    if conversion.precision is not None:
+        precision = conversion.precision
+    if conversion.target == "none" and len(str(abs(value.numerator) // value.denominator)) + precision > 18:
+        shown = f"{float(value):g}/{precision}" if precision else f"{float(value):g}"
+        what = "value/precision" if precision else "value"
+        raise _Bad(f"{what} too large to be printed: '{shown}' (consider using --to)")
+    shown = _show(conversion, value, precision)
+    if conversion.zero_padding:
+        sign = "-" if shown.startswith("-") else ""
+        shown = sign + shown[len(sign) :].rjust(conversion.zero_padding - len(sign), "0")
+    shown += conversion.suffix
+    if padding:
+        shown = shown.rjust(padding) if padding > 0 else shown.ljust(-padding)
+    return conversion.before + shown + conversion.after
+
+
+def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
+    """A number and the digits after its point."""
+    match = re.match(r"(-?)(\d*)(?:\.(\d*))?", text)
+    assert match is not None
+    sign, whole, fraction = match.groups()
+    if not whole:
+        raise _Bad(f"invalid number: {quote(text)}")
+    if len(whole.lstrip("0")) > 27:
+        raise _Bad(f"value too large to be converted: {quote(text)}")
+    rest = text[match.end() :]
+    if fraction is not None and not fraction:
+        raise _Bad(f"invalid number: {quote(text)}")
+    value = Fraction(f"{sign}{whole}.{fraction or '0'}")
+    precision = len(fraction or "")
+    scale = conversion.source
+    rest_of = rest.lstrip(" \t") if rest[:1] in (" ", "\t") else rest
+    if not rest_of:
+        return value, precision
+    letter = rest_of[0]
+    if letter not in _SUFFIXES:
+        raise _Bad(f"invalid suffix in input: {quote(text)}")
+    if scale == "none":
+        raise _Bad(f"rejecting suffix in input: {quote(text)} (consider using --from)")
+    after = rest_of[1:]
+    base = 1000 if scale in ("si", "auto") else 1024
+    if scale in ("auto", "iec-i") and after.startswith("i"):
+        base = 1024
+        after = after[1:]
+    elif scale == "iec-i":
+        raise _Bad(f"missing 'i' suffix in input: {quote(text)} (e.g Ki/Mi/Gi)")
+    if after:
+        raise _Bad(f"invalid suffix in input {quote(text)}: {quote(after)}")
+    return value * base ** (_SUFFIXES.index(letter) + 1), 0
+
+
+def _round(value: Fraction, rounding: str) -> int:
+    down, up = value.numerator // value.denominator, -(-value.numerator // value.denominator)
+    if rounding == "up":
+        return up
+    if rounding == "down":
+        return down
+    if rounding == "from-zero":
+        return up if value > 0 else down
+    if rounding == "towards-zero":
+        return down if value > 0 else up
+    half = abs(value) + Fraction(1, 2)
+    nearest = half.numerator // half.denominator
+    return nearest if value >= 0 else -nearest
+
+
+def _rounded(value: Fraction, digits: int, rounding: str) -> Fraction:
+    return Fraction(_round(value * 10**digits, rounding), 10**digits)
+
+
+def _fixed(value: Fraction, digits: int, negative: bool) -> str:
+    scaled = _round(abs(value) * 10**digits, "nearest")
+    text = str(scaled).rjust(digits + 1, "0")
+    if digits:
+        text = f"{text[:-digits]}.{text[-digits:]}"
+    return ("-" if negative else "") + text
+
+
+def _show(conversion: _Conversion, value: Fraction, precision: int) -> str:
+    negative = value < 0
+    if conversion.target == "none":
+        return _fixed(_rounded(value, precision, conversion.rounding), precision, negative)
+    base = 1000 if conversion.target == "si" else 1024
+    power = 0
+    while abs(value) >= base:
+        value /= base
+        power += 1
+    wanted = conversion.precision
+    digits = min(power * 3, wanted) if wanted is not None else 1 if abs(value) < 10 else 0
+    value = _rounded(value, digits, conversion.rounding)
+    if abs(value) >= base:
+        value /= base
+        power += 1
+    shown = wanted if wanted is not None else int(value != 0 and abs(value) < 10 and power > 0)
+    if power > len(_SUFFIXES):
+        raise _Bad(f"value too large to be printed: '{float(value):g}' (cannot handle values > 999Y)")
+    suffix = _SUFFIXES[power - 1] if power else ""
+    if conversion.target == "iec-i" and power:
+        suffix += "i"
+    return _fixed(value, shown, negative) + suffix
