@@ -87,8 +87,6 @@ def _parse_format(conversion: _Conversion, text: str) -> None:
     long="from: from-unit: to: to-unit: round: padding: suffix: grouping delimiter=d: field: debug header:: "
     "format: invalid: zero-terminated=z",
     usage="[OPTION]... [NUMBER]...",
-    order="permute",
-    rewrite=lambda words: _negative_operands(words),
 )
 def numfmt(call: Invocation) -> Generator[None, None, Status]:
     """Reformat NUMBER(s), or the numbers from standard input if none are specified."""
@@ -150,16 +148,6 @@ def numfmt(call: Invocation) -> Generator[None, None, Status]:
         if call.stdout.full:
             yield
     return 2 if failed and invalid == "fail" else 0
-
-
-def _negative_operands(words: list[str]) -> list[str]:
-    """`-5` is a number, not an option."""
-    for index, word in enumerate(words):
-        if word == "--":
-            break
-        if re.match(r"-[.\d]", word):
-            return [*words[:index], "--", *words[index:]]
-    return words
 
 
 def _lines(call: Invocation) -> Generator[tuple[bytes, str], None, None]:

@@ -180,7 +180,7 @@ class OptionSyntax:
         return candidates[0]
 
 
-def choose(value: str, choices: Mapping[str, str] | Sequence[str], option: str, status: int | None = None) -> str:
+def choose(value: str, choices: Mapping[str, str] | Sequence[str], option: str) -> str:
     """The one of `choices` that `value` names or begins (a mapping gives what the name stands for).
 
     Raises UsageError with the list of names, as GNU's XARGMATCH does.
@@ -197,5 +197,5 @@ def choose(value: str, choices: Mapping[str, str] | Sequence[str], option: str, 
     listed = "\n".join("  - " + ", ".join(names) for names in grouped.values())
     kind = "ambiguous" if found else "invalid"
     raise UsageError(
-        f"{kind} argument {quote(value)} for {quote(option)}\nValid arguments are:\n{listed}", status=status
+        f"{kind} argument {quote(value)} for {quote(option)}\nValid arguments are:\n{listed}", status=1
     )

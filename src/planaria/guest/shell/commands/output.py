@@ -189,7 +189,8 @@ def _format(template: str, words: _Words, out: bytearray) -> None:
         elif c == "%":
             match = _DIRECTIVE.match(template, at)
             if match is None:
-                raise Failure(f"{template[at:]}: invalid conversion specification")
+                bad = re.compile(r"%[-+ 0#']*[*\d]*(?:\.[*\d]*)?[hlLjzt]*.?", re.DOTALL).match(template, at)
+                raise Failure(f"{bad[0] if bad else '%'}: invalid conversion specification")
             at = match.end()
             out += b"%" if match[1] == "%" else _directive(match, words)
         else:

@@ -360,7 +360,7 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
         elif name == "t":
             separator = _separator(value or "", separator)
         elif name == "sort":
-            general.add(choose(value or "", _SORTS, "--sort", status=1))
+            general.add(choose(value or "", _SORTS, "--sort"))
         elif name == "debug":
             raise Failure("--debug is not supported", 2)
         elif name in ("S", "parallel", "batch-size"):
@@ -456,7 +456,7 @@ def _checking(options: list[tuple[str, str | None]]) -> str:
         if name in ("c", "C"):
             new = name
         elif name == "check":
-            new = "c" if value is None else choose(value, _CHECKS, "--check", status=1)
+            new = "c" if value is None else choose(value, _CHECKS, "--check")
         else:
             continue
         if found and found != new:
