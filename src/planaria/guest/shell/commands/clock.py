@@ -7,7 +7,7 @@ import re
 import time
 import zoneinfo
 
-__all__ = ["format_time", "local_time"]
+__all__ = ["format_time", "local_time", "parse_time"]
 
 _FIXED = re.compile(r"<?([A-Za-z+\-0-9]{3,}?)>?(?:([+-]?)(\d{1,2})(?::(\d\d))?(?::(\d\d))?)?")
 
@@ -67,3 +67,71 @@ def format_time(nanoseconds: int, template: str, env: dict[str, str]) -> str:
 
     parts = template.split("%%")
     return "%".join(moment.strftime(_NUMERIC_ZONE.sub(replace, part)) for part in parts)
+
+
+_DATE = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?"
+    r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
+)
+_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
+_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+_RELATIVE = re.compile(r"([+-]?\s*\d+|next|last|a|an)?\s*(sec|second|min|minute|hour|day|week|fortnight|month|year)s?(\s+ago)?")
+_SECONDS = {"sec": 1, "second": 1, "min": 60, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+
+
+def parse_time(text: str, env: dict[str, str], now: int) -> int | None:
+    """A date as `touch -d` takes it, in nanoseconds since the epoch; None when it is not understood.
+
+    Understood are `@SECONDS`, ISO 8601 dates and times with or without a zone, times of the day, the words
+    now, today, yesterday and tomorrow, and relative amounts (`2 days ago`, `+1 week`, `last month`).
+    """
+    rest = text.strip()
+    if match := re.fullmatch(r"@(-?\d+)(?:[.,](\d+))?", rest):
+        return int(match[1]) * 10**9 + int((match[2] or "").ljust(9, "0")[:9])
+    moment = local_time(now, env)
+    fraction = now % 10**9
+    while rest:
+        if match := _DATE.match(rest) or _COMPACT.match(rest):
+            groups = [*match.groups(), *[None] * 5][:8]
+            year, month, day, hour, minute, second, part, zone = groups
+            try:
+                moment = moment.replace(
+                    year=int(year or 0), month=int(month or 0), day=int(day or 0),
+                    hour=int(hour or 0), minute=int(minute or 0), second=int(second or 0),
+                )
+            except ValueError:
+                return None
+            fraction = int((part or "0").ljust(9, "0")[:9])
+            if zone:
+                digits = zone.replace(":", "")
+                hours, minutes = (0, 0) if digits.isalpha() else (int(digits[1:3]), int(digits[3:5]))
+                offset = datetime.timedelta(hours=hours, minutes=minutes)
+                moment = moment.replace(tzinfo=datetime.timezone(-offset if zone[0] == "-" else offset))
+        elif match := _TIME_OF_DAY.match(rest):
+            moment = moment.replace(hour=int(match[1]), minute=int(match[2]), second=int(match[3] or 0))
+            fraction = 0
+        elif match := re.match(r"now|today|yesterday|tomorrow", rest):
+            days = {"yesterday": -1, "tomorrow": 1}.get(match[0], 0)
+            moment += datetime.timedelta(days=days)
+        elif (match := _RELATIVE.match(rest)) and match[0]:
+            moment = _shift(moment, match)
+        else:
+            return None
+        rest = rest[match.end() :].lstrip(" ,")
+    return int(moment.replace(microsecond=0).timestamp()) * 10**9 + fraction
+
+
+def _shift(moment: datetime.datetime, match: re.Match[str]) -> datetime.datetime:
+    amount_text = (match[1] or "1").replace(" ", "")
+    amount = {"next": 1, "last": -1, "a": 1, "an": 1}.get(amount_text)
+    if amount is None:
+        amount = int(amount_text)
+    if match[3]:
+        amount = -amount
+    unit = match[2]
+    if unit in ("month", "year"):
+        months = moment.year * 12 + moment.month - 1 + amount * (12 if unit == "year" else 1)
+        first = moment.replace(year=months // 12, month=months % 12 + 1, day=1)
+        return first + datetime.timedelta(days=moment.day - 1)
+    seconds = 14 * 86400 if unit == "fortnight" else _SECONDS[unit]
+    return moment + datetime.timedelta(seconds=amount * seconds)

@@ -165,7 +165,7 @@ class _Numbering:
         kind = text[:1]
         self.pattern: re.Pattern[bytes] | None = None
         if kind == "p":
-            from .regex import basic_to_python
+            from .gnu_regex import basic_to_python
 
             self.pattern = re.compile(basic_to_python(text[1:]).encode("utf-8", "surrogateescape"))
         elif text not in ("a", "t", "n"):

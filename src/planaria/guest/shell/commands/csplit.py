@@ -10,7 +10,7 @@ from ..command import Status
 from .invocation import Failure, Invocation, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote_always
-from .regex import basic_to_python
+from .gnu_regex import basic_to_python
 
 __all__: list[str] = []
 

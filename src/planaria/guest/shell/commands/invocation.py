@@ -231,6 +231,7 @@ class Invocation:
         self.stdout = _Collected(process.stdout)
         self.stderr: Output = process.stderr
         self.path = process.path
+        self.umask: int = getattr(process, "umask", 0o022)
         self.status: Status = 0
         self.failure = failure
         self.arguments = Arguments()
@@ -287,7 +288,7 @@ class Invocation:
             raise
 
     def create(self, name: str, mode: str = "wb") -> Target:
-        """Open a file for writing (`mode` as for the built-in open); raises OSError."""
+        """Open a file for writing, `mode` being "wb" or "ab"; raises OSError."""
         path = self.path(name)
         if path == "/dev/stdout":
             return _Borrowed(self.stdout)
@@ -295,7 +296,14 @@ class Invocation:
             return _Borrowed(self.stderr)
         if path == "/dev/null":
             return _Discard()
-        return FileOutput(open(path, mode, BLOCK))
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "ab" else os.O_TRUNC)
+        return FileOutput(os.fdopen(os.open(path, flags, 0o666 & ~self.umask), mode, BLOCK))
+
+    def confirm(self, question: str) -> bool:
+        """Ask on standard error and read the answer from standard input; yes is `y` or `Y`."""
+        self.stdout.pass_on()
+        self.stderr.write(f"{self.name}: {question} ".encode("utf-8", "surrogateescape"))
+        return self.stdin.readline()[:1] in (b"y", b"Y")
 
     def inputs(self, names: list[str] | None = None) -> Iterator[Source]:
         """Each operand opened in turn, standard input without any; what cannot be opened is reported."""
