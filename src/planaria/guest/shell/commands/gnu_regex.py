@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["basic_to_python", "emacs_to_python", "extended_to_python"]
+import re
+
+__all__ = ["basic_to_python", "emacs_to_python", "extended_to_python", "glob_to_python"]
 
 _CLASSES = {
     "alpha": "a-zA-Z",
@@ -190,3 +192,69 @@ def extended_to_python(pattern: str) -> str:
 def emacs_to_python(pattern: str) -> str:
     """The syntax `find -regex` uses by default; raises ValueError with GNU's message."""
     return _translate(pattern, "emacs")
+
+
+def glob_to_python(pattern: str) -> str:
+    """A pattern of fnmatch(3), without flags: `*` and `?` match slashes and leading dots too."""
+    out: list[str] = []
+    at = 0
+    while at < len(pattern):
+        c = pattern[at]
+        at += 1
+        if c == "*":
+            if not out or out[-1] != "(?s:.*)":
+                out.append("(?s:.*)")
+        elif c == "?":
+            out.append("(?s:.)")
+        elif c == "[":
+            body = pattern[at:]
+            if body.startswith("!"):
+                body = "^" + body[1:]
+            try:
+                text, used = _bracket(_without_escapes(body), 0)
+            except ValueError:
+                out.append("\\[")
+                continue
+            consumed = _bracket_length(pattern, at)
+            if consumed < 0 or used <= 0:
+                out.append("\\[")
+                continue
+            out.append(text)
+            at = consumed
+        elif c == "\\" and at < len(pattern):
+            out.append(re.escape(pattern[at]))
+            at += 1
+        else:
+            out.append(re.escape(c))
+    return "".join(out)
+
+
+def _without_escapes(body: str) -> str:
+    """A bracket expression of fnmatch, where a backslash takes away special meaning, as one without."""
+    end = _bracket_length("[" + body, 1)
+    if "\\" not in body[:end]:
+        return body
+    inside = re.sub(r"\\(.)", r"\1", body[: max(end - 2, 0)])
+    return inside + body[max(end - 2, 0) :]
+
+
+def _bracket_length(pattern: str, at: int) -> int:
+    """Where the bracket expression that starts before `at` ends, -1 when it does not."""
+    if pattern[at : at + 1] in ("!", "^"):
+        at += 1
+    first = True
+    while at < len(pattern):
+        c = pattern[at]
+        if c == "]" and not first:
+            return at + 1
+        first = False
+        if c == "\\":
+            at += 2
+            continue
+        if c == "[" and pattern[at + 1 : at + 2] in (":", ".", "="):
+            end = pattern.find(pattern[at + 1] + "]", at + 2)
+            if end > 0:
+                at = end + 2
+                continue
+        at += 1
+    return -1

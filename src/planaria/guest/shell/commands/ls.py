@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import stat
@@ -12,6 +11,7 @@ from typing import Any
 
 from ..command import Status
 from .clock import format_time
+from .gnu_regex import glob_to_python
 from .invocation import Invocation, reason, utility
 from .options import UsageError, choose
 from .quoting import c_quote, escape, quote, shell_quote, shell_quote_always
@@ -114,8 +114,8 @@ class _Listing:
         self.size_unit = (1, "")
         self.time_style: str | None = None
         self.colour = False
-        self.ignored = arguments.values("I")
-        self.hide = arguments.values("hide")
+        self.ignored = [re.compile(glob_to_python(pattern)) for pattern in arguments.values("I")]
+        self.hide = [re.compile(glob_to_python(pattern)) for pattern in arguments.values("hide")]
         self.question_marks = arguments.last(("q", "show-control-chars")) == "q"
         self.width = int(call.env.get("COLUMNS", "80")) if call.env.get("COLUMNS", "80").isdigit() else 80
         time_given = sort_given = False
@@ -239,11 +239,11 @@ class _Listing:
         if name.startswith("."):
             if not self.hidden:
                 return False
-        elif not self.hidden and any(fnmatch.fnmatchcase(name, pattern) for pattern in self.hide):
+        elif not self.hidden and any(pattern.fullmatch(name) for pattern in self.hide):
             return False
         if self.call.arguments.has("B") and name.endswith("~"):
             return False
-        return not any(fnmatch.fnmatchcase(name, pattern) for pattern in self.ignored)
+        return not any(pattern.fullmatch(name) for pattern in self.ignored)
 
     def look(self, entry: _Entry, operand: bool) -> bool:
         """Fill in what is known of a file; False when it cannot be accessed (reported)."""
