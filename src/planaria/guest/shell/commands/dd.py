@@ -119,7 +119,7 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
         counts = [0, 0, 0, 0]  # whole and partial blocks in and out
         try:
             skipped = _skip(source, settings)
-            if not skipped and settings.skip:
+            if not skipped and settings.status != "none":
                 call.error(
                     f"{shell_quote_always(settings.source or 'standard input')}: cannot skip to specified offset"
                 )
