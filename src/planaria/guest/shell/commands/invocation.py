@@ -232,6 +232,8 @@ class Invocation:
         self.stderr: Output = process.stderr
         self.path = process.path
         self.umask: int = getattr(process, "umask", 0o022)
+        #: The name in messages, where it is not that of the command (gunzip speaks as gzip).
+        self.label = ""
         self.status: Status = 0
         self.failure = failure
         self.arguments = Arguments()
@@ -247,7 +249,10 @@ class Invocation:
     def error(self, message: str) -> None:
         """Write `NAME: message` to standard error, after what was written to standard output."""
         self.stdout.pass_on()
-        self.process.error(message)
+        if self.label:
+            self.warn(f"{self.label}: {message}")
+        else:
+            self.process.error(message)
 
     def warn(self, text: str) -> None:
         """Write a line to standard error without the command's name."""
@@ -327,6 +332,7 @@ def utility(
     misuse: Status | None = None,
     rewrite: Callable[[list[str]], list[str]] | None = None,
     parse: bool = True,
+    hint: str = "Try '{} --help' for more information.",
 ) -> Callable[[Body], Body]:
     """Register a function as the command of these names.
 
@@ -336,6 +342,7 @@ def utility(
         failure: Exit status for failures; `misuse` for wrong usage (the same when None).
         rewrite: Turns old forms (`head -5`) of the words after the name into options.
         parse: False leaves all words as operands (commands with a language of their own).
+        hint: The line after a message about wrong usage, with the command's name for `{}`.
     """
     syntax = OptionSyntax(short, long, order=order)
     wrong = failure if misuse is None else misuse
@@ -362,7 +369,7 @@ def utility(
             except UsageError as problem:
                 call.error(problem.message)
                 if problem.hint:
-                    call.warn(f"Try '{process.argv[0]} --help' for more information.")
+                    call.warn(hint.format(process.argv[0]))
                 return wrong if problem.status is None else problem.status
             except Failure as problem:
                 call.error(problem.message)

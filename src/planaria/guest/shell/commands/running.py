@@ -9,7 +9,7 @@ from collections.abc import Generator
 from ..command import Output, Status
 from .invocation import Failure, Invocation, utility
 from .options import UsageError
-from .quoting import quote, shell_quote_always
+from .quoting import quote
 
 __all__: list[str] = []
 
@@ -294,7 +294,7 @@ def timeout(call: Invocation) -> Status:
         status = 124
     if time.monotonic() - started > seconds or status == 124:
         if arguments.has("v"):
-            call.error(f"sending signal {name} to command {shell_quote_always(command[0])}")
+            call.error(f"sending signal {name} to command {quote(command[0])}")
         if arguments.has("preserve-status"):
             return 128 + number
         return 137 if number == 9 else 124
