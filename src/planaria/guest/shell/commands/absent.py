@@ -1,11 +1,11 @@
-"""less and more, clear, man; and the commands that are not here but are asked for so often that they say why."""
+"""less, clear, man; and commands that are asked for so often that they say why they are not here."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 
 from ..command import Status
-from .invocation import Failure, Invocation, utility
+from .invocation import CommandError, Invocation, utility
 
 __all__: list[str] = []
 
@@ -45,13 +45,13 @@ def man(call: Invocation) -> Status:
 @utility("watch", parse=False)
 def watch(call: Invocation) -> Status:
     """Not here: it would never end."""
-    raise Failure("not available: it runs until it is interrupted; use a loop with sleep")
+    raise CommandError("not available: it runs until it is interrupted; use a loop with sleep")
 
 
 def _absent(name: str, why: str) -> None:
     @utility(name, parse=False, failure=127)
     def refuse(call: Invocation) -> Status:
-        raise Failure(why, 127)
+        raise CommandError(why, 127)
 
     refuse.__doc__ = f"Not here: {why}"
 
@@ -68,4 +68,3 @@ for _name, _why in (
     ("apt", "packages cannot be installed in this sandbox"),
 ):
     _absent(_name, _why)
-

@@ -48,7 +48,9 @@ class Backup:
             return path + self.suffix
         directory, base = os.path.split(path)
         numbered = re.compile(re.escape(base) + r"\.~(\d+)~")
-        numbers = [int(match[1]) for name in os.listdir(directory or ".") if (match := numbered.fullmatch(name))]
+        numbers = [
+            int(match[1]) for name in os.listdir(directory or ".") if (match := numbered.fullmatch(name))
+        ]
         if not numbers and self.control == "existing":
             return path + self.suffix
         return f"{path}.~{max(numbers, default=0) + 1}~"

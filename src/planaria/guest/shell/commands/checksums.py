@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..command import Status
-from .invocation import Failure, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, Source, reason, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote
 
@@ -271,7 +271,7 @@ _REVERSE_BITS = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def _posix_crc(source: Source) -> tuple[int, int]:
-    """The checksum and the size: zlib's CRC of the bytes with their bits turned round, its bits turned back."""
+    """Checksum and size: zlib's CRC of the bytes with their bits turned round, and turned back."""
     # zlib starts from all ones and ends by inverting; POSIX starts from zero: undo the first inversion.
     state = 0xFFFFFFFF
     size = 0
@@ -321,20 +321,24 @@ _ALGORITHMS = {
 }
 
 
-@utility("cksum", short="a:cl:wz", long="algorithm=a: check=c debug ignore-missing length=l: quiet status strict tag untagged warn=w zero=z")
+@utility(
+    "cksum",
+    short="a:cl:wz",
+    long="algorithm=a: check=c debug ignore-missing length=l: quiet status strict tag untagged warn=w zero=z",
+)
 def cksum(call: Invocation) -> Status:
     """Print or verify checksums; by default the 32 bit CRC of POSIX."""
     arguments = call.arguments
     chosen = arguments.value("a")
     algorithm = choose(chosen, _ALGORITHMS, "--algorithm") if chosen else "crc"
     if algorithm == "SM3":
-        raise Failure("the algorithm sm3 is not supported")
+        raise CommandError("the algorithm sm3 is not supported")
     if arguments.has("l") and algorithm != "BLAKE2b":
         raise UsageError("--length is only supported with --algorithm=blake2b")
     legacy = algorithm in ("crc", "bsd", "sysv")
     if arguments.has("c"):
         if legacy and chosen:
-            raise UsageError(f"--check is not supported with --algorithm={{bsd,sysv,crc}}", hint=False)
+            raise UsageError("--check is not supported with --algorithm={bsd,sysv,crc}", hint=False)
 
         def find(tag: str, length: int) -> _Kind | None:
             if not tag and not chosen:

@@ -75,7 +75,9 @@ _DATE = re.compile(
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
-_RELATIVE = re.compile(r"([+-]?\s*\d+|next|last|a|an)?\s*(sec|second|min|minute|hour|day|week|fortnight|month|year)s?(\s+ago)?")
+_RELATIVE = re.compile(
+    r"([+-]?\s*\d+|next|last|a|an)?\s*(sec|second|min|minute|hour|day|week|fortnight|month|year)s?(\s+ago)?"
+)
 _SECONDS = {"sec": 1, "second": 1, "min": 60, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
@@ -96,8 +98,12 @@ def parse_time(text: str, env: dict[str, str], now: int) -> int | None:
             year, month, day, hour, minute, second, part, zone = groups
             try:
                 moment = moment.replace(
-                    year=int(year or 0), month=int(month or 0), day=int(day or 0),
-                    hour=int(hour or 0), minute=int(minute or 0), second=int(second or 0),
+                    year=int(year or 0),
+                    month=int(month or 0),
+                    day=int(day or 0),
+                    hour=int(hour or 0),
+                    minute=int(minute or 0),
+                    second=int(second or 0),
                 )
             except ValueError:
                 return None

@@ -17,10 +17,10 @@ from ..command import Status
 from .clock import format_time
 from .invocation import FileInput, Invocation, Source, reason, utility
 
-__all__ = ["FORMATS", "Corrupt", "Format", "decompressed"]
+__all__ = ["FORMATS", "CorruptDataError", "Format", "decompressed"]
 
 
-class Corrupt(Exception):
+class CorruptDataError(Exception):
     """The compressed data is damaged, cut short, or not of this format."""
 
 
@@ -116,7 +116,9 @@ FORMATS: dict[str, Format] = {
         b"\xfd7zXZ\x00",
         ".xz",
         lambda level, name, modified: lzma.LZMACompressor(
-            lzma.FORMAT_XZ, lzma.CHECK_CRC64 if lzma.is_check_supported(lzma.CHECK_CRC64) else lzma.CHECK_CRC32, level
+            lzma.FORMAT_XZ,
+            lzma.CHECK_CRC64 if lzma.is_check_supported(lzma.CHECK_CRC64) else lzma.CHECK_CRC32,
+            level,
         ),
         lzma.LZMADecompressor,
         {".xz": "", ".txz": ".tar", ".lzma": "", ".tlz": ".tar"},
@@ -126,7 +128,7 @@ FORMATS: dict[str, Format] = {
 
 
 def decompressed(chunks: Iterator[bytes], kind: Format) -> Iterator[bytes]:
-    """The contents of one or more concatenated members; raises Corrupt."""
+    """The contents of one or more concatenated members; raises CorruptDataError."""
     decompressor = kind.decompressor()
     started = False
     members = 0
@@ -143,15 +145,17 @@ def decompressed(chunks: Iterator[bytes], kind: Format) -> Iterator[bytes]:
                 out = decompressor.decompress(data)
             except (zlib.error, OSError, lzma.LZMAError, ValueError) as error:
                 if members and not data.startswith(kind.magic):
-                    raise Corrupt("trailing garbage") from None
-                raise Corrupt("not in format" if "header" in str(error).lower() else "damaged") from None
+                    raise CorruptDataError("trailing garbage") from None
+                raise CorruptDataError(
+                    "not in format" if "header" in str(error).lower() else "damaged"
+                ) from None
             yield out
             if not decompressor.eof:
                 break
             members += 1
             data = decompressor.unused_data
     if started and not decompressor.eof:
-        raise Corrupt("unexpected end")
+        raise CorruptDataError("unexpected end")
 
 
 @dataclass
@@ -242,7 +246,7 @@ _CORRUPT = {
 }
 
 
-def _corrupt(job: _Job, label: str, problem: Corrupt) -> None:
+def _corrupt(job: _Job, label: str, problem: CorruptDataError) -> None:
     message = _CORRUPT[job.format.name][str(problem)].format(label)
     if str(problem) == "trailing garbage" and job.format.name != "xz":
         if job.format.name == "bzip2":
@@ -293,7 +297,11 @@ def _stream(
                     yield
             return
         first = next(chunks)
-        _corrupt(job, label, Corrupt("not in format" if first or job.format.name != "gzip" else "unexpected end"))
+        _corrupt(
+            job,
+            label,
+            CorruptDataError("not in format" if first or job.format.name != "gzip" else "unexpected end"),
+        )
         return
     try:
         for piece in decompressed(chunks, job.format):
@@ -301,7 +309,7 @@ def _stream(
                 out.write(piece)
                 if out.full:
                     yield
-    except Corrupt as problem:
+    except CorruptDataError as problem:
         _corrupt(job, label, problem)
 
 
@@ -329,7 +337,9 @@ def _target_name(job: _Job, name: str) -> str | None:
         return name + ".out"
     _warn(
         job,
-        f"{name}: unknown suffix -- ignored" if kind.name == "gzip" else f"{name}: Filename has an unknown suffix, skipping",
+        f"{name}: unknown suffix -- ignored"
+        if kind.name == "gzip"
+        else f"{name}: Filename has an unknown suffix, skipping",
     )
     return None
 
@@ -404,11 +414,11 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
                 chunks, recognised = _checked(source, job.format)
                 try:
                     if not recognised:
-                        raise Corrupt("not in format")
+                        raise CorruptDataError("not in format")
                     for piece in decompressed(chunks, job.format):
                         file.write(piece)
                         written += len(piece)
-                except Corrupt as problem:
+                except CorruptDataError as problem:
                     good = str(problem) == "trailing garbage" and job.format.name != "xz"
                     _corrupt(job, name, problem)
                 read = status.st_size
@@ -478,11 +488,11 @@ def _list(job: _Job, names: list[str]) -> None:
         with source:
             data = source.read()
         if not data.startswith(job.format.magic):
-            _corrupt(job, name, Corrupt("not in format"))
+            _corrupt(job, name, CorruptDataError("not in format"))
             continue
         try:
             plain = sum(map(len, decompressed(iter([data]), job.format)))
-        except Corrupt as problem:
+        except CorruptDataError as problem:
             _corrupt(job, name, problem)
             continue
         shown = re.sub(r"\.(gz|tgz|xz)$", "", name)
@@ -537,8 +547,10 @@ def _below(call: Invocation, operand: str) -> list[str]:
 
 
 _SHORT = "123456789cdfhklLnNqrS:tvVz"
-_LONG = "stdout=c to-stdout=c decompress=d uncompress=d force=f keep=k list=l no-name=n name=N quiet=q silent=q " \
+_LONG = (
+    "stdout=c to-stdout=c decompress=d uncompress=d force=f keep=k list=l no-name=n name=N quiet=q silent=q "
     "recursive=r suffix=S: test=t verbose=v fast=1 best=9"
+)
 
 
 @utility("gzip", "gunzip", "zcat", "gzcat", short=_SHORT + "b:", long=_LONG + " rsyncable synchronous ascii")
@@ -554,9 +566,14 @@ def bzip2(call: Invocation) -> Generator[None, None, Status]:
     return _run(call, FORMATS["bzip2"])
 
 
-@utility("xz", "unxz", "xzcat", short="0" + _SHORT.replace("n", "").replace("N", "") + "eQT:M:F:C:", long=_LONG
-         + " compress=z extreme=e threads=T: memlimit=M: format=F: check=C: no-warn=Q robot single-stream")
+@utility(
+    "xz",
+    "unxz",
+    "xzcat",
+    short="0" + _SHORT.replace("n", "").replace("N", "") + "eQT:M:F:C:",
+    long=_LONG
+    + " compress=z extreme=e threads=T: memlimit=M: format=F: check=C: no-warn=Q robot single-stream",
+)
 def xz(call: Invocation) -> Generator[None, None, Status]:
     """Compress or decompress FILEs in the .xz format."""
     return _run(call, FORMATS["xz"])
-

@@ -10,7 +10,7 @@ from ..command import Status
 from .backup import Backup
 from .copying import Copier, base_name, into_directory
 from .file_modes import parse_mode
-from .invocation import Failure, Invocation, reason, utility
+from .invocation import CommandError, Invocation, reason, utility
 from .options import UsageError, choose
 from .quoting import quote
 from .quoting import shell_quote_always as shown
@@ -30,10 +30,14 @@ def _places(call: Invocation, missing: str = "missing file operand") -> tuple[li
         raise UsageError(missing)
     if directory is not None:
         if arguments.has("T"):
-            raise UsageError("cannot combine --target-directory (-t) and --no-target-directory (-T)", hint=False)
+            raise UsageError(
+                "cannot combine --target-directory (-t) and --no-target-directory (-T)", hint=False
+            )
         if not os.path.isdir(call.path(directory)):
-            call_reason = "No such file or directory" if not os.path.exists(call.path(directory)) else "Not a directory"
-            raise Failure(f"target directory {shown(directory)}: {call_reason}")
+            call_reason = (
+                "No such file or directory" if not os.path.exists(call.path(directory)) else "Not a directory"
+            )
+            raise CommandError(f"target directory {shown(directory)}: {call_reason}")
     elif len(names) < 2:
         raise UsageError(f"missing destination file operand after {shown(names[0])}")
     elif arguments.has("T"):
@@ -50,10 +54,14 @@ def _places(call: Invocation, missing: str = "missing file operand") -> tuple[li
         exists = os.path.exists(call.path(target))
         if len(names) == 2:
             return names[:1], names[1:]
-        raise Failure(f"target {shown(target)}{': Not a directory' if exists else ': No such file or directory'}")
+        raise CommandError(
+            f"target {shown(target)}{': Not a directory' if exists else ': No such file or directory'}"
+        )
     else:
         return names[:1], names[1:]
-    sources = [name.rstrip("/") or "/" for name in names] if arguments.has("strip-trailing-slashes") else names
+    sources = (
+        [name.rstrip("/") or "/" for name in names] if arguments.has("strip-trailing-slashes") else names
+    )
     return sources, [into_directory(directory, base_name(name)) for name in sources]
 
 
@@ -135,7 +143,9 @@ def _copy_with_parents(call: Invocation, copier: Copier) -> Status:
             target = into_directory(target, part)
             source += part
             if not os.path.isdir(call.path(target)):
-                mode = os.stat(call.path(source)).st_mode & 0o777 if os.path.exists(call.path(source)) else 0o777
+                mode = (
+                    os.stat(call.path(source)).st_mode & 0o777 if os.path.exists(call.path(source)) else 0o777
+                )
                 os.mkdir(call.path(target), mode & ~call.umask)
                 if copier.verbose:
                     call.print(f"{source} -> {target}")
@@ -204,7 +214,9 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
             return
         if not backup:
             if is_directory and not stat.S_ISDIR(existing.st_mode):
-                call.complain(f"cannot overwrite non-directory {shown(target)} with directory {shown(source)}")
+                call.complain(
+                    f"cannot overwrite non-directory {shown(target)} with directory {shown(source)}"
+                )
                 return
             if not is_directory and stat.S_ISDIR(existing.st_mode):
                 call.complain(f"cannot overwrite directory {shown(target)} with non-directory")
@@ -227,7 +239,11 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
     final = os.lstat(goal)
     made.add((final.st_dev, final.st_ino))
     if arguments.has("v"):
-        note = f" (backup: {shown(os.path.join(os.path.dirname(target), os.path.basename(saved)))})" if saved else ""
+        note = (
+            f" (backup: {shown(os.path.join(os.path.dirname(target), os.path.basename(saved)))})"
+            if saved
+            else ""
+        )
         call.print(f"renamed {shown(source)} -> {shown(target)}{note}")
 
 
@@ -245,7 +261,8 @@ def _move_across(call: Invocation, source: str, target: str) -> bool:
 @utility(
     "install",
     short="bcCsDdg:m:o:pt:TvS:Z",
-    long="backup:: compare=C directory=d group=g: mode=m: owner=o: preserve-timestamps=p strip=s strip-program: "
+    long="backup:: compare=C directory=d group=g: mode=m: owner=o: preserve-timestamps=p strip=s "
+    "strip-program: "
     "suffix=S: target-directory=t: no-target-directory=T verbose=v",
     usage="[OPTION]... [-T] SOURCE DEST\n  or:  install [OPTION]... SOURCE... DIRECTORY\n"
     "  or:  install [OPTION]... -d DIRECTORY...",
@@ -256,7 +273,7 @@ def install(call: Invocation) -> Status:
     text = arguments.value("m")
     mode = 0o755 if text is None else parse_mode(text, 0, False, 0)
     if mode is None:
-        raise Failure(f"invalid mode {quote(text or '')}")
+        raise CommandError(f"invalid mode {quote(text or '')}")
     if arguments.has("d"):
         if not call.operands:
             raise UsageError("missing file operand")

@@ -107,16 +107,19 @@ class Copier:
             if not replaced and not (self.backup and self.force):
                 call.complain(f"{shown(source)} and {shown(target)} are the same file")
                 return False
-        if stat.S_ISDIR(status.st_mode) and not to_directory:
-            if not (self.backup and not stat.S_ISDIR(existing.st_mode)):
-                call.complain(f"cannot overwrite non-directory {shown(target)} with directory {shown(source)}")
-                return False
+        saved = self.backup and not stat.S_ISDIR(existing.st_mode)
+        if stat.S_ISDIR(status.st_mode) and not to_directory and not saved:
+            call.complain(f"cannot overwrite non-directory {shown(target)} with directory {shown(source)}")
+            return False
         if not stat.S_ISDIR(status.st_mode) and to_directory and not stat.S_ISLNK(existing.st_mode):
             call.complain(f"cannot overwrite directory {shown(target)} with non-directory")
             return False
         if stat.S_ISDIR(status.st_mode):
             return True
-        if (status.st_dev, status.st_ino) != (final.st_dev, final.st_ino) and (final.st_dev, final.st_ino) in self.made:
+        if (status.st_dev, status.st_ino) != (final.st_dev, final.st_ino) and (
+            final.st_dev,
+            final.st_ino,
+        ) in self.made:
             call.complain(f"will not overwrite just-created {shown(target)} with {shown(source)}")
             return False
         if self.no_clobber or (self.update and final.st_mtime_ns >= status.st_mtime_ns):
@@ -213,7 +216,9 @@ class Copier:
                 return True
             if self.symbolic:
                 if not source.startswith("/") and os.path.dirname(goal) != os.path.dirname(path):
-                    call.complain(f"{shown(target)}: can make relative symbolic links only in current directory")
+                    call.complain(
+                        f"{shown(target)}: can make relative symbolic links only in current directory"
+                    )
                     return False
                 os.symlink(source, goal)
                 return True

@@ -15,7 +15,7 @@ from .backup import Backup
 from .clock import parse_time
 from .copying import base_name, into_directory
 from .file_modes import parse_mode
-from .invocation import Failure, Invocation, reason, utility
+from .invocation import CommandError, Invocation, reason, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote
 from .quoting import shell_quote_always as shown
@@ -26,7 +26,9 @@ __all__: list[str] = []
 _TOUCHED = {"atime": "a", "access": "a", "use": "a", "mtime": "m", "modify": "m"}
 
 
-@utility("mkdir", short="m:pvZ", long="mode=m: parents=p verbose=v context::", usage="[OPTION]... DIRECTORY...")
+@utility(
+    "mkdir", short="m:pvZ", long="mode=m: parents=p verbose=v context::", usage="[OPTION]... DIRECTORY..."
+)
 def mkdir(call: Invocation) -> Status:
     """Create the DIRECTORY(ies), if they do not already exist."""
     arguments = call.arguments
@@ -37,7 +39,7 @@ def mkdir(call: Invocation) -> Status:
     if text is not None:
         parsed = parse_mode(text, 0o777, True, call.umask)
         if parsed is None:
-            raise Failure(f"invalid mode {quote(text)}")
+            raise CommandError(f"invalid mode {quote(text)}")
         mode = parsed
     for name in call.operands:
         if arguments.has("p"):
@@ -71,8 +73,10 @@ def _make_parents(call: Invocation, name: str, mode: int | None) -> None:
         last = index == len(parts) - 1
         try:
             if os.path.lexists(path):
-                raise FileExistsError(errno.EEXIST, "File exists") if last else NotADirectoryError(
-                    errno.ENOTDIR, "Not a directory"
+                raise (
+                    FileExistsError(errno.EEXIST, "File exists")
+                    if last
+                    else NotADirectoryError(errno.ENOTDIR, "Not a directory")
                 )
             os.mkdir(path, 0o777 & ~call.umask)
             if last and mode is not None:
@@ -92,7 +96,7 @@ def mkfifo(call: Invocation) -> Status:
     text = call.arguments.value("m")
     mode = parse_mode(text, 0o666, False, call.umask) if text is not None else 0o666 & ~call.umask
     if mode is None:
-        raise Failure(f"invalid mode {quote(text or '')}")
+        raise CommandError(f"invalid mode {quote(text or '')}")
     for name in call.operands:
         try:
             if not hasattr(os, "mkfifo"):
@@ -106,7 +110,8 @@ def mkfifo(call: Invocation) -> Status:
 @utility(
     "ln",
     short="bdfFinrsS:t:TvLP",
-    long="backup:: directory=d force=f interactive=i logical=L no-dereference=n physical=P relative=r symbolic=s "
+    long="backup:: directory=d force=f interactive=i logical=L no-dereference=n physical=P relative=r "
+    "symbolic=s "
     "suffix=S: target-directory=t: no-target-directory=T verbose=v",
     usage="[OPTION]... [-T] TARGET LINK_NAME\n  or:  ln [OPTION]... TARGET\n"
     "  or:  ln [OPTION]... TARGET... DIRECTORY\n  or:  ln [OPTION]... -t DIRECTORY TARGET...",
@@ -131,7 +136,7 @@ def ln(call: Invocation) -> Status:
             )
     elif directory is not None:
         if not os.path.isdir(call.path(directory)):
-            raise Failure(f"target directory {shown(directory)}: {_why_no_directory(call, directory)}")
+            raise CommandError(f"target directory {shown(directory)}: {_why_no_directory(call, directory)}")
     elif len(names) == 1:
         directory = "."
     else:
@@ -139,13 +144,17 @@ def ln(call: Invocation) -> Status:
         if os.path.isdir(path) and not (arguments.has("n") and os.path.islink(path)):
             directory, names = names[-1], names[:-1]
         elif len(names) > 2:
-            raise Failure(f"target {shown(names[-1])}: {_why_no_directory(call, names[-1])}")
+            raise CommandError(f"target {shown(names[-1])}: {_why_no_directory(call, names[-1])}")
     backup = Backup(call)
     if directory is None:
         _link(call, names[0], names[1], backup)
     else:
         for name in names:
-            link = base_name(name) if len(call.operands) == 1 and directory == "." else into_directory(directory, base_name(name))
+            link = (
+                base_name(name)
+                if len(call.operands) == 1 and directory == "."
+                else into_directory(directory, base_name(name))
+            )
             _link(call, name, "./" + link if directory == "." and len(call.operands) == 1 else link, backup)
     return call.status
 
@@ -174,12 +183,9 @@ def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
     saved = ""
     try:
         if os.path.lexists(path):
-            if not symbolic and os.path.samestat(os.lstat(path), os.lstat(source)) and arguments.has("f"):
-                if os.path.realpath(os.path.dirname(path)) == os.path.realpath(os.path.dirname(source)) and (
-                    base_name(path) == base_name(source)
-                ):
-                    call.complain(f"{shown(target)} and {shown(name)} are the same file")
-                    return
+            if not symbolic and arguments.has("f") and _same_name(path, source):
+                call.complain(f"{shown(target)} and {shown(name)} are the same file")
+                return
             if arguments.last(("i", "f")) == "i" and not call.confirm(f"replace {shown(name)}?"):
                 return
             if os.path.isdir(path) and not os.path.islink(path) and arguments.has("f", "i", "b", "backup"):
@@ -203,6 +209,12 @@ def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
         call.print(f"{lead}{shown(name)} {'->' if symbolic else '=>'} {shown(target)}")
 
 
+def _same_name(first: str, second: str) -> bool:
+    """Are these two ways to write the name of one directory entry?"""
+    parents = [os.path.realpath(os.path.dirname(path)) for path in (first, second)]
+    return parents[0] == parents[1] and base_name(first) == base_name(second)
+
+
 @utility("link", usage="FILE1 FILE2")
 def link_command(call: Invocation) -> Status:
     """Call the link function to create a link named FILE2 to an existing FILE1."""
@@ -216,11 +228,18 @@ def link_command(call: Invocation) -> Status:
     try:
         os.link(call.path(names[0]), call.path(names[1]), follow_symlinks=False)
     except OSError as error:
-        raise Failure(f"cannot create link {shown(names[1])} to {shown(names[0])}: {reason(error)}") from None
+        raise CommandError(
+            f"cannot create link {shown(names[1])} to {shown(names[0])}: {reason(error)}"
+        ) from None
     return 0
 
 
-@utility("touch", short="acd:fhmr:t:", long="time: no-create=c date=d: reference=r: no-dereference=h", usage="[OPTION]... FILE...")
+@utility(
+    "touch",
+    short="acd:fhmr:t:",
+    long="time: no-create=c date=d: reference=r: no-dereference=h",
+    usage="[OPTION]... FILE...",
+)
 def touch(call: Invocation) -> Status:
     """Update the access and modification times of each FILE to the current time."""
     arguments = call.arguments
@@ -239,17 +258,19 @@ def touch(call: Invocation) -> Status:
         try:
             status = os.lstat(path) if arguments.has("h") else os.stat(path)
         except OSError as error:
-            raise Failure(f"failed to get attributes of {shown(reference)}: {reason(error)}") from None
+            raise CommandError(f"failed to get attributes of {shown(reference)}: {reason(error)}") from None
         times = (status.st_atime_ns, status.st_mtime_ns)
     if date is not None:
-        moments = [parse_time(date, call.env, base) for base in (times if reference is not None else (now, now))]
+        moments = [
+            parse_time(date, call.env, base) for base in (times if reference is not None else (now, now))
+        ]
         if None in moments:
-            raise Failure(f"invalid date format {quote(date)}")
+            raise CommandError(f"invalid date format {quote(date)}")
         times = (moments[0] or 0, moments[1] or 0)
     if stamp is not None:
         moment = _stamp(stamp, call.env, now)
         if moment is None:
-            raise Failure(f"invalid date format {quote(stamp)}")
+            raise CommandError(f"invalid date format {quote(stamp)}")
         times = (moment, moment)
     if not call.operands:
         raise UsageError("missing file operand")
@@ -300,7 +321,9 @@ def _stamp(text: str, env: dict[str, str], now: int) -> int | None:
     return parse_time(f"{full:04d}-{month}-{day} {hour}:{minute}:{second or '00'}", env, now)
 
 
-@utility("truncate", short="cor:s:", long="no-create=c io-blocks=o reference=r: size=s:", usage="OPTION... FILE...")
+@utility(
+    "truncate", short="cor:s:", long="no-create=c io-blocks=o reference=r: size=s:", usage="OPTION... FILE..."
+)
 def truncate(call: Invocation) -> Status:
     """Shrink or extend the size of each FILE to the specified size."""
     arguments = call.arguments
@@ -312,7 +335,9 @@ def truncate(call: Invocation) -> Status:
         try:
             size = parse_size(stripped.removeprefix(operator).lstrip("+"))
         except ValueError:
-            raise UsageError(f"Invalid number: {quote(stripped.removeprefix(operator))}", hint=False) from None
+            raise UsageError(
+                f"Invalid number: {quote(stripped.removeprefix(operator))}", hint=False
+            ) from None
         if operator in ("/", "%") and not size:
             raise UsageError("division by zero", hint=False)
     if text is None and reference is None:
@@ -328,7 +353,7 @@ def truncate(call: Invocation) -> Status:
         try:
             base = os.stat(call.path(reference)).st_size
         except OSError as error:
-            raise Failure(f"cannot stat {shown(reference)}: {reason(error)}") from None
+            raise CommandError(f"cannot stat {shown(reference)}: {reason(error)}") from None
     for name in call.operands:
         path = call.path(name)
         try:
@@ -393,7 +418,9 @@ def mktemp(call: Invocation) -> Status:
         raise UsageError(f"invalid suffix {quote(suffix)}, contains directory separator", hint=False)
     count = len(body) - len(body.rstrip("X"))
     if count < 3:
-        raise Failure(f"too few X's in template {quote(template + (suffix if arguments.has('suffix') else ''))}")
+        raise CommandError(
+            f"too few X's in template {quote(template + (suffix if arguments.has('suffix') else ''))}"
+        )
     directory: str | None = None
     if arguments.has("p", "tmpdir") or not call.operands or arguments.has("t"):
         given = arguments.value("p", "tmpdir")
@@ -401,9 +428,9 @@ def mktemp(call: Invocation) -> Status:
         if arguments.has("t"):
             directory = call.env.get("TMPDIR") or given or "/tmp"
             if "/" in template:
-                raise Failure(f"invalid template, {quote(template)}, contains directory separator")
+                raise CommandError(f"invalid template, {quote(template)}, contains directory separator")
         elif template.startswith("/"):
-            raise Failure(f"invalid template, {quote(template)}; with --tmpdir, it may not be absolute")
+            raise CommandError(f"invalid template, {quote(template)}; with --tmpdir, it may not be absolute")
     stem = body[: len(body) - count]
     if directory is not None:
         stem = into_directory(directory, stem)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..command import Status
-from .invocation import Failure, Invocation, reason, utility
+from .gnu_regex import basic_to_python
+from .invocation import CommandError, Invocation, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote_always
-from .gnu_regex import basic_to_python
 
 __all__: list[str] = []
 
@@ -90,7 +90,7 @@ class _Pieces:
         try:
             file = self.call.create(name)
         except OSError as error:
-            raise Failure(f"{shell_quote_always(name)}: {reason(error)}") from None
+            raise CommandError(f"{shell_quote_always(name)}: {reason(error)}") from None
         self.names.append(name)
         file.write(data)
         file.close()
@@ -123,10 +123,12 @@ def csplit(call: Invocation) -> Status:
         with call.open(words[0]) as source:
             lines = list(source)
     except OSError as error:
-        raise Failure(f"cannot open {shell_quote_always(words[0])} for reading: {reason(error)}") from None
+        raise CommandError(
+            f"cannot open {shell_quote_always(words[0])} for reading: {reason(error)}"
+        ) from None
     try:
         _split(call, lines, patterns, pieces)
-    except Failure:
+    except CommandError:
         if not call.arguments.has("k"):
             pieces.remove()
         raise
@@ -145,11 +147,13 @@ def _split(call: Invocation, lines: list[bytes], patterns: list[_Pattern], piece
                 goal = pattern.number * (turn + 1) - 1
                 if goal > len(lines) or (goal == len(lines) and not suppress):
                     pieces.write(lines[at:])
-                    raise Failure(f"{quote(pattern.text)}: line number out of range{again}")
+                    raise CommandError(f"{quote(pattern.text)}: line number out of range{again}")
                 pieces.write(lines[at:goal])
                 at = searched = goal + suppress
             else:
-                match = next((i for i in range(searched, len(lines)) if pattern.regex.search(_body(lines[i]))), -1)
+                match = next(
+                    (i for i in range(searched, len(lines)) if pattern.regex.search(_body(lines[i]))), -1
+                )
                 if match < 0:
                     if pattern.forever:
                         if pattern.skip:
@@ -157,10 +161,10 @@ def _split(call: Invocation, lines: list[bytes], patterns: list[_Pattern], piece
                         break
                     if not pattern.skip:
                         pieces.write(lines[at:])
-                    raise Failure(f"{quote(pattern.text)}: match not found{again}")
+                    raise CommandError(f"{quote(pattern.text)}: match not found{again}")
                 goal = match + pattern.offset
                 if goal < at or goal > len(lines):
-                    raise Failure(f"{quote(pattern.text)}: line number out of range{again}")
+                    raise CommandError(f"{quote(pattern.text)}: line number out of range{again}")
                 if not pattern.skip:
                     pieces.write(lines[at:goal])
                 at = goal + (suppress and pattern.offset == 0)

@@ -102,7 +102,9 @@ def cut(call: Invocation) -> Generator[None, None, Status]:
     between = None if between_text is None else between_text.encode("utf-8", "surrogateescape") or b"\0"
     if kind == "f":
         separator = b"\t" if delimiter is None else delimiter.encode("utf-8", "surrogateescape") or b"\0"
-        convert = _fields(pairs, separator, separator if between is None else between, arguments.has("s"), end)
+        convert = _fields(
+            pairs, separator, separator if between is None else between, arguments.has("s"), end
+        )
     else:
         convert = _bytes(pairs, b"" if between is None else between, end)
     for source in call.inputs():
@@ -128,9 +130,7 @@ def _batches(source: Source, end: bytes) -> Iterator[list[bytes]]:
         yield b"".join(rest).split(end)
 
 
-def _bytes(
-    pairs: list[tuple[int, int]], between: bytes, end: bytes
-) -> Callable[[list[bytes]], bytes]:
+def _bytes(pairs: list[tuple[int, int]], between: bytes, end: bytes) -> Callable[[list[bytes]], bytes]:
     if len(pairs) == 1:
         first, last = pairs[0]
         part = slice(first, last)
@@ -179,5 +179,3 @@ def _fields(
         # Lines cannot be told from fields: the whole input is one line.
         return lambda lines: convert([separator.join(lines)])
     return convert
-
-

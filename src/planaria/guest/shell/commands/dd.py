@@ -7,8 +7,8 @@ import re
 import time
 from collections.abc import Callable, Generator
 
-from ..command import Output, Status
-from .invocation import Failure, FileInput, FileOutput, Invocation, Source, reason, utility
+from ..command import Status
+from .invocation import CommandError, FileInput, FileOutput, Invocation, Sink, Source, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote_always
 from .sizes import human_size
@@ -113,7 +113,9 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
     try:
         source = call.open(settings.source or "-")
     except OSError as error:
-        raise Failure(f"failed to open {shell_quote_always(settings.source or '-')}: {reason(error)}") from None
+        raise CommandError(
+            f"failed to open {shell_quote_always(settings.source or '-')}: {reason(error)}"
+        ) from None
     with source:
         target, close = _target(call, settings)
         counts = [0, 0, 0, 0]  # whole and partial blocks in and out
@@ -121,7 +123,8 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
             skipped = _skip(source, settings)
             if not skipped and settings.status != "none":
                 call.error(
-                    f"{shell_quote_always(settings.source or 'standard input')}: cannot skip to specified offset"
+                    f"{shell_quote_always(settings.source or 'standard input')}: cannot skip to "
+                    f"specified offset"
                 )
             total = 0
             pending = bytearray()
@@ -129,7 +132,9 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
             left = settings.count
             in_bytes = "count_bytes" in settings.input_flags
             while left is None or left > 0:
-                wanted = settings.input_block if left is None or not in_bytes else min(settings.input_block, left)
+                wanted = (
+                    settings.input_block if left is None or not in_bytes else min(settings.input_block, left)
+                )
                 block = _read(source, wanted)
                 if not block:
                     break
@@ -159,7 +164,7 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
     return call.status
 
 
-def _target(call: Invocation, settings: _Settings) -> tuple[Output, Callable[[], None]]:
+def _target(call: Invocation, settings: _Settings) -> tuple[Sink, Callable[[], None]]:
     """Where the blocks go, and how to close it."""
     offset = settings.seek * (1 if "seek_bytes" in settings.output_flags else settings.output_block)
     name = settings.target
@@ -177,7 +182,7 @@ def _target(call: Invocation, settings: _Settings) -> tuple[Output, Callable[[],
     try:
         descriptor = os.open(call.path(name), flags, 0o666 & ~call.umask)
     except OSError as error:
-        raise Failure(f"failed to open {shell_quote_always(name)}: {reason(error)}") from None
+        raise CommandError(f"failed to open {shell_quote_always(name)}: {reason(error)}") from None
     file = os.fdopen(descriptor, "wb")
     if appending:
         file.seek(0, os.SEEK_END)

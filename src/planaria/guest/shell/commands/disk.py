@@ -89,7 +89,8 @@ class _Usage:
 
     def _excluded(self, path: str) -> bool:
         return any(
-            pattern.fullmatch(path) or any(pattern.fullmatch(path[i + 1 :]) for i, c in enumerate(path) if c == "/")
+            pattern.fullmatch(path)
+            or any(pattern.fullmatch(path[i + 1 :]) for i, c in enumerate(path) if c == "/")
             for pattern in self.exclude
         )
 
@@ -149,7 +150,9 @@ class _Usage:
     def _first(self, status: os.stat_result) -> bool:
         """False for a file that has been counted under another name."""
         self._first_time = True
-        if self.count_links or (status.st_nlink < 2 and not stat.S_ISDIR(status.st_mode) and self.follow == "P"):
+        if self.count_links or (
+            status.st_nlink < 2 and not stat.S_ISDIR(status.st_mode) and self.follow == "P"
+        ):
             return True
         identity = (status.st_dev, status.st_ino)
         if identity in self.seen:
@@ -177,7 +180,8 @@ class _Usage:
 @utility(
     "du",
     short="0abcd:DHhklLmPsSt:xX:B:",
-    long="null=0 all=a apparent-size block-size=B: bytes=b total=c max-depth=d: dereference-args=D files0-from: "
+    long="null=0 all=a apparent-size block-size=B: bytes=b total=c max-depth=d: dereference-args=D "
+    "files0-from: "
     "human-readable=h si inodes count-links=l dereference=L no-dereference=P separate-dirs=S summarize=s "
     "threshold=t: time:: time-style: exclude-from=X: exclude: one-file-system=x",
 )
@@ -215,7 +219,8 @@ def du(call: Invocation) -> Generator[None, None, Status]:
 @utility(
     "df",
     short="aB:hHiklPt:Tx:m",
-    long="all=a block-size=B: human-readable=h si=H inodes=i local=l no-sync output:: portability=P print-type=T "
+    long="all=a block-size=B: human-readable=h si=H inodes=i local=l no-sync output:: portability=P "
+    "print-type=T "
     "sync total type=t: exclude-type=x:",
 )
 def df(call: Invocation) -> Status:
@@ -230,9 +235,16 @@ def df(call: Invocation) -> Status:
         title = f"{units.block}-blocks"
     else:
         title = f"{human_size(units.block)}-blocks"
-    amounts = ["Inodes", "IUsed", "IFree", "IUse%"] if inodes else [
-        title, "Used", "Avail" if units.human else "Available", "Capacity" if arguments.has("P") else "Use%"
-    ]
+    amounts = (
+        ["Inodes", "IUsed", "IFree", "IUse%"]
+        if inodes
+        else [
+            title,
+            "Used",
+            "Avail" if units.human else "Available",
+            "Capacity" if arguments.has("P") else "Use%",
+        ]
+    )
     heading = ["Filesystem", *(["Type"] if arguments.has("T") else []), *amounts, "Mounted on"]
     for name in call.operands or ["/"]:
         path = call.path(name)

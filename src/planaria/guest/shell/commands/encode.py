@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from ..command import Status
-from .invocation import Failure, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, Source, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote
 
@@ -38,7 +38,7 @@ class _Encoding:
 
 def _encode_z85(data: bytes) -> bytes:
     if len(data) % 4:
-        raise Failure("invalid input (length must be multiple of 4 characters)")
+        raise CommandError("invalid input (length must be multiple of 4 characters)")
     out = bytearray()
     for at in range(0, len(data), 4):
         number = int.from_bytes(data[at : at + 4], "big")
@@ -84,7 +84,12 @@ _ENCODINGS = {
         lambda data: base64.b32decode(data.translate(_FROM_HEX_32)),
     ),
     "base16": _Encoding(
-        b"0123456789ABCDEFabcdef", 1, 2, lambda data: base64.b16encode(data), lambda data: bytes.fromhex(data.decode()), False
+        b"0123456789ABCDEFabcdef",
+        1,
+        2,
+        lambda data: base64.b16encode(data),
+        lambda data: bytes.fromhex(data.decode()),
+        False,
     ),
     "base2msbf": _Encoding(b"01", 1, 8, _to_bits, _from_bits, False),
     "base2lsbf": _Encoding(
@@ -113,11 +118,15 @@ def _run(call: Invocation, encoding: _Encoding) -> Generator[None, None, Status]
     try:
         source = call.open(name)
     except IsADirectoryError as error:
-        raise Failure(f"read error: {reason(error)}") from None
+        raise CommandError(f"read error: {reason(error)}") from None
     except OSError as error:
-        raise Failure(f"{shell_quote(name)}: {reason(error)}") from None
+        raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
     with source:
-        pieces = _decoded(source, encoding, arguments.has("i")) if arguments.has("d") else _encoded(source, encoding, width)
+        pieces = (
+            _decoded(source, encoding, arguments.has("i"))
+            if arguments.has("d")
+            else _encoded(source, encoding, width)
+        )
         for piece in pieces:
             call.stdout.write(piece)
             if call.stdout.full:
@@ -166,7 +175,7 @@ def _decode_checked(data: bytes, encoding: _Encoding, garbage: bytes) -> Iterato
     """Decode quantum after quantum; what comes before the first bad one is still given out."""
     good = data
     clean = data.translate(None, garbage)
-    if len(clean) == len(data) and not len(data) % encoding.coded and b"=" not in data[:-encoding.coded]:
+    if len(clean) == len(data) and not len(data) % encoding.coded and b"=" not in data[: -encoding.coded]:
         try:
             yield encoding.decode(data)
             return
@@ -185,7 +194,7 @@ def _decode_checked(data: bytes, encoding: _Encoding, garbage: bytes) -> Iterato
                 if len(usable) >= 2:
                     padded = usable[:3].ljust(4, b"=") if len(usable) < 4 else usable
                     yield encoding.decode(padded)[: len(usable) * 6 // 8]
-            raise Failure("invalid input") from None
+            raise CommandError("invalid input") from None
         yield piece
 
 

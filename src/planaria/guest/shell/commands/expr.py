@@ -6,7 +6,7 @@ import re
 
 from ..command import Status
 from .gnu_regex import basic_to_python
-from .invocation import Failure, Invocation, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
 
@@ -81,7 +81,7 @@ class _Parser:
                 left = a * b
                 continue
             if not b:
-                raise Failure("division by zero", 2)
+                raise CommandError("division by zero", 2)
             quotient = abs(a) // abs(b)
             if (a < 0) != (b < 0):
                 quotient = -quotient
@@ -105,9 +105,13 @@ class _Parser:
         if self.accept("("):
             value = self.either(live)
             if self.at >= len(self.words):
-                raise UsageError(f"syntax error: expecting ')' after {quote(self.words[self.at - 1])}", hint=False)
+                raise UsageError(
+                    f"syntax error: expecting ')' after {quote(self.words[self.at - 1])}", hint=False
+                )
             if not self.accept(")"):
-                raise UsageError(f"syntax error: expecting ')' instead of {quote(self.words[self.at])}", hint=False)
+                raise UsageError(
+                    f"syntax error: expecting ')' instead of {quote(self.words[self.at])}", hint=False
+                )
             return value
         if self.accept(")"):
             raise UsageError("syntax error: unexpected ')'", hint=False)
@@ -140,7 +144,7 @@ def _number(value: _Value) -> int:
     if isinstance(value, int):
         return value
     if not _INTEGER.fullmatch(value):
-        raise Failure("non-integer argument", 2)
+        raise CommandError("non-integer argument", 2)
     return int(value)
 
 
@@ -170,7 +174,7 @@ def _matched(text: str, pattern: str) -> _Value:
     try:
         compiled = re.compile(basic_to_python(pattern))
     except (ValueError, re.error) as error:
-        raise Failure(str(error), 2) from None
+        raise CommandError(str(error), 2) from None
     match = compiled.match(text)
     if compiled.groups:
         return "" if match is None else match[1] or ""

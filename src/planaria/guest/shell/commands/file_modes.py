@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 
 from ..command import Status
 from .copying import into_directory
-from .invocation import Failure, Invocation, reason, utility
+from .invocation import CommandError, Invocation, reason, utility
 from .options import UsageError
 from .quoting import quote
 from .quoting import shell_quote_always as shown
@@ -133,7 +133,7 @@ def chmod(call: Invocation) -> Generator[None, None, Status]:
         try:
             text = f"{stat.S_IMODE(os.stat(call.path(reference)).st_mode):05o}"
         except OSError as error:
-            raise Failure(f"failed to get attributes of {shown(reference)}: {reason(error)}") from None
+            raise CommandError(f"failed to get attributes of {shown(reference)}: {reason(error)}") from None
     elif text is None:
         if not names:
             raise UsageError("missing operand")
@@ -188,15 +188,15 @@ def _ownership(call: Invocation, only_group: bool) -> Generator[None, None, Stat
         text = names.pop(0)
         if not names:
             raise UsageError(f"missing operand after {quote(text)}")
-        user_text, colon, group_text = ("", ":", text) if only_group else text.partition(":")
+        user_text, _, group_text = ("", ":", text) if only_group else text.partition(":")
         if user_text:
             user = int(user_text) if user_text.isdigit() else user_number(user_text)
             if user is None:
-                raise Failure(f"invalid user: {quote(text)}")
+                raise CommandError(f"invalid user: {quote(text)}")
         if group_text:
             group = int(group_text) if group_text.isdigit() else group_number(group_text)
             if group is None:
-                raise Failure(f"invalid group: {quote(group_text if only_group else text)}")
+                raise CommandError(f"invalid group: {quote(group_text if only_group else text)}")
     if not names:
         raise UsageError("missing operand")
     what = "group" if only_group else "ownership"
@@ -218,7 +218,11 @@ def _ownership(call: Invocation, only_group: bool) -> Generator[None, None, Stat
                     call.status = 1
                     continue
             if arguments.has("v") or (arguments.has("c") and wanted != before):
-                verb = "retained as" if wanted == before else f"changed from {_owner(before, only_group, user, group)} to"
+                verb = (
+                    "retained as"
+                    if wanted == before
+                    else f"changed from {_owner(before, only_group, user, group)} to"
+                )
                 call.print(f"{what} of {shown(current)} {verb} {_owner(wanted, only_group, user, group)}")
             if call.stdout.full:
                 yield

@@ -12,13 +12,13 @@ import stat
 import time
 from collections.abc import Callable, Generator
 
-from ..command import Output, Status
+from ..command import Status
 from .clock import local_time, parse_time
 from .file_modes import parse_mode
 from .find_format import compile_format, list_line, type_letter
 from .find_walk import Entry, Settings, walk
 from .gnu_regex import basic_to_python, emacs_to_python, extended_to_python, glob_to_python
-from .invocation import Invocation, reason, utility
+from .invocation import Invocation, Sink, reason, utility
 from .options import UsageError
 from .quoting import quote
 from .users import group_name, group_number, owner, user_name, user_number
@@ -48,7 +48,7 @@ _MOST_NAMES = 4096
 _MOST_BYTES = 131072
 
 
-class _Quit(Exception):
+class _Quit(Exception):  # noqa: N818
     """`-quit` was reached."""
 
 
@@ -68,7 +68,9 @@ class _Batch:
 
     def add(self, directory: str, name: str) -> None:
         if self.names and (
-            directory != self.directory or len(self.names) >= _MOST_NAMES or self.size + len(name) > _MOST_BYTES
+            directory != self.directory
+            or len(self.names) >= _MOST_NAMES
+            or self.size + len(name) > _MOST_BYTES
         ):
             self.finish()
         self.directory = directory
@@ -95,7 +97,7 @@ class _Compiler:
         self.syntax = emacs_to_python
         self.acts = False
         self.batches: list[_Batch] = []
-        self.outputs: dict[str, Output] = {}
+        self.outputs: dict[str, Sink] = {}
         self.previous = ""
 
     # -- grammar -------------------------------------------------------------------------------
@@ -165,7 +167,9 @@ class _Compiler:
                 raise _wrong("invalid expression; empty parentheses are not allowed.")
             if word == ")":
                 raise _wrong(
-                    f"expected an expression between '{before}' and ')'" if before else "invalid expression; you have too many ')'"
+                    f"expected an expression between '{before}' and ')'"
+                    if before
+                    else "invalid expression; you have too many ')'"
                 )
             raise _wrong(
                 f"invalid expression; you have used a binary operator '{word}' with nothing before it."
@@ -190,10 +194,15 @@ class _Compiler:
         if word == "(":
             self.at += 1
             if self._peek() is None:
-                raise _wrong("invalid expression; expected to find a ')' but didn't see one. Perhaps you need an extra predicate after '('")
+                raise _wrong(
+                    "invalid expression; expected to find a ')' but didn't see one. Perhaps you need an "
+                    "extra predicate after '('"
+                )
             test = self._comma()
             if self._peek() != ")":
-                raise _wrong("invalid expression; I was expecting to find a ')' somewhere but did not see one.")
+                raise _wrong(
+                    "invalid expression; I was expecting to find a ')' somewhere but did not see one."
+                )
             self.at += 1
             return test
         return self._primary()
@@ -210,7 +219,7 @@ class _Compiler:
             test = self._newer(newer[1], newer[2], self._argument(word))
         else:
             make = getattr(self, "_find_" + name, None)
-            if make is None or word[1:] != name.replace("_", "-") and "_" not in word:
+            if make is None or (word[1:] != name.replace("_", "-") and "_" not in word):
                 raise _wrong(f"unknown predicate `{word}'")
             test = make(word)
         self.previous = word
@@ -227,9 +236,7 @@ class _Compiler:
     def _depth_argument(self, word: str) -> int:
         text = self._argument(word)
         if not text.isdigit():
-            raise _wrong(
-                f"Expected a positive decimal integer argument to {word}, but got {quote(text)}"
-            )
+            raise _wrong(f"Expected a positive decimal integer argument to {word}, but got {quote(text)}")
         return int(text)
 
     def _find_maxdepth(self, word: str) -> Test:
@@ -554,14 +561,14 @@ class _Compiler:
         self.acts = True
         return self._writer(self.call.stdout, lambda entry: entry.path + "\0")
 
-    def _writer(self, target: Output, text: Callable[[Entry], str]) -> Test:
+    def _writer(self, target: Sink, text: Callable[[Entry], str]) -> Test:
         def act(entry: Entry) -> bool:
             target.write(text(entry).encode("utf-8", "surrogateescape"))
             return True
 
         return act
 
-    def _file(self, word: str) -> Output:
+    def _file(self, word: str) -> Sink:
         name = self._argument(word)
         if name not in self.outputs:
             try:
@@ -577,7 +584,9 @@ class _Compiler:
         except ValueError as error:
             letter = str(error)
             raise _wrong(
-                "error: % at end of format string" if letter == "%" else f"error: the format directive `%{letter}' is reserved for future use"
+                "error: % at end of format string"
+                if letter == "%"
+                else f"error: the format directive `%{letter}' is reserved for future use"
             ) from None
         return text
 
@@ -649,11 +658,20 @@ class _Compiler:
                 if index == start:
                     raise _wrong(f"missing argument to `{word}'")
                 return self.words[start:index], False
-            if self.words[index] == "+" and index > start and self.words[index - 1] == "{}" and word[1:3] != "ok":
+            if (
+                self.words[index] == "+"
+                and index > start
+                and self.words[index - 1] == "{}"
+                and word[1:3] != "ok"
+            ):
                 self.at = index + 1
                 command = self.words[start : index - 1]
                 if any("{}" in part for part in command):
-                    raise _wrong("Only one instance of {} is supported with -exec" + ("dir" if word == "-execdir" else "") + " ... +")
+                    raise _wrong(
+                        "Only one instance of {} is supported with -exec"
+                        + ("dir" if word == "-execdir" else "")
+                        + " ... +"
+                    )
                 return command, True
         raise _wrong(f"missing argument to `{word}'")
 
@@ -712,7 +730,7 @@ class _Compiler:
     _find_okdir = _find_ok
 
 
-class _Reported(UsageError):
+class _Reported(UsageError):  # noqa: N818
     """Wrong usage whose message has been written already."""
 
     def __init__(self) -> None:
@@ -776,5 +794,3 @@ def find(call: Invocation) -> Generator[None, None, Status]:
         if close:
             close()
     return call.status
-
-

@@ -148,7 +148,7 @@ def _piece(match: re.Match[str], env: dict[str, str]) -> Callable[[Entry], str] 
     letter = directive[0]
     value: Callable[[Entry], str]
     if len(directive) == 2:
-        kind, form = directive
+        kind, form = directive[0], directive[1]
         value = lambda entry: _moment(_time_of(entry, kind), form, env)  # noqa: E731
     elif letter in "act":
         kind = {"a": "A", "c": "C", "t": "T"}[letter]
@@ -247,7 +247,8 @@ def list_line(entry: Entry, env: dict[str, str], now: int) -> str:
     recent = now - 15778476 * 10**9 < status.st_mtime_ns <= now
     moment = format_time(status.st_mtime_ns, "%b %e %H:%M" if recent else "%b %e  %Y", env)
     text = (
-        f"{status.st_ino:>9} {-(-blocks_of(status) // 2):>6} {stat.filemode(status.st_mode)} {status.st_nlink:>3} "
+        f"{status.st_ino:>9} {-(-blocks_of(status) // 2):>6} {stat.filemode(status.st_mode)} "
+        f"{status.st_nlink:>3} "
         f"{user_name(user) or user:<8} {group_name(group) or group:<8} {status.st_size:>8} {moment} "
         f"{_escaped(entry.path)}"
     )

@@ -17,7 +17,18 @@ __all__ = ["Entry", "Settings", "walk"]
 class Entry:
     """One file: its name as find shows it, where it is, and its status when that is asked for."""
 
-    __slots__ = ("_lstat", "_status", "ancestors", "depth", "directory", "follow", "full", "name", "path", "start")
+    __slots__ = (
+        "_lstat",
+        "_status",
+        "ancestors",
+        "depth",
+        "directory",
+        "follow",
+        "full",
+        "name",
+        "path",
+        "start",
+    )
 
     def __init__(
         self, start: str, path: str, full: str, name: str, depth: int, follow: bool, directory: bool | None
@@ -85,7 +96,9 @@ def walk(call: Invocation, settings: Settings) -> Iterator[Entry]:
     """
     for start in settings.starts:
         follow = settings.follow != "never"
-        entry = Entry(start, start, call.path(start), start.rstrip("/").rpartition("/")[2] or start, 0, follow, None)
+        entry = Entry(
+            start, start, call.path(start), start.rstrip("/").rpartition("/")[2] or start, 0, follow, None
+        )
         try:
             status = entry.status()
         except OSError as error:
@@ -116,7 +129,8 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
                 if identity in open_identities:
                     same = quote(open_identities[identity])
                     call.complain(
-                        f"File system loop detected; {quote(entry.path)} is part of the same file system loop as {same}."
+                        f"File system loop detected; {quote(entry.path)} is part of the same file "
+                        f"system loop as {same}."
                     )
                     return False
             children = _children(entry, follow_all)

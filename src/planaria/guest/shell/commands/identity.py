@@ -9,7 +9,7 @@ import time
 
 from ..command import Status
 from .clock import format_time
-from .invocation import Failure, Invocation, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
 from .users import current_group, current_groups, current_user, group_name, user_name, user_number
@@ -24,20 +24,26 @@ def _named(number: int, name: str | None) -> str:
     return f"{number}({name})" if name else str(number)
 
 
-@utility("id", short="agGnruZz", long="group=g groups=G name=n real=r user=u context=Z zero=z", usage="[OPTION]... [USER]...")
+@utility(
+    "id",
+    short="agGnruZz",
+    long="group=g groups=G name=n real=r user=u context=Z zero=z",
+    usage="[OPTION]... [USER]...",
+)
 def id_command(call: Invocation) -> Status:
     """Print user and group information for each specified USER, or for the current user."""
     arguments = call.arguments
     chosen = {key for key, _ in arguments if key in ("u", "g", "G", "Z")}
     if "Z" in chosen:
-        raise Failure("--context (-Z) works only on an SELinux-enabled kernel")
+        raise CommandError("--context (-Z) works only on an SELinux-enabled kernel")
     if len(chosen) > 1:
-        raise UsageError("cannot print \"only\" of more than one choice", hint=False)
+        raise UsageError('cannot print "only" of more than one choice', hint=False)
     kind = next(iter(chosen), "")
     if not kind and arguments.has("n", "r"):
         raise UsageError("cannot print only names or real IDs in default format", hint=False)
     end = "\0" if arguments.has("z") else "\n"
-    for name in call.operands or [None]:
+    names: list[str | None] = [*call.operands] or [None]
+    for name in names:
         user, group, groups = current_user(), current_group(), current_groups()
         if name is not None:
             number = user_number(name)
@@ -57,7 +63,9 @@ def id_command(call: Invocation) -> Status:
             call.print(("\0" if arguments.has("z") else " ").join(shown), end)
         else:
             listed = ",".join(_named(g, group_name(g)) for g in groups)
-            call.print(f"uid={_named(user, user_name(user))} gid={_named(group, group_name(group))} groups={listed}")
+            call.print(
+                f"uid={_named(user, user_name(user))} gid={_named(group, group_name(group))} groups={listed}"
+            )
     return call.status
 
 
@@ -97,7 +105,7 @@ def groups_command(call: Invocation) -> Status:
 def hostname(call: Invocation) -> Status:
     """Print the name of the host."""
     if call.operands:
-        raise Failure("you must be root to change the host name")
+        raise CommandError("you must be root to change the host name")
     if call.arguments.has("d"):
         call.print("")
     else:
@@ -246,7 +254,7 @@ def getconf(call: Invocation) -> Status:
         raise UsageError("a variable must be named")
     name = call.operands[0]
     if name not in _CONFIGURATION:
-        raise Failure(f"Unrecognized variable `{name}'", 2)
+        raise CommandError(f"Unrecognized variable `{name}'", 2)
     call.print(_CONFIGURATION[name] or "undefined")
     return 0
 
@@ -257,18 +265,30 @@ def locale(call: Invocation) -> Status:
     if call.arguments.has("a"):
         for name in ("C", "C.utf8", "POSIX"):
             call.print(name)
-    elif call.arguments.has("m"):
-        call.print("UTF-8")
-    elif call.operands == ["charmap"]:
+    elif call.arguments.has("m") or call.operands == ["charmap"]:
         call.print("UTF-8")
     else:
         language = call.env.get("LANG", "C.UTF-8")
         everything = call.env.get("LC_ALL", "")
         call.print(f"LANG={language}\nLANGUAGE={call.env.get('LANGUAGE', '')}")
-        for part in ("CTYPE", "NUMERIC", "TIME", "COLLATE", "MONETARY", "MESSAGES", "PAPER", "NAME", "ADDRESS",
-                     "TELEPHONE", "MEASUREMENT", "IDENTIFICATION"):
+        for part in (
+            "CTYPE",
+            "NUMERIC",
+            "TIME",
+            "COLLATE",
+            "MONETARY",
+            "MESSAGES",
+            "PAPER",
+            "NAME",
+            "ADDRESS",
+            "TELEPHONE",
+            "MEASUREMENT",
+            "IDENTIFICATION",
+        ):
             given = call.env.get(f"LC_{part}")
-            call.print(f"LC_{part}={given}" if given and not everything else f'LC_{part}="{everything or language}"')
+            call.print(
+                f"LC_{part}={given}" if given and not everything else f'LC_{part}="{everything or language}"'
+            )
         call.print(f"LC_ALL={everything}")
     return 0
 
@@ -306,11 +326,16 @@ def ps(call: Invocation) -> Status:
     if "u" in words and "-u" not in call.operands:
         call.print("USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND")
         start = format_time(time.time_ns(), "%H:%M", call.env)
-        call.print(f"{user_name(current_user()) or 'user':<9} {1:>6}  0.0  0.0      0     0 ?        R    {start}   0:00 bash")
+        call.print(
+            f"{user_name(current_user()) or 'user':<9} {1:>6}  0.0  0.0      0     0 ?        R    "
+            f"{start}   0:00 bash"
+        )
     elif "f" in words:
         call.print("UID          PID    PPID  C STIME TTY          TIME CMD")
         start = format_time(time.time_ns(), "%H:%M", call.env)
-        call.print(f"{user_name(current_user()) or 'user':<10} {1:>5} {0:>7}  0 {start} ?        00:00:00 bash")
+        call.print(
+            f"{user_name(current_user()) or 'user':<10} {1:>5} {0:>7}  0 {start} ?        00:00:00 bash"
+        )
     else:
         call.print("    PID TTY          TIME CMD\n      1 ?        00:00:00 bash")
     return 0
@@ -319,10 +344,12 @@ def ps(call: Invocation) -> Status:
 @utility("top", parse=False)
 def top(call: Invocation) -> Status:
     """Not here: there is no terminal to draw on and one process only."""
-    raise Failure("there is no terminal to draw on; the shell is the only process (see ps)")
+    raise CommandError("there is no terminal to draw on; the shell is the only process (see ps)")
 
 
-@utility("free", short="bkmghtw", long="bytes=b kibi=k mebi=m gibi=g human=h total=t wide=w", usage="[OPTION]...")
+@utility(
+    "free", short="bkmghtw", long="bytes=b kibi=k mebi=m gibi=g human=h total=t wide=w", usage="[OPTION]..."
+)
 def free(call: Invocation) -> Status:
     """Show memory; a sandbox has no memory statistics of its own."""
-    raise Failure("memory statistics are not available in the sandbox")
+    raise CommandError("memory statistics are not available in the sandbox")

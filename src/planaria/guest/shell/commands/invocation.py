@@ -14,13 +14,13 @@ import io
 import os
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Protocol, Self
 
 from ..command import COMMANDS, Input, Output, Process, Status
-from .options import Arguments, Order, OptionSyntax, UsageError
+from .options import Arguments, OptionSyntax, Order, UsageError
 from .quoting import shell_quote
 
-__all__ = ["BLOCK", "FileInput", "FileOutput", "Invocation", "Failure", "reason", "utility"]
+__all__ = ["BLOCK", "CommandError", "FileInput", "FileOutput", "Invocation", "Sink", "reason", "utility"]
 
 #: Bytes that are read or collected at once.
 BLOCK = 65536
@@ -37,7 +37,7 @@ _REASONS = {
 Body = Callable[["Invocation"], "Status | Generator[None, None, Status]"]
 
 
-class Failure(Exception):
+class CommandError(Exception):
     """A command cannot go on: `NAME: message` is written and `status` is its exit status."""
 
     def __init__(self, message: str, status: int = 1) -> None:
@@ -149,10 +149,21 @@ class FileOutput:
         self.file.close()
 
 
+class Sink(Protocol):
+    """An `Output` that may compute whether it is full."""
+
+    @property
+    def full(self) -> bool: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def flush(self) -> None: ...
+
+
 class _Borrowed:
     """A standard stream under a file's name; closing it only flushes."""
 
-    def __init__(self, target: Output) -> None:
+    def __init__(self, target: Sink) -> None:
         self._target = target
         self.write = target.write
         self.flush = target.flush
@@ -358,7 +369,9 @@ def utility(
                     call.arguments = syntax.parse(rewrite(words) if rewrite else words)
                     topic = call.arguments.last(("help", "version"))
                     if topic:
-                        call.print(_help(name, usage, body, syntax) if topic == "help" else _version(name), "")
+                        call.print(
+                            _help(name, usage, body, syntax) if topic == "help" else _version(name), ""
+                        )
                         call.stdout.flush()
                         return 0
                 else:
@@ -371,7 +384,7 @@ def utility(
                 if problem.hint:
                     call.warn(hint.format(process.argv[0]))
                 return wrong if problem.status is None else problem.status
-            except Failure as problem:
+            except CommandError as problem:
                 call.error(problem.message)
                 return problem.status
             except BrokenPipeError:

@@ -108,7 +108,8 @@ class _TabStops:
                 digits = word[len(mark) :]
                 if not digits.isdigit():
                     raise UsageError(
-                        f"tab size contains invalid character(s): {quote(digits.lstrip('0123456789'))}", hint=False
+                        f"tab size contains invalid character(s): {quote(digits.lstrip('0123456789'))}",
+                        hint=False,
                     )
                 if mark:
                     self.step, self.relative = int(digits), mark == "+"

@@ -61,8 +61,17 @@ _QUOTING: dict[str, Callable[[str], str]] = {
     "locale": quote,
 }
 _INDICATORS = {"none": "", "slash": "p", "file-type": "t", "classify": "F"}
-_COLOURS = {"always": "always", "yes": "always", "force": "always", "never": "never", "no": "never",
-            "none": "never", "auto": "never", "tty": "never", "if-tty": "never"}
+_COLOURS = {
+    "always": "always",
+    "yes": "always",
+    "force": "always",
+    "never": "never",
+    "no": "never",
+    "none": "never",
+    "auto": "never",
+    "tty": "never",
+    "if-tty": "never",
+}
 _TIME_STYLES = ("full-iso", "long-iso", "iso", "locale")
 _HALF_YEAR = 31556952 // 2
 
@@ -232,7 +241,6 @@ class _Listing:
         call.warn(f"Try '{call.argv[0]} --help' for more information.")
         raise _Misused
 
-
     # -- what is listed ------------------------------------------------------------------------
 
     def wanted(self, name: str) -> bool:
@@ -388,7 +396,10 @@ class _Listing:
     def show(self, entries: list[_Entry], measured: list[_Entry] | None = None) -> list[str]:
         """The text of a group of files, in pieces; `measured` share the widths of columns with it."""
         prefix = self._prefixes(entries)
-        names = [before + self.name_of(entry) + self.suffix_of(entry) for before, entry in zip(prefix, entries, strict=True)]
+        names = [
+            before + self.name_of(entry) + self.suffix_of(entry)
+            for before, entry in zip(prefix, entries, strict=True)
+        ]
         if self.format == "l":
             return self._long(entries, prefix, names, measured or [])
         if self.format == "1":
@@ -423,7 +434,11 @@ class _Listing:
                 continue
             user, group = owner(status)
             device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
-            size = f"{os.major(status.st_rdev)}, {os.minor(status.st_rdev):>3}" if device else self.size_of(status)
+            size = (
+                f"{os.major(status.st_rdev)}, {os.minor(status.st_rdev):>3}"
+                if device
+                else self.size_of(status)
+            )
             rows.append(
                 [
                     stat.filemode(status.st_mode),
@@ -449,7 +464,9 @@ class _Listing:
             for index, wanted in ((2, self.owner), (3, self.group), (2, author)):
                 if wanted:
                     number = self.numeric or row[index].isdigit()
-                    fields.append(row[index].rjust(widths[index]) if number else row[index].ljust(widths[index]))
+                    fields.append(
+                        row[index].rjust(widths[index]) if number else row[index].ljust(widths[index])
+                    )
             fields += [row[4].rjust(widths[4]), row[5].rjust(widths[5]), name[len(before) :]]
             text = before + " ".join(fields)
             if entry.target is not None:
@@ -465,7 +482,7 @@ class _Listing:
 _MISSING = "No such file or directory"
 
 
-class _Misused(Exception):
+class _Misused(Exception):  # noqa: N818
     """Wrong usage that has been reported already."""
 
 
@@ -564,9 +581,12 @@ def _blank(start: int, end: int) -> str:
 
 _SHORT = "aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1"
 _LONG = (
-    "all=a almost-all=A author escape=b block-size: ignore-backups=B color:: directory=d dired=D classify=F:: "
-    "file-type format: full-time group-directories-first no-group=G human-readable=h si dereference-command-line=H "
-    "dereference-command-line-symlink-to-dir hide: hyperlink:: indicator-style: inode=i ignore=I: kibibytes=k "
+    "all=a almost-all=A author escape=b block-size: ignore-backups=B color:: directory=d dired=D "
+    "classify=F:: "
+    "file-type format: full-time group-directories-first no-group=G human-readable=h si "
+    "dereference-command-line=H "
+    "dereference-command-line-symlink-to-dir hide: hyperlink:: indicator-style: inode=i ignore=I: "
+    "kibibytes=k "
     "dereference=L numeric-uid-gid=n literal=N hide-control-chars=q show-control-chars quote-name=Q "
     "quoting-style: reverse=r recursive=R size=s sort: time: time-style: tabsize=T: width=w: context=Z zero"
 )
@@ -662,5 +682,3 @@ def _read(call: Invocation, listing: _Listing, directory: _Entry) -> list[_Entry
         if not listing.needs_status or listing.look(entry, False):
             entries.append(entry)
     return entries
-
-

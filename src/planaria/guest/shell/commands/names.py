@@ -123,7 +123,8 @@ def resolve(path: str, missing: str = "last", logical: bool = False) -> str:
 @utility(
     "readlink",
     short="efmnqsvz",
-    long="canonicalize=f canonicalize-existing=e canonicalize-missing=m no-newline=n quiet=q silent=s verbose=v zero=z",
+    long="canonicalize=f canonicalize-existing=e canonicalize-missing=m no-newline=n quiet=q silent=s "
+    "verbose=v zero=z",
     usage="[OPTION]... FILE...",
 )
 def readlink(call: Invocation) -> Status:
@@ -159,7 +160,8 @@ def readlink(call: Invocation) -> Status:
 @utility(
     "realpath",
     short="eLmPqsz",
-    long="canonicalize-existing=e canonicalize-missing=m relative-to: relative-base: quiet=q strip=s no-symlinks=s "
+    long="canonicalize-existing=e canonicalize-missing=m relative-to: relative-base: quiet=q strip=s "
+    "no-symlinks=s "
     "zero=z logical=L physical=P",
     usage="[OPTION]... FILE...",
 )

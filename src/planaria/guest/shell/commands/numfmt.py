@@ -23,7 +23,7 @@ _INVALID = ("abort", "fail", "warn", "ignore")
 _FORMAT = re.compile(r"((?:[^%]|%%)*)%([0' -]*)(-?\d*)(?:\.(\d*))?f((?:[^%]|%%)*)", re.DOTALL)
 
 
-class _Bad(Exception):
+class _BadNumberError(Exception):
     """A text is no number that can be converted; the message says why."""
 
 
@@ -65,9 +65,7 @@ def _parse_format(conversion: _Conversion, text: str) -> None:
             raise UsageError(f"format {shown} ends in %", hint=False)
         if len(re.findall(r"%", text.replace("%%", ""))) > 1:
             raise UsageError(f"format {shown} has too many % directives", hint=False)
-        raise UsageError(
-            f"invalid format {shown}, directive must be %[0]['][-][N][.][N]f", hint=False
-        )
+        raise UsageError(f"invalid format {shown}, directive must be %[0]['][-][N][.][N]f", hint=False)
     before, flags, width, precision, after = match.groups()
     conversion.before, conversion.after = before.replace("%%", "%"), after.replace("%%", "%")
     if "-" in flags and width and not width.startswith("-"):
@@ -133,7 +131,7 @@ def numfmt(call: Invocation) -> Generator[None, None, Status]:
             chosen = any(first <= index < last for first, last in fields)
             try:
                 pieces.append(_convert(conversion, piece, index) if chosen else piece)
-            except _Bad as problem:
+            except _BadNumberError as problem:
                 failed = True
                 if invalid != "ignore":
                     if invalid == "abort":
@@ -191,7 +189,7 @@ def _convert(conversion: _Conversion, field: str, index: int) -> str:
     if conversion.target == "none" and len(str(abs(value.numerator) // value.denominator)) + precision > 18:
         shown = f"{float(value):g}/{precision}" if precision else f"{float(value):g}"
         what = "value/precision" if precision else "value"
-        raise _Bad(f"{what} too large to be printed: '{shown}' (consider using --to)")
+        raise _BadNumberError(f"{what} too large to be printed: '{shown}' (consider using --to)")
     shown = _show(conversion, value, precision)
     if conversion.zero_padding:
         sign = "-" if shown.startswith("-") else ""
@@ -208,12 +206,12 @@ def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
     assert match is not None
     sign, whole, fraction = match.groups()
     if not whole:
-        raise _Bad(f"invalid number: {quote(text)}")
+        raise _BadNumberError(f"invalid number: {quote(text)}")
     if len(whole.lstrip("0")) > 27:
-        raise _Bad(f"value too large to be converted: {quote(text)}")
+        raise _BadNumberError(f"value too large to be converted: {quote(text)}")
     rest = text[match.end() :]
     if fraction is not None and not fraction:
-        raise _Bad(f"invalid number: {quote(text)}")
+        raise _BadNumberError(f"invalid number: {quote(text)}")
     value = Fraction(f"{sign}{whole}.{fraction or '0'}")
     precision = len(fraction or "")
     scale = conversion.source
@@ -222,18 +220,18 @@ def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
         return value, precision
     letter = rest_of[0]
     if letter not in _SUFFIXES:
-        raise _Bad(f"invalid suffix in input: {quote(text)}")
+        raise _BadNumberError(f"invalid suffix in input: {quote(text)}")
     if scale == "none":
-        raise _Bad(f"rejecting suffix in input: {quote(text)} (consider using --from)")
+        raise _BadNumberError(f"rejecting suffix in input: {quote(text)} (consider using --from)")
     after = rest_of[1:]
     base = 1000 if scale in ("si", "auto") else 1024
     if scale in ("auto", "iec-i") and after.startswith("i"):
         base = 1024
         after = after[1:]
     elif scale == "iec-i":
-        raise _Bad(f"missing 'i' suffix in input: {quote(text)} (e.g Ki/Mi/Gi)")
+        raise _BadNumberError(f"missing 'i' suffix in input: {quote(text)} (e.g Ki/Mi/Gi)")
     if after:
-        raise _Bad(f"invalid suffix in input {quote(text)}: {quote(after)}")
+        raise _BadNumberError(f"invalid suffix in input {quote(text)}: {quote(after)}")
     return value * base ** (_SUFFIXES.index(letter) + 1), 0
 
 
@@ -281,7 +279,9 @@ def _show(conversion: _Conversion, value: Fraction, precision: int) -> str:
         power += 1
     shown = wanted if wanted is not None else int(value != 0 and abs(value) < 10 and power > 0)
     if power > len(_SUFFIXES):
-        raise _Bad(f"value too large to be printed: '{float(value):g}' (cannot handle values > 999Y)")
+        raise _BadNumberError(
+            f"value too large to be printed: '{float(value):g}' (cannot handle values > 999Y)"
+        )
     suffix = _SUFFIXES[power - 1] if power else ""
     if conversion.target == "iec-i" and power:
         suffix += "i"

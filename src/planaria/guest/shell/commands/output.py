@@ -6,8 +6,8 @@ import re
 from collections.abc import Generator
 from decimal import Decimal, InvalidOperation
 
-from ..command import Output, Status
-from .invocation import BLOCK, Failure, Invocation, utility
+from ..command import Status
+from .invocation import BLOCK, CommandError, Invocation, Sink, utility
 from .quoting import quote, shell_quote
 
 __all__: list[str] = []
@@ -25,7 +25,7 @@ _ESCAPES = {
 }
 
 
-class _Stop(Exception):
+class _Stop(Exception):  # noqa: N818
     """`\\c`: no more output."""
 
 
@@ -55,10 +55,10 @@ def _escape(text: str, at: int, zero_octal: bool) -> tuple[bytes, int]:
         if zero_octal and letter == "0":
             return b"\0", at + 1
     if not zero_octal and letter in "uU":
-        match = re.compile(r"[0-9a-fA-F]{%d}" % (4 if letter == "u" else 8)).match(text, at + 1)
+        match = re.compile(r"[0-9a-fA-F]{4}" if letter == "u" else r"[0-9a-fA-F]{8}").match(text, at + 1)
         if match:
             return chr(int(match[0], 16)).encode(), match.end()
-        raise Failure("missing hexadecimal number in escape")
+        raise CommandError("missing hexadecimal number in escape")
     return b"\\" + letter.encode("utf-8", "surrogateescape"), at + 1
 
 
@@ -125,7 +125,11 @@ class _Words:
         match = re.match(r"\s*([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*(?![.\d])|\d+)", word)
         text = word.lstrip()
         if real:
-            found = re.match(r"\s*[-+]?(?:0[xX][0-9a-fA-F.]+(?:[pP][-+]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf(?:inity)?|nan)", word, re.IGNORECASE)
+            found = re.match(
+                r"\s*[-+]?(?:0[xX][0-9a-fA-F.]+(?:[pP][-+]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf(?:inity)?|nan)",
+                word,
+                re.IGNORECASE,
+            )
             value: int | Decimal = 0
             if found:
                 try:
@@ -143,7 +147,9 @@ class _Words:
     def _checked(self, word: str, value: int | Decimal, end: int) -> int | Decimal:
         if end < len(word) or not word:
             self.call.complain(
-                f"{quote(word)}: value not completely converted" if end else f"{quote(word)}: expected a numeric value"
+                f"{quote(word)}: value not completely converted"
+                if end
+                else f"{quote(word)}: expected a numeric value"
             )
         return value
 
@@ -166,7 +172,7 @@ def printf(call: Invocation) -> Generator[None, None, Status]:
         except _Stop:
             call.stdout.write(bytes(out))
             return call.status
-        except Failure:
+        except CommandError:
             call.stdout.write(bytes(out))
             raise
         call.stdout.write(bytes(out))
@@ -190,7 +196,7 @@ def _format(template: str, words: _Words, out: bytearray) -> None:
             match = _DIRECTIVE.match(template, at)
             if match is None:
                 bad = re.compile(r"%[-+ 0#']*[*\d]*(?:\.[*\d]*)?[hlLjzt]*.?", re.DOTALL).match(template, at)
-                raise Failure(f"{bad[0] if bad else '%'}: invalid conversion specification")
+                raise CommandError(f"{bad[0] if bad else '%'}: invalid conversion specification")
             at = match.end()
             out += b"%" if match[1] == "%" else _directive(match, words)
         else:
@@ -257,7 +263,7 @@ def _directive(match: re.Match[str], words: _Words) -> bytes:
         if letter in "aA":
             return float(value).hex().encode()
         return ((text + letter) % float(value)).encode()
-    raise Failure(f"{match[0]}: invalid conversion specification")
+    raise CommandError(f"{match[0]}: invalid conversion specification")
 
 
 @utility("true", ":", parse=False)
@@ -288,7 +294,7 @@ def tee(call: Invocation) -> Generator[None, None, Status]:
     """Copy standard input to each FILE, and also to standard output."""
     mode = "ab" if call.arguments.has("a") else "wb"
     files = []
-    targets: list[Output] = [call.stdout]
+    targets: list[Sink] = [call.stdout]
     for name in call.operands:
         try:
             file = call.create(name, mode)
@@ -308,5 +314,3 @@ def tee(call: Invocation) -> Generator[None, None, Status]:
         for file in files:
             file.close()
     return call.status
-
-

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 from ..command import Status
 from .concatenate import records
-from .invocation import Failure, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, Source, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 
@@ -63,7 +63,7 @@ def paste(call: Invocation) -> Generator[None, None, Status]:
         try:
             source = call.open(name)
         except OSError as error:
-            raise Failure(f"{shell_quote(name)}: {reason(error)}") from None
+            raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
         sources.append(source)
         reader = records(source.chunks(), end)
         if name == "-":
@@ -75,10 +75,10 @@ def paste(call: Invocation) -> Generator[None, None, Status]:
         row: list[bytes] = []
         alive = False
         for reader, separator in zip(readers, separators, strict=True):
-            line = next(reader, None)
-            if line is not None:
+            record = next(reader, None)
+            if record is not None:
                 alive = True
-                row.append(line.removesuffix(end))
+                row.append(record.removesuffix(end))
             row.append(separator)
         if not alive:
             break
@@ -122,7 +122,9 @@ class _Join:
             self.separator = data or self.end
         self.glue = self.separator or b" "
         self.filler = (arguments.value("e") or "").encode("utf-8", "surrogateescape")
-        self.check = "no" if arguments.has("nocheck-order") else "yes" if arguments.has("check-order") else "soft"
+        self.check = (
+            "no" if arguments.has("nocheck-order") else "yes" if arguments.has("check-order") else "soft"
+        )
         self.only_unpaired = arguments.has("v")
         self.unpaired = {self._file(value) for value in arguments.values("a", "v")}
         self.format: list[tuple[int, int]] | None = None
@@ -156,7 +158,7 @@ class _Join:
             shown = text.decode("utf-8", "surrogateescape")
             message = f"{shell_quote(side.name)}:{side.count}: is not sorted: {shown}"
             if self.check == "yes":
-                raise Failure(message)
+                raise CommandError(message)
             self.call.complain(message)
         side.previous = key
 
@@ -183,9 +185,7 @@ class _Join:
         fields = [(row[side.field] if side.field < len(row) else b"") or self.filler]
         for part, values in ((first, a), (second, b)):
             if part is not None:
-                fields += [
-                    value or self.filler for index, value in enumerate(values) if index != part.field
-                ]
+                fields += [value or self.filler for index, value in enumerate(values) if index != part.field]
         return self.glue.join(fields) + self.end
 
 
@@ -233,19 +233,17 @@ def join(call: Invocation) -> Generator[None, None, Status]:
             raise UsageError(f"incompatible join fields {both + 1}, {field + 1}", hint=False)
     names = call.operands
     if len(names) < 2:
-        raise UsageError(
-            f"missing operand after {quote(names[-1])}" if names else "missing operand"
-        )
+        raise UsageError(f"missing operand after {quote(names[-1])}" if names else "missing operand")
     if len(names) > 2:
         raise UsageError(f"extra operand {shell_quote_always(names[2])}")
     if names == ["-", "-"]:
-        raise Failure("both files cannot be standard input")
+        raise CommandError("both files cannot be standard input")
     sides: list[_Side] = []
     for index, name in enumerate(names):
         try:
             source = call.open(name)
         except OSError as error:
-            raise Failure(f"{shell_quote(name)}: {reason(error)}") from None
+            raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
         side = _Side(index + 1, name, records(source.chunks(), joiner.end))
         side.field = fields[index] if fields[index] is not None else both or 0  # type: ignore[assignment]
         sides.append(side)
@@ -294,7 +292,11 @@ def _merge(joiner: _Join, one: _Side, two: _Side) -> Iterator[bytes]:
             side = one if key < other else two
             assert side.row is not None
             if side.number in joiner.unpaired:
-                yield joiner.show(one, side.row, None, []) if side is one else joiner.show(None, [], two, side.row)
+                yield (
+                    joiner.show(one, side.row, None, [])
+                    if side is one
+                    else joiner.show(None, [], two, side.row)
+                )
             joiner.advance(side)
             joiner.seen_unpairable = True
             continue
@@ -314,5 +316,9 @@ def _merge(joiner: _Join, one: _Side, two: _Side) -> Iterator[bytes]:
             joiner.seen_unpairable = True
         while side.row is not None:
             if side.number in joiner.unpaired:
-                yield joiner.show(one, side.row, None, []) if side is one else joiner.show(None, [], two, side.row)
+                yield (
+                    joiner.show(one, side.row, None, [])
+                    if side is one
+                    else joiner.show(None, [], two, side.row)
+                )
             joiner.advance(side)

@@ -49,9 +49,7 @@ def shell_quote_always(text: str) -> str:
     if (
         "'" in text
         and plain
-        and all(
-            c in _COMPATIBLE_WITH_DOUBLE_QUOTES or (c not in _SPECIAL and c.isprintable()) for c in text
-        )
+        and all(c in _COMPATIBLE_WITH_DOUBLE_QUOTES or (c not in _SPECIAL and c.isprintable()) for c in text)
     ):
         return f'"{text}"'
     if plain:

@@ -16,7 +16,14 @@ from .quoting import shell_quote_always as shown
 
 __all__ = ["Remover"]
 
-_INTERACTIVE = {"never": "never", "no": "never", "none": "never", "once": "once", "always": "always", "yes": "always"}
+_INTERACTIVE = {
+    "never": "never",
+    "no": "never",
+    "none": "never",
+    "once": "once",
+    "always": "always",
+    "yes": "always",
+}
 
 
 @dataclass
@@ -145,7 +152,12 @@ def rm(call: Invocation) -> Status:
         if recursive and (last in (".", "..")):
             call.complain(f"refusing to remove '.' or '..' directory: skipping {shown(name)}")
             continue
-        if recursive and protected and os.path.realpath(call.path(name)) == "/" and not os.path.islink(call.path(name)):
+        if (
+            recursive
+            and protected
+            and os.path.realpath(call.path(name)) == "/"
+            and not os.path.islink(call.path(name))
+        ):
             same = "" if name == "/" else f" {shown(name)} (same as '/')"
             call.complain(f"it is dangerous to operate recursively on{same or ' ' + shown('/')}")
             call.error("use --no-preserve-root to override this failsafe")
@@ -174,7 +186,10 @@ def rmdir(call: Invocation) -> Status:
                     break
                 os.rmdir(path)
             except OSError as error:
-                if arguments.has("ignore-fail-on-non-empty") and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                if arguments.has("ignore-fail-on-non-empty") and error.errno in (
+                    errno.ENOTEMPTY,
+                    errno.EEXIST,
+                ):
                     break
                 what = "failed to remove" if name == operand else "failed to remove directory"
                 call.complain(f"{what} {shown(name)}: {reason(error)}")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator
 
 from ..command import Output, Status
-from .invocation import Failure, Invocation, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
 
@@ -18,8 +18,8 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SLICE = 0.05
 _SIGNALS = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9, "USR1": 10,
-    "SEGV": 11, "USR2": 12, "PIPE": 13, "ALRM": 14, "TERM": 15, "CHLD": 17, "CONT": 18, "STOP": 19, "TSTP": 20,
-    "TTIN": 21, "TTOU": 22,
+    "SEGV": 11, "USR2": 12, "PIPE": 13, "ALRM": 14, "TERM": 15, "CHLD": 17, "CONT": 18, "STOP": 19,
+    "TSTP": 20, "TTIN": 21, "TTOU": 22,
 }  # fmt: skip
 
 
@@ -29,7 +29,18 @@ def split_string(text: str, env: dict[str, str]) -> list[str]:
     word: list[str] | None = None
     quoting = ""
     at = 0
-    escapes = {"f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "#": "#", "$": "$", '"': '"', "'": "'", "\\": "\\"}
+    escapes = {
+        "f": "\f",
+        "n": "\n",
+        "r": "\r",
+        "t": "\t",
+        "v": "\v",
+        "#": "#",
+        "$": "$",
+        '"': '"',
+        "'": "'",
+        "\\": "\\",
+    }
     while at < len(text):
         c = text[at]
         at += 1
@@ -63,7 +74,9 @@ def split_string(text: str, env: dict[str, str]) -> list[str]:
         elif c == "$":
             match = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}").match(text, at)
             if match is None:
-                raise UsageError("only ${VARNAME} expansion is supported, error at: " + text[at - 1 :], hint=False)
+                raise UsageError(
+                    "only ${VARNAME} expansion is supported, error at: " + text[at - 1 :], hint=False
+                )
             at = match.end()
             if match[1] in env or word is not None:
                 word = [*(word or []), env.get(match[1], "")]
@@ -85,7 +98,8 @@ def split_string(text: str, env: dict[str, str]) -> list[str]:
 @utility(
     "env",
     short="iu:0C:vS:",
-    long="ignore-environment=i null=0 unset=u: chdir=C: split-string=S: debug=v block-signal:: default-signal:: "
+    long="ignore-environment=i null=0 unset=u: chdir=C: split-string=S: debug=v block-signal:: "
+    "default-signal:: "
     "ignore-signal:: list-signal-handling",
     usage="[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]",
     order="options first",
@@ -102,14 +116,14 @@ def env(call: Invocation) -> Status:
             words.pop(0)
     for name in arguments.values("u"):
         if not name or "=" in name:
-            raise Failure(f"cannot unset {quote(name)}: Invalid argument", 125)
+            raise CommandError(f"cannot unset {quote(name)}: Invalid argument", 125)
         environment.pop(name, None)
     if arguments.has("S"):
         words = split_string(arguments.value("S") or "", call.env) + words
     while words and "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         if not name:
-            raise Failure(f"cannot set {quote('')}: Invalid argument", 125)
+            raise CommandError(f"cannot set {quote('')}: Invalid argument", 125)
         environment[name] = value
     directory = arguments.value("C")
     if not words:
@@ -124,7 +138,9 @@ def env(call: Invocation) -> Status:
     return call.run(words, env=environment, cwd=None if directory is None else call.path(directory))
 
 
-@utility("printenv", short="0", long="null=0", usage="[OPTION]... [VARIABLE]...", order="options first", failure=2)
+@utility(
+    "printenv", short="0", long="null=0", usage="[OPTION]... [VARIABLE]...", order="options first", failure=2
+)
 def printenv(call: Invocation) -> Status:
     """Print the values of the specified environment VARIABLE(s), or of all."""
     end = "\0" if call.arguments.has("0") else "\n"
@@ -148,13 +164,15 @@ def printenv(call: Invocation) -> Status:
     usage="[OPTION] [COMMAND [ARG]...]",
     order="options first",
     failure=125,
-    rewrite=lambda words: [f"-n{words[0][1:]}", *words[1:]] if words and re.fullmatch(r"-[-+]?\d+", words[0]) else words,
+    rewrite=lambda words: (
+        [f"-n{words[0][1:]}", *words[1:]] if words and re.fullmatch(r"-[-+]?\d+", words[0]) else words
+    ),
 )
 def nice(call: Invocation) -> Status:
     """Run COMMAND; there are no priorities here, so the adjustment changes nothing."""
     text = call.arguments.value("n")
     if text is not None and not re.fullmatch(r"[-+]?\d+", text):
-        raise Failure(f"invalid adjustment {quote(text)}", 125)
+        raise CommandError(f"invalid adjustment {quote(text)}", 125)
     if not call.operands:
         if text is not None:
             raise UsageError("a command must be given with an adjustment")
@@ -171,7 +189,13 @@ def nohup(call: Invocation) -> Status:
     return call.run(call.operands)
 
 
-@utility("setsid", short="cfw", long="ctty=c fork=f wait=w", usage="[OPTION]... COMMAND [ARG]...", order="options first")
+@utility(
+    "setsid",
+    short="cfw",
+    long="ctty=c fork=f wait=w",
+    usage="[OPTION]... COMMAND [ARG]...",
+    order="options first",
+)
 def setsid(call: Invocation) -> Status:
     """Run COMMAND in a new session (there are no sessions here: it just runs)."""
     if not call.operands:
@@ -180,7 +204,12 @@ def setsid(call: Invocation) -> Status:
 
 
 @utility(
-    "stdbuf", short="i:o:e:", long="input=i: output=o: error=e:", usage="OPTION... COMMAND", order="options first", failure=125
+    "stdbuf",
+    short="i:o:e:",
+    long="input=i: output=o: error=e:",
+    usage="OPTION... COMMAND",
+    order="options first",
+    failure=125,
 )
 def stdbuf(call: Invocation) -> Status:
     """Run COMMAND; how its streams are buffered is up to the shell."""
@@ -233,15 +262,13 @@ class _Watched:
     def __init__(self, target: Output, deadline: float) -> None:
         self._target = target
         self._deadline = deadline
-
-    @property
-    def full(self) -> bool:
-        return self._target.full
+        self.full = target.full
 
     def write(self, data: bytes) -> None:
         if time.monotonic() > self._deadline:
             raise _Expired
         self._target.write(data)
+        self.full = self._target.full
 
     def flush(self) -> None:
         self._target.flush()

@@ -9,9 +9,9 @@ import re
 from collections.abc import Generator, Iterator
 from decimal import Decimal, InvalidOperation
 
-from ..command import Output, Status
+from ..command import Status
 from .concatenate import records
-from .invocation import Failure, Invocation, reason, utility
+from .invocation import CommandError, Invocation, Sink, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote
 from .sizes import parse_count
@@ -134,9 +134,8 @@ def _whole(
     call: Invocation, first: int, step: int, last: Decimal, equal: bool, words: list[str], between: bytes
 ) -> Iterator[bytes]:
     """Whole numbers, some thousands at a time."""
-    if last.is_infinite():
-        stop = None
-    else:
+    stop: int | None = None
+    if not last.is_infinite():
         stop = math.floor(last) + 1 if step > 0 else math.ceil(last) - 1
     template = b"%d"
     if equal and stop is not None:
@@ -157,7 +156,13 @@ def _whole(
 
 
 def _fractions(
-    first: Decimal, step: Decimal, last: Decimal, digits: int, template: str | None, width: int, between: bytes
+    first: Decimal,
+    step: Decimal,
+    last: Decimal,
+    digits: int,
+    template: str | None,
+    width: int,
+    between: bytes,
 ) -> Iterator[bytes]:
     """Numbers with a fraction or a format; each is computed from the first, so errors do not add up."""
     block: list[bytes] = []
@@ -350,21 +355,21 @@ def shuf(call: Invocation) -> Generator[None, None, Status]:
             with call.open(name) as source:
                 items = [line.removesuffix(end) for line in records(source.chunks(), end)]
         except IsADirectoryError as error:
-            raise Failure(f"read error: {reason(error)}") from None
+            raise CommandError(f"read error: {reason(error)}") from None
         except OSError as error:
-            raise Failure(f"{shell_quote(name)}: {reason(error)}") from None
+            raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
     chosen: Iterator[int | bytes]
     if arguments.has("r"):
         if not items:
             if limit == 0:
                 return 0
-            raise Failure("no lines to repeat")
+            raise CommandError("no lines to repeat")
         chosen = _repeat(items, limit, generator)
     else:
         size = len(items)
         chosen = iter(generator.sample(items, size if limit is None else min(limit, size)))
     target = arguments.value("o")
-    out: Output = call.stdout
+    out: Sink = call.stdout
     file = None
     if target is not None:
         out = file = call.create(target)
@@ -380,7 +385,7 @@ def shuf(call: Invocation) -> Generator[None, None, Status]:
 def _repeat(items: range | list[bytes], limit: int | None, generator: random.Random) -> Iterator[int | bytes]:
     count = 0
     while limit is None or count < limit:
-        yield generator.choice(items)
+        yield items[generator.randrange(len(items))]
         count += 1
 
 
@@ -406,11 +411,11 @@ def tsort(call: Invocation) -> Status:
         with call.open(name) as source:
             words = source.read().split()
     except IsADirectoryError as error:
-        raise Failure(f"{shell_quote(name)}: read error: {reason(error)}") from None
+        raise CommandError(f"{shell_quote(name)}: read error: {reason(error)}") from None
     except OSError as error:
-        raise Failure(f"{shell_quote(name)}: {reason(error)}") from None
+        raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
     if len(words) % 2:
-        raise Failure(f"{shell_quote(name)}: input contains an odd number of tokens")
+        raise CommandError(f"{shell_quote(name)}: input contains an odd number of tokens")
     items: dict[bytes, _Item] = {}
     for before, after in zip(words[::2], words[1::2], strict=True):
         first = items.setdefault(before, _Item(before))

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..command import Status
 from .concatenate import records
-from .invocation import Failure, Invocation, reason, utility
+from .invocation import CommandError, Invocation, reason, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import parse_size
@@ -306,7 +306,9 @@ def _compose(first: _KeyFunction | None, second: _KeyFunction | None) -> _KeyFun
 class _Order:
     """The complete order of lines: passes of (key function, reverse), the most significant first."""
 
-    def __init__(self, keys: list[_Key], separator: bytes | None, last_resort: bool, reverse: bool, salt: bytes):
+    def __init__(
+        self, keys: list[_Key], separator: bytes | None, last_resort: bool, reverse: bool, salt: bytes
+    ):
         self.passes: list[tuple[_KeyFunction | None, bool]] = [
             (_compose(_extractor(key, separator), _transform(key.ordering, salt)), key.ordering.reverse)
             for key in keys
@@ -340,7 +342,8 @@ class _Order:
 @utility(
     "sort",
     short="bcCdfghik:mMno:rRsS:t:T:uVy:z",
-    long="ignore-leading-blanks=b check:: batch-size: compress-program: debug dictionary-order=d ignore-case=f "
+    long="ignore-leading-blanks=b check:: batch-size: compress-program: debug dictionary-order=d "
+    "ignore-case=f "
     "files0-from: general-numeric-sort=g ignore-nonprinting=i key=k: merge=m month-sort=M numeric-sort=n "
     "human-numeric-sort=h version-sort=V random-sort=R random-source: sort: output=o: reverse=r stable=s "
     "buffer-size=S: field-separator=t: temporary-directory=T: unique=u zero-terminated=z parallel:",
@@ -362,7 +365,7 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
         elif name == "sort":
             general.add(choose(value or "", _SORTS, "--sort"))
         elif name == "debug":
-            raise Failure("--debug is not supported", 2)
+            raise CommandError("--debug is not supported", 2)
         elif name in ("S", "parallel", "batch-size"):
             _check_number(name, value or "")
     for key in keys:
@@ -382,11 +385,13 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
             call.error(f"extra operand {quote(names[0])}")
             raise UsageError("file operands cannot be combined with --files0-from")
         names = names_from(call, listing)
-    order = _Order(keys, separator, not (stable or unique and keys), general.reverse, _salt(call))
+    order = _Order(keys, separator, not (stable or (unique and keys)), general.reverse, _salt(call))
     end = b"\0" if arguments.has("z") else b"\n"
     if checking:
         if len(names) > 1:
-            raise UsageError(f"extra operand {shell_quote_always(names[1])} not allowed with -{checking}", hint=False)
+            raise UsageError(
+                f"extra operand {shell_quote_always(names[1])} not allowed with -{checking}", hint=False
+            )
         if arguments.has("o"):
             raise UsageError(f"options '-{checking}o' are incompatible", hint=False)
         return _check(call, order, names[0] if names else "-", end, unique, checking == "c")
@@ -405,7 +410,7 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
         try:
             file = call.create(target)
         except OSError as error:
-            raise Failure(f"open failed: {shell_quote(target)}: {reason(error)}", 2) from None
+            raise CommandError(f"open failed: {shell_quote(target)}: {reason(error)}", 2) from None
         for block in _blocks(lines, end):
             file.write(block)
         file.close()
@@ -479,9 +484,9 @@ def _read(call: Invocation, name: str, end: bytes) -> list[bytes]:
         with call.open(name) as source:
             data = source.read()
     except IsADirectoryError as error:
-        raise Failure(f"read failed: {shell_quote(name)}: {reason(error)}", 2) from None
+        raise CommandError(f"read failed: {shell_quote(name)}: {reason(error)}", 2) from None
     except OSError as error:
-        raise Failure(f"cannot read: {shell_quote(name)}: {reason(error)}", 2) from None
+        raise CommandError(f"cannot read: {shell_quote(name)}: {reason(error)}", 2) from None
     return data.removesuffix(end).split(end) if data else []
 
 
@@ -507,7 +512,7 @@ def _check(call: Invocation, order: _Order, name: str, end: bytes, unique: bool,
     try:
         source = call.open(name)
     except OSError as error:
-        raise Failure(f"cannot read: {shell_quote(name)}: {reason(error)}", 2) from None
+        raise CommandError(f"cannot read: {shell_quote(name)}: {reason(error)}", 2) from None
     previous: bytes | None = None
     with source:
         for number, line in enumerate(records(source.chunks(), end), 1):

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 from ..command import Status
 from .concatenate import records
-from .invocation import Failure, Invocation, Source, Target, reason, utility
+from .invocation import CommandError, Invocation, Source, Target, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import parse_count, parse_size
@@ -66,7 +66,7 @@ class _Names:
                 lead += self.digits[-1]
                 length += 1
         elif number >= base**length:
-            raise Failure("output file suffixes exhausted")
+            raise CommandError("output file suffixes exhausted")
         return self.prefix + lead + _in_base(number, self.digits).rjust(length, self.digits[0]) + self.extra
 
 
@@ -104,7 +104,7 @@ class _Pieces:
         try:
             self.target = self.call.create(name)
         except OSError as error:
-            raise Failure(f"{shell_quote(name)}: {reason(error)}") from None
+            raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
 
     def write(self, data: bytes) -> None:
         if self.target is not None:
@@ -120,7 +120,7 @@ class _Pieces:
             environment = {**self.call.env, "FILE": self.name}
             status = self.call.run(["sh", "-c", self.filter], stdin=b"".join(self.held), env=environment)
             if status:
-                raise Failure(f"with FILE={self.name}, exit {status} from command: {self.filter}")
+                raise CommandError(f"with FILE={self.name}, exit {status} from command: {self.filter}")
 
 
 def _old_form(words: list[str]) -> list[str]:
@@ -167,7 +167,7 @@ def split(call: Invocation) -> Generator[None, None, Status]:
     try:
         source = call.open(name)
     except OSError as error:
-        raise Failure(f"cannot open {shell_quote_always(name)} for reading: {reason(error)}") from None
+        raise CommandError(f"cannot open {shell_quote_always(name)} for reading: {reason(error)}") from None
     pieces = _Pieces(call, namer)
     with source:
         if chunked is not None:
@@ -195,8 +195,7 @@ def _parts(source: Source, size: int, end: bytes | None) -> Iterator[bytes]:
     if end is None:
         yield from source.chunks()
         return
-    for line in records(source.chunks(), end):
-        yield line
+    yield from records(source.chunks(), end)
 
 
 def _by_parts(parts: Iterator[bytes], size: int, pieces: _Pieces) -> None:
@@ -260,7 +259,7 @@ def _chunks(
         parts = [b"".join(group) for group in groups]
     else:
         if file_size(source) is None and not kind and chosen is None:
-            raise Failure("cannot determine file size")
+            raise CommandError("cannot determine file size")
         data = source.read()
         parts = _cut(data, total, end if kind == "l" else None)
     if chosen is not None:

@@ -18,7 +18,18 @@ from .users import group_name, owner, user_name
 __all__: list[str] = []
 
 _DIRECTIVE = re.compile(r"%([-+ 0#']*)(\d*)(?:\.(\d*))?(H|L)?(.?)", re.DOTALL)
-_ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", '"': '"', "\\": "\\"}
+_ESCAPES = {
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    '"': '"',
+    "\\": "\\",
+}
 
 
 def _type(status: os.stat_result) -> str:
@@ -202,7 +213,11 @@ def _format(template: str, subject: _File | _Filesystem, escapes: bool, warn: Ca
 
 _TIMES = "Access: %x\nModify: %y\nChange: %z\n Birth: %w\n"
 _OWNERS = "Access: (%04a/%10.10A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)\n"
-_DEFAULT = "  File: %N\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\nDevice: %Hd,%Ld\tInode: %-11i Links: {}\n" + _OWNERS + _TIMES
+_DEFAULT = (
+    "  File: %N\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\nDevice: %Hd,%Ld\tInode: %-11i Links: {}\n"
+    + _OWNERS
+    + _TIMES
+)
 _TERSE = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o\n"
 _FILESYSTEM = (
     '  File: "%n"\n    ID: %-8i Namelen: %-7l Type: %T\nBlock size: %-10s Fundamental block size: %S\n'
@@ -231,7 +246,10 @@ def stat_command(call: Invocation) -> Status:
         try:
             if filesystem:
                 if not hasattr(os, "statvfs"):
-                    call.complain(f"cannot read file system information for {shell_quote_always(name)}: Function not implemented")
+                    call.complain(
+                        f"cannot read file system information for {shell_quote_always(name)}: Function "
+                        f"not implemented"
+                    )
                     continue
                 subject = _Filesystem(name, os.statvfs(path))
             else:
@@ -243,11 +261,16 @@ def stat_command(call: Invocation) -> Status:
         if template is not None:
             text = _format(template, subject, kind == "printf", call.error) + ("\n" if kind == "c" else "")
         elif filesystem:
-            text = _format(_FILESYSTEM_TERSE if arguments.has("t") else _FILESYSTEM, subject, False, call.error)
+            text = _format(
+                _FILESYSTEM_TERSE if arguments.has("t") else _FILESYSTEM, subject, False, call.error
+            )
         elif arguments.has("t"):
             text = _format(_TERSE, subject, False, call.error)
         else:
-            special = isinstance(subject, _File) and stat.S_IFMT(subject.status.st_mode) in (stat.S_IFCHR, stat.S_IFBLK)
+            special = isinstance(subject, _File) and stat.S_IFMT(subject.status.st_mode) in (
+                stat.S_IFCHR,
+                stat.S_IFBLK,
+            )
             links = "%-5h Device type: %Hr,%Lr" if special else "%h"
             text = _format(_DEFAULT.format(links), subject, False, call.error)
         call.print(text, "")

@@ -10,14 +10,15 @@ import stat
 import tarfile
 import time
 from collections.abc import Generator, Iterator
+from typing import Literal
 
 from ..command import Status
 from .archive_names import Excluder, Transformer, safe_name
 from .clock import format_time, parse_time
-from .compression import FORMATS, Corrupt, Format, decompressed
+from .compression import FORMATS, CorruptDataError, Format, decompressed
 from .file_modes import parse_mode
 from .gnu_regex import glob_to_python
-from .invocation import BLOCK, Failure, FileInput, FileOutput, Invocation, Target, reason, utility
+from .invocation import BLOCK, CommandError, FileInput, FileOutput, Invocation, Target, reason, utility
 from .options import UsageError
 from .quoting import quote
 from .users import group_name, group_number, owner, user_name, user_number
@@ -56,11 +57,11 @@ class _Tar:
         self.call = call
         operations = [_OPERATIONS[key] for key, _ in arguments if key in _OPERATIONS]
         if not operations:
-            raise _misused(
-                "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options"
-            )
+            raise _misused("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
         if len(set(operations)) > 1:
-            raise _misused("You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option")
+            raise _misused(
+                "You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option"
+            )
         self.operation = operations[0]
         self.file = arguments.value("f") or "-"
         self.verbose = sum(1 for key, _ in arguments if key == "v")
@@ -78,7 +79,7 @@ class _Tar:
         self.kind = self._compression()
         self.told: set[str] = set()
         self.failed = False
-        self.report_to_stderr = self.operation == "c" and self.file == "-" or arguments.has("O")
+        self.report_to_stderr = (self.operation == "c" and self.file == "-") or arguments.has("O")
 
     def _lines(self, name: str) -> list[str]:
         try:
@@ -95,21 +96,23 @@ class _Tar:
             if key in ("z", "j", "J"):
                 return FORMATS[{"z": "gzip", "j": "bzip2", "J": "xz"}[key]]
             if key in ("zstd", "Z", "lzip", "lzma", "lzop"):
-                raise Failure(f"the compression --{key} is not supported", 2)
+                raise CommandError(f"the compression --{key} is not supported", 2)
             if key == "I":
                 program = (arguments.value("I") or "").split()[:1]
                 if program and program[0] in FORMATS:
                     return FORMATS[program[0]]
-                raise Failure(f"the compression program {quote(arguments.value('I') or '')} is not supported", 2)
+                raise CommandError(
+                    f"the compression program {quote(arguments.value('I') or '')} is not supported", 2
+                )
         if arguments.has("a") and self.operation == "c":
             for kind in FORMATS.values():
                 if any(self.file.endswith(suffix) for suffix in kind.suffixes):
                     return kind
         return None
 
-    def fatal(self, message: str) -> Failure:
+    def fatal(self, message: str) -> CommandError:
         self.call.error(message)
-        return Failure("Error is not recoverable: exiting now", 2)
+        return CommandError("Error is not recoverable: exiting now", 2)
 
     def problem(self, message: str) -> None:
         """A failure after which the next file still comes; the exit status will be 2."""
@@ -158,6 +161,11 @@ class _Tar:
 # -- listing ---------------------------------------------------------------------------------------
 
 
+def _forget(archive: tarfile.TarFile) -> None:
+    """Let go of the members read so far: an archive may have more of them than memory."""
+    archive.members = []  # type: ignore[attr-defined]
+
+
 class _Lister:
     """The lines of `-v`: columns grow with the longest owner and size so far."""
 
@@ -175,7 +183,11 @@ class _Lister:
         numeric = self.tar.call.arguments.has("numeric-owner")
         user = str(member.uid) if numeric or not member.uname else member.uname
         group = str(member.gid) if numeric or not member.gname else member.gname
-        size = f"{member.devmajor},{member.devminor}" if member.isdev() and not member.isfifo() else str(member.size)
+        size = (
+            f"{member.devmajor},{member.devminor}"
+            if member.isdev() and not member.isfifo()
+            else str(member.size)
+        )
         if member.islnk() or member.issym():
             size = "0"
         used = len(user) + 1 + len(group) + 1 + len(size)
@@ -194,7 +206,16 @@ class _Lister:
 def _escaped(name: str) -> str:
     if name.isprintable() and "\\" not in name:
         return name
-    table = {"\n": "\\n", "\t": "\\t", "\\": "\\\\", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
+    table = {
+        "\n": "\\n",
+        "\t": "\\t",
+        "\\": "\\\\",
+        "\r": "\\r",
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\v": "\\v",
+    }
     out = []
     for c in name:
         if c in table:
@@ -245,8 +266,14 @@ class _Writer:
             if self.moment is None:
                 raise tar.fatal(f"Invalid date: {text}")
         wanted = (arguments.value("format") or "gnu").lower()
-        formats = {"gnu": tarfile.GNU_FORMAT, "oldgnu": tarfile.GNU_FORMAT, "v7": tarfile.USTAR_FORMAT,
-                   "ustar": tarfile.USTAR_FORMAT, "pax": tarfile.PAX_FORMAT, "posix": tarfile.PAX_FORMAT}
+        formats: dict[str, Literal[0, 1, 2]] = {
+            "gnu": tarfile.GNU_FORMAT,
+            "oldgnu": tarfile.GNU_FORMAT,
+            "v7": tarfile.USTAR_FORMAT,
+            "ustar": tarfile.USTAR_FORMAT,
+            "pax": tarfile.PAX_FORMAT,
+            "posix": tarfile.PAX_FORMAT,
+        }
         if wanted not in formats:
             raise _misused(f"{wanted}: Invalid archive format")
         self.format = formats[wanted]
@@ -395,7 +422,7 @@ def _append(tar: _Tar) -> Generator[None, None, Status]:
     """`-r` and `-u`: more members at the end of an archive that is not compressed."""
     call = tar.call
     if tar.kind is not None:
-        raise Failure("Cannot update compressed archives", 2)
+        raise CommandError("Cannot update compressed archives", 2)
     path = call.path(tar.file)
     kept: dict[str, int] | None = {} if tar.operation == "u" else None
     end = 0
@@ -446,7 +473,7 @@ class _Pieces(io.RawIOBase):
         return size
 
 
-def _open_archive(tar: _Tar) -> tuple[tarfile.TarFile, io.BufferedReader]:
+def _open_archive(tar: _Tar) -> tarfile.TarFile:
     call = tar.call
     try:
         source = call.open(tar.file)
@@ -466,24 +493,28 @@ def _open_archive(tar: _Tar) -> tuple[tarfile.TarFile, io.BufferedReader]:
     if tar.kind is not None and found is not tar.kind:
         if first:
             label = "stdin" if tar.kind.name == "gzip" else "(stdin)"
-            words = {"gzip": "not in gzip format", "bzip2": "is not a bzip2 file.", "xz": "File format not recognized"}
+            words = {
+                "gzip": "not in gzip format",
+                "bzip2": "is not a bzip2 file.",
+                "xz": "File format not recognized",
+            }
             if tar.kind.name == "gzip":
                 call.warn("")
             joint = " " if tar.kind.name == "bzip2" else ": "
             call.warn(f"{tar.kind.name}: {label}{joint}{words[tar.kind.name]}")
         call.error("Child returned status 1")
-        raise Failure("Error is not recoverable: exiting now", 2)
+        raise CommandError("Error is not recoverable: exiting now", 2)
     if found is not None:
         stream = decompressed(stream, found)
     reader = io.BufferedReader(_Pieces(stream), BLOCK)
     if not first:
-        return tarfile.open(fileobj=io.BytesIO(bytes(1024)), mode="r|"), reader
+        return tarfile.open(fileobj=io.BytesIO(bytes(1024)), mode="r|")
     try:
-        return tarfile.open(fileobj=reader, mode="r|", errors="surrogateescape"), reader
+        return tarfile.open(fileobj=reader, mode="r|", errors="surrogateescape")
     except tarfile.ReadError:
         call.error("This does not look like a tar archive")
-        raise Failure("Exiting with failure status due to previous errors", 2) from None
-    except Corrupt as error:
+        raise CommandError("Exiting with failure status due to previous errors", 2) from None
+    except CorruptDataError as error:
         raise tar.fatal(f"the compressed archive is {error}") from None
 
 
@@ -527,19 +558,19 @@ def _members(tar: _Tar, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     except (tarfile.ReadError, EOFError) as error:
         if "unexpected end" in str(error):
             tar.call.error("Unexpected EOF in archive")
-            raise Failure("Error is not recoverable: exiting now", 2) from None
+            raise CommandError("Error is not recoverable: exiting now", 2) from None
         tar.problem("Skipping to next header")
-    except Corrupt as error:
+    except CorruptDataError as error:
         raise tar.fatal(f"the compressed archive is {error}") from None
 
 
 def _list(tar: _Tar) -> Generator[None, None, Status]:
-    archive, _ = _open_archive(tar)
+    archive = _open_archive(tar)
     selection = _Selection(tar)
     lister = _Lister(tar)
     with archive:
         for member in _members(tar, archive):
-            archive.members = []  # type: ignore[assignment]
+            _forget(archive)
             if tar.excluded(member.name) or not selection(member.name):
                 continue
             name = tar.transform(member.name)
@@ -571,7 +602,7 @@ class _Extractor:
         self.umask = 0 if same else self.call.umask
         #: Times and permissions of directories, set when all their files are there.
         self.directories: list[tuple[str, int, int]] = []
-        #: Symbolic links that lead up or to the root are made last, so that no member is written through them.
+        #: Symbolic links that lead up or to the root are made last: no member is written through them.
         self.delayed: list[tuple[str, str, int]] = []
 
     def extract(self, archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
@@ -606,8 +637,10 @@ class _Extractor:
             os.symlink(target, path)
             self._times(path, int(member.mtime))
         elif member.islnk():
-            linked = member.linkname if self.tar.absolute else safe_name(
-                self.call, member.linkname, self.tar.told, "hard link targets"
+            linked = (
+                member.linkname
+                if self.tar.absolute
+                else safe_name(self.call, member.linkname, self.tar.told, "hard link targets")
             )
             linked = _stripped(linked, self.tar.strip) or linked
             os.link(os.path.join(self.root, linked), path)
@@ -668,14 +701,14 @@ def _stripped(name: str, count: int) -> str:
 
 def _extract(tar: _Tar) -> Generator[None, None, Status]:
     call = tar.call
-    archive, _ = _open_archive(tar)
+    archive = _open_archive(tar)
     selection = _Selection(tar)
     lister = _Lister(tar)
     to_stdout = call.arguments.has("O")
     extractor = _Extractor(tar)
     with archive:
         for member in _members(tar, archive):
-            archive.members = []  # type: ignore[assignment]
+            _forget(archive)
             if tar.excluded(member.name) or not selection(member.name):
                 continue
             name = tar.transform(member.name)
@@ -711,8 +744,8 @@ def _extract(tar: _Tar) -> Generator[None, None, Status]:
                 tar.problem(f"{name}: {what}: {reason(error)}")
             except (tarfile.ReadError, EOFError):
                 call.error("Unexpected EOF in archive")
-                raise Failure("Error is not recoverable: exiting now", 2) from None
-            except Corrupt as error:
+                raise CommandError("Error is not recoverable: exiting now", 2) from None
+            except CorruptDataError as error:
                 raise tar.fatal(f"the compressed archive is {error}") from None
             if call.stdout.full:
                 yield
@@ -723,13 +756,13 @@ def _extract(tar: _Tar) -> Generator[None, None, Status]:
 
 def _compare(tar: _Tar) -> Status:
     """`-d`: what differs between the archive and the files."""
-    archive, _ = _open_archive(tar)
+    archive = _open_archive(tar)
     selection = _Selection(tar)
     directory = tar.directory()
     differs = False
     with archive:
         for member in _members(tar, archive):
-            archive.members = []  # type: ignore[assignment]
+            _forget(archive)
             if not selection(member.name):
                 continue
             path = os.path.join(directory, member.name)
@@ -758,13 +791,16 @@ def _compare(tar: _Tar) -> Status:
 
 
 _LONG = (
-    "create=c extract=x get=x list=t append=r update=u catenate=A concatenate=A diff=d compare=d delete file=f: "
+    "create=c extract=x get=x list=t append=r update=u catenate=A concatenate=A diff=d compare=d delete "
+    "file=f: "
     "directory=C: verbose=v gzip=z gunzip=z ungzip=z bzip2=j xz=J zstd lzma lzip lzop compress=Z "
     "auto-compress=a use-compress-program=I: absolute-names=P preserve-permissions=p same-permissions=p "
-    "no-same-permissions same-owner no-same-owner=o to-stdout=O files-from=T: exclude: exclude-from=X: exclude-vcs "
+    "no-same-permissions same-owner no-same-owner=o to-stdout=O files-from=T: exclude: exclude-from=X: "
+    "exclude-vcs "
     "exclude-vcs-ignores exclude-backups strip-components: transform: xform=transform: keep-old-files=k "
     "skip-old-files keep-newer-files overwrite unlink-first=U touch=m null no-null no-recursion recursion "
-    "dereference=h hard-dereference remove-files owner: group: mode: mtime: numeric-owner sort: format=format: "
+    "dereference=h hard-dereference remove-files owner: group: mode: mtime: numeric-owner sort: "
+    "format=format: "
     "wildcards no-wildcards anchored no-anchored ignore-case totals one-top-level:: full-time utc "
     "verify=W blocking-factor=b: warning: checkpoint:: ignore-failed-read no-overwrite-dir sparse=S "
     "one-file-system newer=N: index-file: quoting-style: show-transformed-names pax-option: no-auto-compress"
@@ -795,4 +831,4 @@ def tar(call: Invocation) -> Generator[None, None, Status]:
         return (yield from _extract(job))
     if job.operation == "d":
         return _compare(job)
-    raise Failure(f"the operation -{job.operation} is not supported", 2)
+    raise CommandError(f"the operation -{job.operation} is not supported", 2)

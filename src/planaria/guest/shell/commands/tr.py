@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from ..command import Status
-from .invocation import Failure, Invocation, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
 
@@ -27,7 +27,9 @@ _CLASSES: dict[bytes, list[int]] = {
     b"upper": [*range(65, 91)],
     b"xdigit": [c for c in range(128) if chr(c) in "0123456789abcdefABCDEF"],
 }
-_ESCAPES = {ord(k): v for k, v in {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92}.items()}
+_ESCAPES = {
+    ord(k): v for k, v in {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92}.items()
+}
 
 
 @dataclass
@@ -106,9 +108,7 @@ def _parse_set(call: Invocation, text: str, second: bool) -> list[_Part]:
                 digits = bytes(byte for byte, _ in characters[at + 3 : end]).decode("latin-1")
                 if end < size and (re.fullmatch(r"\d*", digits)):
                     if not second and not digits.strip("0"):
-                        raise UsageError(
-                            "the [c*] repeat construct may not appear in string1", hint=False
-                        )
+                        raise UsageError("the [c*] repeat construct may not appear in string1", hint=False)
                     try:
                         number = int(digits or "0", 8 if digits.startswith("0") else 10)
                     except ValueError:
@@ -122,14 +122,13 @@ def _parse_set(call: Invocation, text: str, second: bool) -> list[_Part]:
                     at = end + 1
                     continue
                 if end < size and digits and not digits[0] == "]" and "[" not in digits:
-                    raise UsageError(
-                        f"invalid repeat count {quote(digits)} in [c*n] construct", hint=False
-                    )
+                    raise UsageError(f"invalid repeat count {quote(digits)} in [c*n] construct", hint=False)
         if plain(at + 1, 0x2D) and at + 2 < size:
             low, high = characters[at][0], characters[at + 2][0]
             if low > high:
                 raise UsageError(
-                    f"range-endpoints of '{_shown(low)}-{_shown(high)}' are in reverse collating sequence order",
+                    f"range-endpoints of '{_shown(low)}-{_shown(high)}' are in reverse collating "
+                    f"sequence order",
                     hint=False,
                 )
             parts.append(_Part(list(range(low, high + 1))))
@@ -240,9 +239,9 @@ def _second_set(parts: list[_Part], wanted: int, translating: bool) -> list[int]
     """The bytes of string 2, a `[c*]` filled up so that it is as long as string 1."""
     filling = [part for part in parts if part.fills]
     if len(filling) > 1:
-        raise Failure("only one [c*] repeat construct may appear in string2")
+        raise CommandError("only one [c*] repeat construct may appear in string2")
     if filling and not translating:
-        raise Failure("the [c*] construct may appear in string2 only when translating")
+        raise CommandError("the [c*] construct may appear in string2 only when translating")
     fixed = sum(len(part.members) for part in parts if not part.fills)
     out: list[int] = []
     for part in parts:
@@ -262,14 +261,14 @@ def _table(
     truncate: bool,
 ) -> bytes:
     if any(part.name == b"=" for part in second):
-        raise Failure("[=c=] expressions may not appear in string2 when translating")
+        raise CommandError("[=c=] expressions may not appear in string2 when translating")
     classes = [part.name for part in second if part.name]
     if any(name not in (b"lower", b"upper") for name in classes):
-        raise Failure(
+        raise CommandError(
             "when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'"
         )
     if complement and any(part.name for part in first) and len(set(targets)) > 1:
-        raise Failure(
+        raise CommandError(
             "when translating with complemented character classes,\nstring2 must map all characters in the "
             "domain to one"
         )
@@ -279,9 +278,9 @@ def _table(
         members = members[: len(targets)]
     elif len(targets) < len(members):
         if not targets:
-            raise Failure("when not truncating set1, string2 must be non-empty")
+            raise CommandError("when not truncating set1, string2 must be non-empty")
         if second[-1].name in (b"lower", b"upper"):
-            raise Failure(
+            raise CommandError(
                 "when translating with string1 longer than string2,\nthe latter string must not end with a "
                 "character class"
             )
@@ -303,5 +302,5 @@ def _check_cases(first: list[_Part], second: list[_Part]) -> None:
     at = 0
     for part in second:
         if part.name in (b"lower", b"upper") and at not in starts:
-            raise Failure("misaligned [:upper:] and/or [:lower:] construct")
+            raise CommandError("misaligned [:upper:] and/or [:lower:] construct")
         at += len(part.members)

@@ -6,9 +6,9 @@ import itertools
 import re
 from collections.abc import Callable, Generator, Iterator
 
-from ..command import Output, Status
+from ..command import Status
 from .concatenate import records
-from .invocation import Failure, Invocation, reason, utility
+from .invocation import CommandError, Invocation, Sink, reason, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote
 from .sizes import parse_count
@@ -44,7 +44,7 @@ def _old_forms(words: list[str]) -> list[str]:
     rewrite=_old_forms,
 )
 def uniq(call: Invocation) -> Generator[None, None, Status]:
-    """Filter adjacent matching lines from INPUT (or standard input), writing to OUTPUT (or standard output)."""
+    """Filter adjacent matching lines from INPUT (or standard input), writing to OUTPUT."""
     arguments = call.arguments
     names = call.operands
     if len(names) > 2:
@@ -67,10 +67,10 @@ def uniq(call: Invocation) -> Generator[None, None, Status]:
     try:
         source = call.open(name)
     except IsADirectoryError as error:
-        raise Failure(f"error reading {shell_quote(name)}: {reason(error)}") from None
+        raise CommandError(f"error reading {shell_quote(name)}: {reason(error)}") from None
     except OSError as error:
-        raise Failure(f"{shell_quote(name)}: {reason(error)}") from None
-    target: Output = call.stdout
+        raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
+    target: Sink = call.stdout
     file = None
     if len(names) == 2 and names[1] != "-":
         target = file = call.create(names[1])
@@ -132,7 +132,7 @@ def _first_lines(
         return
     for _, group in itertools.groupby(lines, key):
         first = next(group)
-        size = 1 + sum(1 for _ in group)
+        size = 1 + sum(1 for _ in group)  # noqa: B031
         if (size == 1 and repeated) or (size > 1 and unique):
             continue
         yield b"%7d %s%s" % (size, first, end) if counted else first + end
@@ -160,7 +160,7 @@ def _whole_groups(
             if group == "append":
                 yield end
             continue
-        second = next(members, None)
+        second = next(members, None)  # noqa: B031
         if second is None:
             continue
         if every == "prepend" or (every == "separate" and shown):

@@ -11,9 +11,7 @@ _RUN = re.compile(rb"([^0-9]*)([0-9]*)")
 
 #: `~` comes before the end, the end before a digit, a digit before letters, letters before the rest.
 _TILDE, _END, _DIGIT = -2, -1, 0
-_ORDER = [
-    _TILDE if byte == 0x7E else byte if bytes([byte]).isalpha() else byte + 256 for byte in range(256)
-]
+_ORDER = [_TILDE if byte == 0x7E else byte if bytes([byte]).isalpha() else byte + 256 for byte in range(256)]
 
 
 def _runs(text: bytes) -> list[int]:

@@ -121,7 +121,9 @@ def wc(call: Invocation) -> Status:
         if total_when != "only":
             _show(call, counts, wanted, width, name)
     if total_when in ("always", "only") or (total_when == "auto" and len(names) > 1):
-        _show(call, total, wanted, 1 if total_when == "only" else width, "" if total_when == "only" else "total")
+        _show(
+            call, total, wanted, 1 if total_when == "only" else width, "" if total_when == "only" else "total"
+        )
     return call.status
 
 

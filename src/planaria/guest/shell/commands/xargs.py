@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
-from .invocation import Failure, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, Source, reason, utility
 from .options import UsageError
 from .quoting import quote, shell_quote
 
@@ -60,9 +60,9 @@ class _Items:
         if rest:
             yield number + 1, rest
 
-    def _mismatched(self, line: bytes, at: int) -> Failure:
+    def _mismatched(self, line: bytes, at: int) -> CommandError:
         kind = "single" if line[at : at + 1] == b"'" else "double"
-        return Failure(
+        return CommandError(
             f"unmatched {kind} quote; by default quotes are special to xargs unless you use the -0 option"
         )
 
@@ -142,7 +142,17 @@ class _Items:
 
 
 def _delimiter(text: str) -> bytes:
-    escapes = {"\\0": b"\0", "\\n": b"\n", "\\t": b"\t", "\\r": b"\r", "\\a": b"\a", "\\b": b"\b", "\\f": b"\f", "\\v": b"\v", "\\\\": b"\\"}
+    escapes = {
+        "\\0": b"\0",
+        "\\n": b"\n",
+        "\\t": b"\t",
+        "\\r": b"\r",
+        "\\a": b"\a",
+        "\\b": b"\b",
+        "\\f": b"\f",
+        "\\v": b"\v",
+        "\\\\": b"\\",
+    }
     if text in escapes:
         return escapes[text]
     if match := re.fullmatch(r"\\x([0-9a-fA-F]{1,2})", text):
@@ -152,7 +162,8 @@ def _delimiter(text: str) -> bytes:
     data = text.encode("utf-8", "surrogateescape")
     if len(data) != 1:
         raise UsageError(
-            f"Invalid input delimiter specification {text}: the delimiter must be either a single character or "
+            f"Invalid input delimiter specification {text}: the delimiter must be either a single "
+            f"character or "
             "an escape sequence starting with \\.",
             hint=False,
         )
@@ -175,7 +186,7 @@ class _Runner:
         if self.trace:
             shown = " ".join(shell_quote(word, "") for word in argv)
             if self.asks:
-                raise Failure("cannot ask before a command: there is no terminal")
+                raise CommandError("cannot ask before a command: there is no terminal")
             call.warn(shown)
         status = call.run(argv, stdin=b"" if self.standard_input is None else self.standard_input)
         if status == 255:
@@ -199,7 +210,7 @@ def _positive(call: Invocation, key: str, default: int | None = None, least: int
     if text is None:
         return default
     if not re.fullmatch(r"-?\d+", text):
-        raise UsageError(f"invalid number \"{text}\" for -{key} option")
+        raise UsageError(f'invalid number "{text}" for -{key} option')
     if int(text) < least:
         raise UsageError(f"value {text} for -{key} option should be >= {least}")
     return int(text)
@@ -208,7 +219,8 @@ def _positive(call: Invocation, key: str, default: int | None = None, least: int
 @utility(
     "xargs",
     short="0a:E:e::i::I:l::L:n:oprs:txP:d:",
-    long="null=0 arg-file=a: delimiter=d: eof=e:: replace=i:: max-lines=l:: max-args=n: open-tty=o interactive=p "
+    long="null=0 arg-file=a: delimiter=d: eof=e:: replace=i:: max-lines=l:: max-args=n: open-tty=o "
+    "interactive=p "
     "no-run-if-empty=r max-chars=s: show-limits verbose=t exit=x max-procs=P: process-slot-var:",
     usage="[OPTION]... COMMAND [INITIAL-ARGS]...",
     order="options first",
@@ -245,7 +257,7 @@ def xargs(call: Invocation) -> Generator[None, None, Status]:
     try:
         source = call.open(name or "-")
     except OSError as error:
-        raise Failure(f"Cannot open input file {quote(name or '-')}: {reason(error)}") from None
+        raise CommandError(f"Cannot open input file {quote(name or '-')}: {reason(error)}") from None
     runner = _Runner(call, None)
     items = _Items(call, source)
     if replace is None:
@@ -257,7 +269,7 @@ def xargs(call: Invocation) -> Generator[None, None, Status]:
                 text = item.decode("utf-8", "surrogateescape")
                 argv = [word.replace(replace, text) for word in command]
                 if sum(len(word) + 1 for word in argv) > limit:
-                    raise Failure("argument list too long" if arguments.has("x") else "command too long")
+                    raise CommandError("argument list too long" if arguments.has("x") else "command too long")
                 if not runner.run(argv):
                     return runner.status
                 yield
@@ -267,25 +279,25 @@ def xargs(call: Invocation) -> Generator[None, None, Status]:
         seen_lines: list[int] = []
         ran = False
         reader = iter(items)
-        problem: Failure | None = None
+        problem: CommandError | None = None
         while True:
             try:
                 number, item = next(reader)
             except StopIteration:
                 break
-            except Failure as failure:
+            except CommandError as failure:
                 # What was read before the bad quote still runs.
                 problem = failure
                 break
             text = item.decode("utf-8", "surrogateescape")
             length = len(item) + 1
             if base + length > limit:
-                raise Failure("argument line too long")
+                raise CommandError("argument line too long")
             over_lines = lines is not None and number not in seen_lines and len(seen_lines) >= lines
             too_big = size + length > limit
             if batch and (too_big or over_lines or (most is not None and len(batch) >= most)):
                 if too_big and arguments.has("x") and (most or lines):
-                    raise Failure("argument list too long")
+                    raise CommandError("argument list too long")
                 ran = True
                 if not runner.run([*command, *batch]):
                     return runner.status

@@ -30,7 +30,7 @@ def _matcher(patterns: list[str], fold: bool = False) -> re.Pattern[str] | None:
 
 
 def _split_lists(words: list[str], letters: str) -> tuple[list[str], dict[str, list[str]]]:
-    """The words without the lists that `-x` and `-i` begin, and those lists (each goes up to `@` or an option)."""
+    """The words without the lists that `-x` and `-i` begin (up to `@` or an option), and those lists."""
     rest: list[str] = []
     lists: dict[str, list[str]] = {}
     current: list[str] | None = None
@@ -93,7 +93,9 @@ class _Zip:
         self.call.print(f"\nzip error: {text}")
         return status
 
-    def files(self, operands: list[str], chosen: re.Pattern[str] | None, left_out: re.Pattern[str] | None) -> Iterator[str]:
+    def files(
+        self, operands: list[str], chosen: re.Pattern[str] | None, left_out: re.Pattern[str] | None
+    ) -> Iterator[str]:
         """Each file and directory to store, by the name it was given."""
         pending = list(reversed(operands))
         while pending:
@@ -106,9 +108,7 @@ class _Zip:
             shown = re.sub(r"^(\./+)+|^/+", "", name)
             directory = os.path.isdir(path) and not (self.links and os.path.islink(path))
             if directory and self.recurse:
-                pending += [
-                    os.path.join(name, child) for child in reversed(os.listdir(path))
-                ]
+                pending += [os.path.join(name, child) for child in reversed(os.listdir(path))]
             if directory and (self.no_directories or self.junk or name.rstrip("/") in (".", "")):
                 continue
             if left_out and left_out.fullmatch(shown + ("/" if directory else "")):
@@ -129,7 +129,8 @@ def _zip_words(words: list[str]) -> list[str]:
 @utility(
     "zip",
     short="0123456789rjqymDfudx:i:XoTveglkncb:t:",
-    long="recurse-paths=r junk-paths=j quiet=q symlinks=y move=m no-dir-entries=D freshen=f update=u delete=d "
+    long="recurse-paths=r junk-paths=j quiet=q symlinks=y move=m no-dir-entries=D freshen=f update=u "
+    "delete=d "
     "exclude=x: include=i: no-extra=X latest-time=o test=T verbose=v",
     usage="[OPTION]... ARCHIVE [FILE]...",
     failure=16,
@@ -172,14 +173,14 @@ def zip_command(call: Invocation) -> Generator[None, None, Status]:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for info, data in old:
-            name = stored.get(info.filename)
-            if name is not None and not _is_older(job, info, call.path(name)):
+            given = stored.get(info.filename)
+            if given is not None and not _is_older(job, info, call.path(given)):
                 del stored[info.filename]
-                name = None
-            if name is None:
+                given = None
+            if given is None:
                 archive.writestr(info, data, info.compress_type, job.level)
             else:
-                _store(job, archive, info.filename, name, "updating")
+                _store(job, archive, info.filename, given, "updating")
                 yield
         for inner, name in stored.items():
             if inner not in known and not job.freshen:
@@ -238,7 +239,11 @@ def _store(job: _Zip, archive: zipfile.ZipFile, inner: str, name: str, verb: str
     if info.compress_type == zipfile.ZIP_DEFLATED:
         kind = "deflated"
         saved = _percent(len(data), len(packed))
-    job.say(f"{verb:>8}: {inner} ({kind} {saved}%)" if verb == "updating" else f"  {verb}: {inner} ({kind} {saved}%)")
+    job.say(
+        f"{verb:>8}: {inner} ({kind} {saved}%)"
+        if verb == "updating"
+        else f"  {verb}: {inner} ({kind} {saved}%)"
+    )
 
 
 def _percent(plain: int, packed: int) -> int:
@@ -301,7 +306,10 @@ def _open_archive(call: Invocation, name: str) -> tuple[zipfile.ZipFile, str] | 
             "  latter case the central directory and zipfile comment will be found on\n"
             "  the last disk(s) of this archive."
         )
-        call.warn(f"{program}:  cannot find zipfile directory in one of {found} or\n        {found}.zip, and cannot find {found}.ZIP, period.")
+        call.warn(
+            f"{program}:  cannot find zipfile directory in one of {found} or\n        {found}.zip, and "
+            f"cannot find {found}.ZIP, period."
+        )
         return 9
 
 
@@ -386,7 +394,10 @@ def _list(call: Invocation, name: str, members: list[zipfile.ZipInfo], verbose: 
         if quiet < 2:
             call.print("--------          -------  ---                            -------")
             share = f"{_percent(plain, packed)}%"
-            call.print(f"{plain:>8}         {packed:>8} {share:>4}                            {count} file{'s' * (count != 1)}")
+            call.print(
+                f"{plain:>8}         {packed:>8} {share:>4}                            {count} "
+                f"file{'s' * (count != 1)}"
+            )
         return
     if quiet < 2:
         call.print("  Length      Date    Time    Name")
@@ -433,7 +444,9 @@ class _Unzip:
                 elif self.to_stdout:
                     if not info.is_dir():
                         if not self.pipe and not self.quiet:
-                            verb = " extracting" if info.compress_type == zipfile.ZIP_STORED else "  inflating"
+                            verb = (
+                                " extracting" if info.compress_type == zipfile.ZIP_STORED else "  inflating"
+                            )
                             call.print(f"{verb}: {info.filename:<22}  ")
                         for block in self._contents(info):
                             call.stdout.write(block)
@@ -471,7 +484,7 @@ class _Unzip:
         parts = [part for part in name.split("/") if part not in ("", ".")]
         safe = "/".join(part for part in parts if part != "..")
         if ".." in parts:
-            self.call.warn(f"warning:  skipped \"../\" path component(s) in {name}")
+            self.call.warn(f'warning:  skipped "../" path component(s) in {name}')
             self.call.status = max(self.call.status, 1)
         if name.startswith("/"):
             self.call.warn(f"warning:  stripped absolute path spec from {name}")
@@ -513,7 +526,9 @@ class _Unzip:
             os.unlink(path)
         if link:
             if not self.quiet:
-                call.print(f"    linking: {target:<22}  -> {self.archive.read(info).decode('utf-8', 'replace')} ")
+                call.print(
+                    f"    linking: {target:<22}  -> {self.archive.read(info).decode('utf-8', 'replace')} "
+                )
             os.symlink(os.fsdecode(self.archive.read(info)), path)
             return
         permissions = stat.S_IMODE(mode) if info.create_system == 3 and mode else 0o666
@@ -550,7 +565,7 @@ class _Unzip:
         call.stderr.write(question.encode("utf-8", "surrogateescape"))
         answer = call.stdin.readline().strip().decode("utf-8", "replace")
         if not answer:
-            call.warn(" NULL\n(EOF or read error, treating as \"[N]one\" ...)")
+            call.warn(' NULL\n(EOF or read error, treating as "[N]one" ...)')
             self.answer_all = "N"
             call.status = max(call.status, 1)
             return False
@@ -581,7 +596,9 @@ def zipinfo(call: Invocation) -> Status:
     return 0
 
 
-def _information(call: Invocation, archive: zipfile.ZipFile, name: str, members: list[zipfile.ZipInfo]) -> None:
+def _information(
+    call: Invocation, archive: zipfile.ZipFile, name: str, members: list[zipfile.ZipInfo]
+) -> None:
     if call.arguments.has("1", "2"):
         for info in members:
             call.print(info.filename)
@@ -602,7 +619,8 @@ def _information(call: Invocation, archive: zipfile.ZipFile, name: str, members:
         months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
         when = f"{year % 100:02d}-{months[month - 1]}-{day:02d} {hour:02d}:{minute:02d}"
         call.print(
-            f"{stat.filemode(mode):<10}  {version} {system} {info.file_size:>8} {text_kind}{extra} {method} {when} "
+            f"{stat.filemode(mode):<10}  {version} {system} {info.file_size:>8} {text_kind}{extra} "
+            f"{method} {when} "
             f"{info.filename}"
         )
     if whole:
@@ -611,6 +629,6 @@ def _information(call: Invocation, archive: zipfile.ZipFile, name: str, members:
         share = (plain - packed) / plain * 100 if plain else 0.0
         count = len(members)
         call.print(
-            f"{count} file{'s' * (count != 1)}, {plain} bytes uncompressed, {packed} bytes compressed:  {share:.1f}%"
+            f"{count} file{'s' * (count != 1)}, {plain} bytes uncompressed, {packed} bytes compressed:  "
+            f"{share:.1f}%"
         )
-
