@@ -217,6 +217,8 @@ def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
     scale = conversion.source
     rest_of = rest.lstrip(" \t") if rest[:1] in (" ", "\t") else rest
     if not rest_of:
+        if scale == "iec-i":
+            raise _BadNumberError(f"missing 'i' suffix in input: {quote(text)} (e.g Ki/Mi/Gi)")
         return value, precision
     letter = rest_of[0]
     if letter not in _SUFFIXES:
