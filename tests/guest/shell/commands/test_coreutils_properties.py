@@ -100,7 +100,7 @@ decimals = st.decimals(-50, 50, places=2).map(lambda number: f"{number.normalize
     first=decimals,
     step=decimals.filter(lambda text: abs(float(text)) >= 0.2),
     last=decimals,
-    flags=st.sampled_from([[], ["-w"], ["-s:"], ["-f%.1f"]]),
+    flags=st.sampled_from([[], ["-w"], ["-s:"], ["-f%.2f"]]),
 )
 def test_seq_counts_exactly(first: str, step: str, last: str, flags: list[str]) -> None:
     """Whole and decimal sequences have the numbers and the digits of the real ones."""

@@ -147,7 +147,7 @@ def _fields(
     pairs: list[tuple[int, int]], separator: bytes, between: bytes, only_delimited: bool, end: bytes
 ) -> Callable[[list[bytes]], bytes]:
     highest = max((last for _, last in pairs), default=0)
-    splits = -1 if highest >= _END else highest
+    splits = -1 if highest >= _END else max(highest, 1)
     single = pairs[0][0] if len(pairs) == 1 and pairs[0][1] == pairs[0][0] + 1 else None
     indices = (
         list(itertools.chain.from_iterable(range(first, last) for first, last in pairs))

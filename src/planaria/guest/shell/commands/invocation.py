@@ -197,16 +197,14 @@ Target = FileOutput | _Borrowed | _Discard
 class _Collected:
     """An output that passes on blocks instead of lines."""
 
-    __slots__ = ("_parts", "_size", "_target")
+    __slots__ = ("_parts", "_size", "_target", "full")
 
     def __init__(self, target: Output) -> None:
         self._target = target
+        #: Plain for speed: it is looked up after every line. The reader's turn resets it.
+        self.full = False
         self._parts: list[bytes] = []
         self._size = 0
-
-    @property
-    def full(self) -> bool:
-        return self._target.full
 
     def write(self, data: bytes) -> None:
         self._parts.append(data)
@@ -220,6 +218,7 @@ class _Collected:
             self._parts = []
             self._size = 0
             self._target.write(data)
+            self.full = self._target.full
 
     def flush(self) -> None:
         self.pass_on()
@@ -333,6 +332,20 @@ class Invocation:
                 yield source
 
 
+def _steps(body: Generator[None, None, Status], call: Invocation) -> Generator[None, None, Status]:
+    """Run a command's body; after each of its yields the reader has had its turn."""
+    try:
+        while True:
+            try:
+                next(body)
+            except StopIteration as stop:
+                return int(stop.value)
+            yield
+            call.stdout.full = False
+    finally:
+        body.close()
+
+
 def utility(
     *names: str,
     short: str = "",
@@ -377,7 +390,7 @@ def utility(
                 else:
                     call.arguments.operands = words
                 result = body(call)
-                status = result if isinstance(result, int) else (yield from result)
+                status = result if isinstance(result, int) else (yield from _steps(result, call))
                 call.stdout.flush()
             except UsageError as problem:
                 call.error(problem.message)

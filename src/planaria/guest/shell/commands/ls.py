@@ -214,6 +214,8 @@ class _Listing:
         )
         self.show_name = _QUOTING[self.quoting]
         self.now = time.time()
+        #: What has been formatted already: many files have the same time, and this is the slowest part.
+        self._times: dict[int, str] = {}
 
     def _set_block(self, text: str) -> None:
         try:
@@ -378,6 +380,13 @@ class _Listing:
         return f"{-(-status.st_size // unit)}{suffix}"
 
     def time_of(self, nanoseconds: int) -> str:
+        shown = self._times.get(nanoseconds)
+        if shown is None:
+            shown = self._times[nanoseconds] = self._format_time(nanoseconds)
+        return shown
+
+    def _format_time(self, nanoseconds: int) -> str:
+        """A time in the style that was asked for."""
         style = self.time_style
         recent = self.now - _HALF_YEAR < nanoseconds / 1e9 <= self.now
         if style is None or style == "locale":

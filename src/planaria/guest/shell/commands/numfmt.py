@@ -20,6 +20,7 @@ _SUFFIXES = "KMGTPEZY"
 _SCALES = {"none": "none", "auto": "auto", "si": "si", "iec": "iec", "iec-i": "iec-i"}
 _ROUNDS = ("up", "down", "from-zero", "towards-zero", "nearest")
 _INVALID = ("abort", "fail", "warn", "ignore")
+_NUMBER = re.compile(r"(-?)(\d*)(?:\.(\d*))?")
 _FORMAT = re.compile(r"((?:[^%]|%%)*)%([0' -]*)(-?\d*)(?:\.(\d*))?f((?:[^%]|%%)*)", re.DOTALL)
 
 
@@ -183,7 +184,8 @@ def _convert(conversion: _Conversion, field: str, index: int) -> str:
     if conversion.auto_padding:
         padding = len(field) if len(stripped) < len(text) or index > 0 else 0
     value, precision = _parse(conversion, stripped)
-    value = value * conversion.source_unit / conversion.target_unit
+    if conversion.source_unit != 1 or conversion.target_unit != 1:
+        value = value * conversion.source_unit / conversion.target_unit
     if conversion.precision is not None:
         precision = conversion.precision
     if conversion.target == "none" and len(str(abs(value.numerator) // value.denominator)) + precision > 18:
@@ -202,7 +204,7 @@ def _convert(conversion: _Conversion, field: str, index: int) -> str:
 
 def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
     """A number and the digits after its point."""
-    match = re.match(r"(-?)(\d*)(?:\.(\d*))?", text)
+    match = _NUMBER.match(text)
     assert match is not None
     sign, whole, fraction = match.groups()
     if not whole:
@@ -212,8 +214,10 @@ def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
     rest = text[match.end() :]
     if fraction is not None and not fraction:
         raise _BadNumberError(f"invalid number: {quote(text)}")
-    value = Fraction(f"{sign}{whole}.{fraction or '0'}")
     precision = len(fraction or "")
+    value = Fraction(int(sign + whole + (fraction or "")))
+    if precision:
+        value /= 10**precision
     scale = conversion.source
     rest_of = rest.lstrip(" \t") if rest[:1] in (" ", "\t") else rest
     if not rest_of:
@@ -237,54 +241,53 @@ def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
     return value * base ** (_SUFFIXES.index(letter) + 1), 0
 
 
-def _round(value: Fraction, rounding: str) -> int:
-    down, up = value.numerator // value.denominator, -(-value.numerator // value.denominator)
-    if rounding == "up":
-        return up
-    if rounding == "down":
-        return down
-    if rounding == "from-zero":
-        return up if value > 0 else down
-    if rounding == "towards-zero":
-        return down if value > 0 else up
-    half = abs(value) + Fraction(1, 2)
-    nearest = half.numerator // half.denominator
-    return nearest if value >= 0 else -nearest
+def _round(number: int, divisor: int, negative: bool, rounding: str) -> int:
+    """`number / divisor` as a whole number; both are magnitudes, the sign decides about up and down."""
+    quotient, rest = divmod(number, divisor)
+    if rest and (
+        rounding == "from-zero"
+        or (rounding == "up" and not negative)
+        or (rounding == "down" and negative)
+        or (rounding == "nearest" and 2 * rest >= divisor)
+    ):
+        quotient += 1
+    return quotient
 
 
-def _rounded(value: Fraction, digits: int, rounding: str) -> Fraction:
-    return Fraction(_round(value * 10**digits, rounding), 10**digits)
-
-
-def _fixed(value: Fraction, digits: int, negative: bool) -> str:
-    scaled = _round(abs(value) * 10**digits, "nearest")
-    text = str(scaled).rjust(digits + 1, "0")
+def _fixed(number: int, divisor: int, digits: int, negative: bool) -> str:
+    """`number / divisor` with so many digits after the point."""
+    text = str(_round(number * 10**digits, divisor, negative, "nearest"))
     if digits:
+        text = text.rjust(digits + 1, "0")
         text = f"{text[:-digits]}.{text[-digits:]}"
-    return ("-" if negative else "") + text
+    return "-" + text if negative else text
 
 
 def _show(conversion: _Conversion, value: Fraction, precision: int) -> str:
     negative = value < 0
+    number, divisor = abs(value.numerator), value.denominator
+    rounding = conversion.rounding
     if conversion.target == "none":
-        return _fixed(_rounded(value, precision, conversion.rounding), precision, negative)
+        rounded = _round(number * 10**precision, divisor, negative, rounding)
+        return _fixed(rounded, 10**precision, precision, negative)
     base = 1000 if conversion.target == "si" else 1024
     power = 0
-    while abs(value) >= base:
-        value /= base
+    while number >= base * divisor:
+        divisor *= base
         power += 1
     wanted = conversion.precision
-    digits = min(power * 3, wanted) if wanted is not None else 1 if abs(value) < 10 else 0
-    value = _rounded(value, digits, conversion.rounding)
-    if abs(value) >= base:
-        value /= base
+    digits = min(power * 3, wanted) if wanted is not None else int(number < 10 * divisor)
+    number = _round(number * 10**digits, divisor, negative, rounding)
+    divisor = 10**digits
+    if number >= base * divisor:
+        divisor *= base
         power += 1
-    shown = wanted if wanted is not None else int(value != 0 and abs(value) < 10 and power > 0)
     if power > len(_SUFFIXES):
         raise _BadNumberError(
             f"value too large to be printed: '{float(value):g}' (cannot handle values > 999Y)"
         )
+    shown = wanted if wanted is not None else int(0 < number < 10 * divisor and power > 0)
     suffix = _SUFFIXES[power - 1] if power else ""
     if conversion.target == "iec-i" and power:
         suffix += "i"
-    return _fixed(value, shown, negative) + suffix
+    return _fixed(number, divisor, shown, negative) + suffix

@@ -145,6 +145,9 @@ def _fields_of_blanks(number: int) -> Callable[[bytes], int]:
 
 def _extractor(key: _Key, separator: bytes | None) -> _KeyFunction | None:
     """A function that cuts the key's text out of a line, None when it is the whole line."""
+    plain = not (key.first_character or key.last_character or key.ordering.skip_start)
+    if separator is not None and plain and key.last_field == key.first_field:
+        return _one_field(key.first_field, separator)
     begin = _begin(key, separator)
     end = _end(key, separator)
     if begin is None and end is None:
@@ -158,6 +161,17 @@ def _extractor(key: _Key, separator: bytes | None) -> _KeyFunction | None:
         return lambda line: line[: stop(line)]
     start_of = begin
     return lambda line: line[start_of(line) : stop(line)]
+
+
+def _one_field(number: int, separator: bytes) -> _KeyFunction:
+    """The common `-t, -k2,2`: one whole field."""
+    limit = number + 1
+
+    def field_of(line: bytes) -> bytes:
+        fields = line.split(separator, limit)
+        return fields[number] if number < len(fields) else b""
+
+    return field_of
 
 
 def _begin(key: _Key, separator: bytes | None) -> Callable[[bytes], int] | None:
@@ -230,6 +244,8 @@ def _end(key: _Key, separator: bytes | None) -> Callable[[bytes], int] | None:
 
 def _numeric(text: bytes) -> Any:
     """The number at the start of a text, exactly; 0 without one."""
+    if text.isdigit():
+        return int(text)
     match = _NUMBER.match(text)
     sign, whole, _, fraction, _ = match.groups()  # type: ignore[union-attr]
     if fraction:

@@ -130,12 +130,19 @@ def _first_lines(
         for _, group in itertools.groupby(lines, key):
             yield next(group) + end
         return
-    for _, group in itertools.groupby(lines, key):
-        first = next(group)
-        size = 1 + sum(1 for _ in group)  # noqa: B031
-        if (size == 1 and repeated) or (size > 1 and unique):
-            continue
-        yield b"%7d %s%s" % (size, first, end) if counted else first + end
+    first: bytes | None = None
+    value = b""
+    size = 0
+    for line in itertools.chain(lines, [None]):
+        if line is not None:
+            compared = key(line) if key else line
+            if first is not None and compared == value:
+                size += 1
+                continue
+        if first is not None and not ((size == 1 and repeated) or (size > 1 and unique)):
+            yield b"%7d %s%s" % (size, first, end) if counted else first + end
+        if line is not None:
+            first, value, size = line, compared, 1
 
 
 def _whole_groups(
