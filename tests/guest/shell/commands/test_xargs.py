@@ -32,7 +32,7 @@ xargs -a nope echo
 xargs -s 20 echo <<< "aaaa bbbb cccc dddd eeee"
 xargs -n x
 xargs -n 0
-xargs -P 4 -n 1 echo <<< "a b"
+xargs -P 1 -n 1 echo <<< "a b"
 xargs --foo
 xargs -x -n 3 -s 12 echo <<< "aaaa bbbb cccc"
 xargs -i echo {}. <<< "a\nb"

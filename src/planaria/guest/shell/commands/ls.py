@@ -20,7 +20,7 @@ from .users import group_name, owner, user_name
 from .version_order import version_key
 from .width import display_width
 
-__all__ = ["blocks_of"]
+__all__ = ["blocks_of", "device_parts"]
 
 _SORTS = {
     "none": "U",
@@ -82,6 +82,12 @@ def blocks_of(status: os.stat_result) -> int:
     if blocks is None or not hasattr(os, "geteuid"):
         return -(-status.st_size // 4096) * 8
     return int(blocks)
+
+
+def device_parts(number: int) -> tuple[int, int]:
+    """Major and minor of a device number, as Linux packs them (the guest has no os.major)."""
+    major = (number >> 8 & 0xFFF) | (number >> 32 & ~0xFFF)
+    return major, (number & 0xFF) | (number >> 12 & ~0xFF) & 0xFFFFFFFF
 
 
 class _Entry:
@@ -443,11 +449,7 @@ class _Listing:
                 continue
             user, group = owner(status)
             device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
-            size = (
-                f"{os.major(status.st_rdev)}, {os.minor(status.st_rdev):>3}"
-                if device
-                else self.size_of(status)
-            )
+            size = "{}, {:>3}".format(*device_parts(status.st_rdev)) if device else self.size_of(status)
             rows.append(
                 [
                     stat.filemode(status.st_mode),

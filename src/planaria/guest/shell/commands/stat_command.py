@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..command import Status
 from .clock import format_time
 from .invocation import Invocation, utility
-from .ls import blocks_of
+from .ls import blocks_of, device_parts
 from .options import UsageError
 from .quoting import quote, shell_quote_always
 from .users import group_name, owner, user_name
@@ -96,8 +96,8 @@ class _File:
             "r": lambda: _device(device, part),
             "R": lambda: f"{device:x}",
             "s": lambda: s.st_size,
-            "t": lambda: f"{os.major(device):x}",
-            "T": lambda: f"{os.minor(device):x}",
+            "t": lambda: f"{device_parts(device)[0]:x}",
+            "T": lambda: f"{device_parts(device)[1]:x}",
             "u": lambda: user,
             "U": lambda: user_name(user) or "UNKNOWN",
             "w": lambda: "-" if birth is None else self.moment(birth),
@@ -113,9 +113,9 @@ class _File:
 
 
 def _device(number: int, part: str | None) -> int:
-    if part == "H":
-        return os.major(number)
-    return os.minor(number) if part == "L" else number
+    if part is None:
+        return number
+    return device_parts(number)["HL".index(part)]
 
 
 def _mount_point(path: str) -> str:
