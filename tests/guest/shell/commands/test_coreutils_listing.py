@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support_core import Case, cases, example_tree, same
+from support_core import Case, cases, example_tree, ours, real, same
 
 READING = cases(
     r"""
@@ -194,3 +194,16 @@ sync nope
 def test_coreutils_listing_prints_what_the_real_command_prints(case: Case) -> None:
     """Standard output, standard error and exit status are those of the real command."""
     same(case.argv, case.stdin, example_tree(), stderr=case.stderr)
+
+
+def test_stat_shows_a_file_as_the_real_command_does() -> None:
+    """The default output is the same, apart from the time of birth that Python does not tell."""
+    for name in ("a", "x y", "dir", "empty"):
+        expected, got = (run(["stat", name], b"", example_tree()) for run in (real, ours))
+        assert got.stdout.splitlines()[:7] == expected.stdout.splitlines()[:7]
+
+
+def test_inodes_and_blocks_are_listed_alike() -> None:
+    """`ls -i` and `find -ls` show the same numbers for the same files."""
+    same(["ls", "-i"], b"", example_tree())
+    same(["find", "a", "dir", "-ls"], b"", example_tree())

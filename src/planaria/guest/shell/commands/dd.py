@@ -168,7 +168,7 @@ def _target(call: Invocation, settings: _Settings) -> tuple[Sink, Callable[[], N
     """Where the blocks go, and how to close it."""
     offset = settings.seek * (1 if "seek_bytes" in settings.output_flags else settings.output_block)
     name = settings.target
-    if name is None or call.path(name) in ("/dev/stdout", "/dev/stderr", "/dev/null"):
+    if name is None or name in ("/dev/stdout", "/dev/stderr", "/dev/null"):
         target = call.create(name or "/dev/stdout")
         return target, target.close
     flags = os.O_WRONLY

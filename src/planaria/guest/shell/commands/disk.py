@@ -10,7 +10,7 @@ from collections.abc import Generator
 from ..command import Status
 from .clock import format_time
 from .gnu_regex import glob_to_python
-from .invocation import Invocation, reason, utility
+from .invocation import CommandError, Invocation, reason, utility
 from .ls import blocks_of
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
@@ -226,6 +226,8 @@ def du(call: Invocation) -> Generator[None, None, Status]:
 def df(call: Invocation) -> Status:
     """Show information about the file system on which each FILE resides, or the root file system."""
     arguments = call.arguments
+    if arguments.has("output"):
+        raise CommandError("--output is not supported")
     units = _Units(call)
     inodes = arguments.has("i")
     rows: list[list[str]] = []
@@ -234,7 +236,7 @@ def df(call: Invocation) -> Status:
     elif arguments.has("P"):
         title = f"{units.block}-blocks"
     else:
-        title = f"{human_size(units.block)}-blocks"
+        title = f"{human_size(units.block).replace('.0', '')}{'B' if units.block < 1024 else ''}-blocks"
     amounts = (
         ["Inodes", "IUsed", "IFree", "IUse%"]
         if inodes

@@ -241,7 +241,8 @@ class Invocation:
         self.stdout = _Collected(process.stdout)
         self.stderr: Output = process.stderr
         self.path = process.path
-        self.umask: int = getattr(process, "umask", 0o022)
+        # The protocol does not know a umask; the shell that runs a command does.
+        self.umask: int = getattr(getattr(process, "shell", process), "umask", 0o022)
         #: The name in messages, where it is not that of the command (gunzip speaks as gzip).
         self.label = ""
         self.status: Status = 0
@@ -292,25 +293,24 @@ class Invocation:
         """Open an operand for reading; `-` is standard input. Raises OSError (EISDIR for a directory)."""
         if name in ("-", "/dev/stdin"):
             return _Shared(self.stdin)
-        path = self.path(name)
         try:
-            return FileInput(open(path, "rb", BLOCK))
+            return FileInput(open(self.path(name), "rb", BLOCK))
         except FileNotFoundError:
-            if path == "/dev/null":
+            if name == "/dev/null":
                 return FileInput(io.BytesIO())
-            if path in _DEVICES:
-                return FileInput(io.BufferedReader(_DEVICES[path](), BLOCK))
+            if name in _DEVICES:
+                return FileInput(io.BufferedReader(_DEVICES[name](), BLOCK))
             raise
 
     def create(self, name: str, mode: str = "wb") -> Target:
         """Open a file for writing, `mode` being "wb" or "ab"; raises OSError."""
-        path = self.path(name)
-        if path == "/dev/stdout":
+        if name == "/dev/stdout":
             return _Borrowed(self.stdout)
-        if path == "/dev/stderr":
+        if name == "/dev/stderr":
             return _Borrowed(self.stderr)
-        if path == "/dev/null":
+        if name == "/dev/null":
             return _Discard()
+        path = self.path(name)
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "ab" else os.O_TRUNC)
         return FileOutput(os.fdopen(os.open(path, flags, 0o666 & ~self.umask), mode, BLOCK))
 

@@ -449,7 +449,7 @@ class _Listing:
                 continue
             user, group = owner(status)
             device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
-            size = "{}, {:>3}".format(*device_parts(status.st_rdev)) if device else self.size_of(status)
+            size = "{}, {}".format(*device_parts(status.st_rdev)) if device else self.size_of(status)
             rows.append(
                 [
                     stat.filemode(status.st_mode),

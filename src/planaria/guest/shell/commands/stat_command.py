@@ -54,6 +54,8 @@ class _File:
         self.call = call
         self.name = name
         self.status = status
+        #: The default output shows names without quotes.
+        self.plain = False
 
     def moment(self, nanoseconds: int) -> str:
         return format_time(nanoseconds, "%Y-%m-%d %H:%M:%S.%N %z", self.call.env)
@@ -65,9 +67,10 @@ class _File:
         return f"{nanoseconds // 10**9}.{f'{nanoseconds % 10**9:09d}'[:digits].ljust(digits, '0')}"
 
     def quoted(self) -> str:
-        text = shell_quote_always(self.name)
+        shown = str if self.plain else shell_quote_always
+        text = shown(self.name)
         if stat.S_ISLNK(self.status.st_mode):
-            text += f" -> {shell_quote_always(os.readlink(self.call.path(self.name)))}"
+            text += f" -> {shown(os.readlink(self.call.path(self.name)))}"
         return text
 
     def value(self, letter: str, part: str | None, precision: str | None) -> str | int | None:
@@ -267,7 +270,9 @@ def stat_command(call: Invocation) -> Status:
         elif arguments.has("t"):
             text = _format(_TERSE, subject, False, call.error)
         else:
-            special = isinstance(subject, _File) and stat.S_IFMT(subject.status.st_mode) in (
+            assert isinstance(subject, _File)
+            subject.plain = True
+            special = stat.S_IFMT(subject.status.st_mode) in (
                 stat.S_IFCHR,
                 stat.S_IFBLK,
             )

@@ -147,7 +147,7 @@ def _width(call: Invocation, names: list[str], wanted: str) -> int:
     size = 0
     for name in names:
         if name in ("", "-"):
-            known = getattr(call.process.stdin, "regular_size", None)
+            known = _standard_input_size(call)
             if known is None:
                 least = 7
             else:
@@ -162,6 +162,16 @@ def _width(call: Invocation, names: list[str], wanted: str) -> int:
         else:
             least = 7
     return max(least, len(str(size)))
+
+
+def _standard_input_size(call: Invocation) -> int | None:
+    """The size of the file that standard input is redirected from, as far as the shell tells."""
+    number = getattr(call.process.stdin, "fileno", None)
+    try:
+        status = os.fstat(number()) if number else None
+    except (OSError, ValueError):
+        return None
+    return status.st_size if status and stat.S_ISREG(status.st_mode) else None
 
 
 def _show(call: Invocation, counts: _Counts, wanted: str, width: int, name: str) -> None:
