@@ -1,0 +1,70 @@
+"""less, clear, man; and commands that are asked for so often that they say why they are not here."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from ..command import Status
+from .invocation import CommandError, Invocation, utility
+
+__all__: list[str] = []
+
+
+@utility("less", "more", "most", "pg", parse=False, usage="[FILE]...")
+def less(call: Invocation) -> Generator[None, None, Status]:
+    """Write each FILE to standard output: there is no terminal to page on."""
+    names = [word for word in call.operands if not (word.startswith(("-", "+")) and len(word) > 1)]
+    for source in call.inputs(names):
+        for chunk in source.chunks():
+            call.stdout.write(chunk)
+            if call.stdout.full:
+                yield
+    return call.status
+
+
+@utility("clear", "reset", short="T:Vx", usage="[OPTION]")
+def clear(call: Invocation) -> Status:
+    """Clear the screen."""
+    if call.env.get("TERM", "dumb") != "dumb":
+        call.print("\x1b[H\x1b[2J\x1b[3J", "")
+    return 0
+
+
+@utility("man", parse=False, failure=16)
+def man(call: Invocation) -> Status:
+    """There are no manual pages here."""
+    names = [word for word in call.operands if not word.startswith("-") and not word.isdigit()]
+    if not names:
+        call.warn("What manual page do you want?\nFor example, try 'man man'.")
+        return 1
+    for name in names:
+        call.warn(f"No manual entry for {name} (try '{name} --help')")
+    return 16
+
+
+@utility("watch", parse=False)
+def watch(call: Invocation) -> Status:
+    """Not here: it would never end."""
+    raise CommandError("not available: it runs until it is interrupted; use a loop with sleep")
+
+
+def _absent(name: str, why: str) -> None:
+    @utility(name, parse=False, failure=127)
+    def refuse(call: Invocation) -> Status:
+        raise CommandError(why, 127)
+
+    refuse.__doc__ = f"Not here: {why}"
+
+
+for _name, _why in (
+    ("git", "git is not available in this sandbox; use the host's git, or diff and patch here"),
+    ("sudo", "there is no other user to become; run the command itself"),
+    ("su", "there is no other user to become"),
+    ("ssh", "there is no network in this sandbox"),
+    ("vi", "there is no terminal to edit on; use sed, a here-document or Python"),
+    ("vim", "there is no terminal to edit on; use sed, a here-document or Python"),
+    ("nano", "there is no terminal to edit on; use sed, a here-document or Python"),
+    ("apt-get", "packages cannot be installed in this sandbox"),
+    ("apt", "packages cannot be installed in this sandbox"),
+):
+    _absent(_name, _why)

@@ -1,0 +1,228 @@
+"""Making archives: headers and contents as a stream, and more members for an existing archive."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tarfile
+import time
+from collections.abc import Generator
+from typing import Literal
+
+from ..command import Status
+from .archive_names import safe_name
+from .clock import parse_time
+from .compression import Format
+from .file_modes import parse_mode
+from .invocation import BLOCK, CommandError, FileInput, FileOutput, Target, reason
+from .tar_settings import Lister, Tar, misused
+from .users import group_name, group_number, owner, user_name, user_number
+
+__all__ = ["append", "create"]
+
+_RECORD = 10240
+
+
+class _Writer:
+    """Members as bytes, compressed on their way out."""
+
+    def __init__(self, tar: Tar, target: Target, kind: Format | None) -> None:
+        self.tar = tar
+        self.target = target
+        level = kind.default_level if kind else 0
+        self.compressor = kind.compressor(level, "", 0) if kind else None
+        self.size = 0
+        self.seen: dict[tuple[int, int], str] = {}
+        self.lister = Lister(tar)
+        arguments = tar.call.arguments
+        self.mode = arguments.value("mode")
+        self.owner = arguments.value("owner")
+        self.group = arguments.value("group")
+        self.moment: int | None = None
+        if (text := arguments.value("mtime")) is not None:
+            self.moment = parse_time(text, tar.call.env, time.time_ns())
+            if self.moment is None and os.path.exists(tar.call.path(text)):
+                self.moment = os.stat(tar.call.path(text)).st_mtime_ns
+            if self.moment is None:
+                raise tar.fatal(f"Invalid date: {text}")
+        wanted = (arguments.value("format") or "gnu").lower()
+        formats: dict[str, Literal[0, 1, 2]] = {
+            "gnu": tarfile.GNU_FORMAT,
+            "oldgnu": tarfile.GNU_FORMAT,
+            "v7": tarfile.USTAR_FORMAT,
+            "ustar": tarfile.USTAR_FORMAT,
+            "pax": tarfile.PAX_FORMAT,
+            "posix": tarfile.PAX_FORMAT,
+        }
+        if wanted not in formats:
+            raise misused(f"{wanted}: Invalid archive format")
+        self.format = formats[wanted]
+
+    def write(self, data: bytes) -> None:
+        self.size += len(data)
+        if self.compressor:
+            data = self.compressor.compress(data)
+        if data:
+            self.target.write(data)
+
+    def close(self) -> None:
+        self.write(bytes(1024))
+        self.write(bytes(-self.size % _RECORD))
+        if self.compressor:
+            self.target.write(self.compressor.flush())
+        self.target.close()
+
+    def member(self, path: str, name: str, status: os.stat_result) -> tarfile.TarInfo | None:
+        """The header of a file, None for kinds that an archive cannot hold."""
+        arguments = self.tar.call.arguments
+        member = tarfile.TarInfo(name)
+        mode = status.st_mode
+        user, group = owner(status)
+        member.mode = stat.S_IMODE(mode)
+        if self.mode is not None:
+            member.mode = parse_mode(self.mode, member.mode, stat.S_ISDIR(mode), 0) or 0
+        member.uid, member.gid = user, group
+        member.uname, member.gname = user_name(user) or "", group_name(group) or ""
+        if self.owner is not None:
+            text, _, number = self.owner.partition(":")
+            member.uname = "" if text.isdigit() else text
+            member.uid = int(number or (text if text.isdigit() else user_number(text) or user))
+        if self.group is not None:
+            text, _, number = self.group.partition(":")
+            member.gname = "" if text.isdigit() else text
+            member.gid = int(number or (text if text.isdigit() else group_number(text) or group))
+        if arguments.has("numeric-owner"):
+            member.uname = member.gname = ""
+        member.mtime = (status.st_mtime_ns if self.moment is None else self.moment) // 10**9
+        identity = (status.st_dev, status.st_ino)
+        if stat.S_ISDIR(mode):
+            member.type = tarfile.DIRTYPE
+        elif stat.S_ISLNK(mode):
+            member.type = tarfile.SYMTYPE
+            member.linkname = os.readlink(path)
+        elif stat.S_ISFIFO(mode):
+            member.type = tarfile.FIFOTYPE
+        elif not stat.S_ISREG(mode):
+            return None
+        elif status.st_nlink > 1 and identity in self.seen and not arguments.has("hard-dereference"):
+            member.type = tarfile.LNKTYPE
+            member.linkname = self.seen[identity]
+        else:
+            member.size = status.st_size
+            self.seen[identity] = name
+        return member
+
+    def add(self, name: str, directory: str, kept: dict[str, int] | None) -> Generator[None, None, None]:
+        """Add a file and what is below it. `kept`: only what is newer than these (`-u`)."""
+        tar, call = self.tar, self.tar.call
+        arguments = call.arguments
+        pending = [name]
+        while pending:
+            current = pending.pop()
+            path = os.path.join(directory, current)
+            if tar.excluded(current):
+                continue
+            try:
+                status = os.stat(path) if arguments.has("h") else os.lstat(path)
+            except OSError as error:
+                tar.problem(f"{current}: Cannot stat: {reason(error)}")
+                continue
+            stored = tar.transform(current)
+            if not tar.absolute:
+                stored = safe_name(call, stored, tar.told)
+            member = self.member(path, stored.rstrip("/") or "/", status)
+            if member is None:
+                tar.problem(f"{current}: Unknown file type; file ignored")
+                continue
+            if member.isdir() and not arguments.has("no-recursion"):
+                try:
+                    names = os.listdir(path)
+                except OSError as error:
+                    tar.problem(f"{current}: Cannot open: {reason(error)}")
+                    names = []
+                if arguments.value("sort") == "name":
+                    names.sort(key=os.fsencode)
+                prefix = current if current.endswith("/") else current + "/"
+                pending += [prefix + child for child in reversed(names)]
+            if kept is not None and not member.isdir() and kept.get(member.name, -1) >= member.mtime:
+                continue
+            shown = stored if not member.isdir() or stored.endswith("/") else stored + "/"
+            source: FileInput | None = None
+            if member.isreg():
+                try:
+                    source = FileInput(open(path, "rb", buffering=0))
+                except OSError as error:
+                    tar.problem(f"{current}: Cannot open: {reason(error)}")
+                    continue
+            if tar.verbose:
+                tar.tell(self.lister.line(member, shown, tar.verbose > 1))
+            member.name = shown.rstrip("/") if member.isdir() else stored
+            self.write(member.tobuf(self.format, "utf-8", "surrogateescape"))
+            if source is not None:
+                with source:
+                    yield from self._contents(source, member.size, current)
+            if arguments.has("remove-files") and not member.isdir():
+                os.unlink(path)
+            if self.target.full:
+                yield
+
+    def _contents(self, source: FileInput, size: int, name: str) -> Generator[None, None, None]:
+        left = size
+        while left:
+            block = source.read(min(left, BLOCK))
+            if not block:
+                self.tar.problem(f"{name}: File shrank by {left} bytes; padding with zeros")
+                block = bytes(min(left, BLOCK))
+            left -= len(block)
+            self.write(block)
+            if self.target.full:
+                yield
+        self.write(bytes(-size % 512))
+
+
+def create(tar: Tar) -> Generator[None, None, Status]:
+    call = tar.call
+    names = list(tar.names())
+    if not names and not call.arguments.has("T"):
+        raise misused("Cowardly refusing to create an empty archive")
+    try:
+        target = call.create("/dev/stdout" if tar.file == "-" else tar.file)
+    except OSError as error:
+        raise tar.fatal(f"{tar.file}: Cannot open: {reason(error)}") from None
+    writer = _Writer(tar, target, tar.kind)
+    for name, directory in names:
+        yield from writer.add(name, directory, None)
+    writer.close()
+    if call.arguments.has("totals"):
+        call.warn(f"Total bytes written: {writer.size}")
+    return tar.finish()
+
+
+def append(tar: Tar) -> Generator[None, None, Status]:
+    """`-r` and `-u`: more members at the end of an archive that is not compressed."""
+    call = tar.call
+    if tar.kind is not None:
+        raise CommandError("Cannot update compressed archives", 2)
+    path = call.path(tar.file)
+    kept: dict[str, int] | None = {} if tar.operation == "u" else None
+    end = 0
+    if os.path.exists(path) and os.path.getsize(path):
+        try:
+            with tarfile.open(path, "r:", errors="surrogateescape") as archive:
+                for member in archive:
+                    if kept is not None:
+                        kept[member.name] = int(member.mtime)
+                end = archive.offset
+        except tarfile.TarError as error:
+            raise tar.fatal(f"This does not look like a tar archive: {error}") from None
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666 & ~call.umask)
+    file = os.fdopen(descriptor, "r+b")
+    # The end-of-archive blocks are overwritten.
+    file.seek(end)
+    file.truncate()
+    writer = _Writer(tar, FileOutput(file), None)
+    writer.size = end
+    for name, directory in tar.names():
+        yield from writer.add(name, directory, kept)
+    writer.close()
+    return tar.finish()
