@@ -120,24 +120,37 @@ class Outcome:
     stderr: bytes = b""
 
 
-def ours(argv: list[str], stdin: bytes = b"", *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Outcome:
+def ours(
+    argv: list[str], stdin: bytes = b"", *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Outcome:
     """What our command does."""
     process = NativeProcess(argv, stdin=stdin, cwd=None if cwd is None else str(cwd), env=env)
     status = process.execute()
     return Outcome(status, process.stdout.value(), process.stderr.value())
 
 
-def real(argv: list[str], stdin: bytes = b"", *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Outcome:
+def real(
+    argv: list[str], stdin: bytes = b"", *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Outcome:
     """What the real tool does; skips the test where there is none."""
     if shutil.which(argv[0]) is None:
         pytest.skip(f"no {argv[0]} here to compare with")
     variables = dict(env if env is not None else {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"})
     variables.setdefault("PATH", os.environ["PATH"])
-    done = subprocess.run(argv, input=stdin, capture_output=True, cwd=cwd, env=variables, timeout=20, check=False)
+    done = subprocess.run(
+        argv, input=stdin, capture_output=True, cwd=cwd, env=variables, timeout=20, check=False
+    )
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def same(argv: list[str], stdin: bytes = b"", *, cwd: Path | None = None, env: Mapping[str, str] | None = None, stderr: bool = False) -> None:
+def same(
+    argv: list[str],
+    stdin: bytes = b"",
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stderr: bool = False,
+) -> None:
     """Assert that our command writes what the real one writes and ends with its status."""
     expected = real(argv, stdin, cwd=cwd, env=env)
     found = ours(argv, stdin, cwd=cwd, env=env)

@@ -179,7 +179,9 @@ def with_constant(operator: str, left: Callable[..., Any], right: int) -> Callab
         )
     if operator == ">":
         return lambda value, environment: (
-            number > right if type(number := left(value, environment)) is int else less(right, number)
+            number > right
+            if type(number := left(value, environment)) is int
+            else less(right, number)
             if number == number
             else False
         )

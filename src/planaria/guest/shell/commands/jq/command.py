@@ -187,7 +187,9 @@ def _named(process: Process, kind: str, name: str, text: str) -> Any:
         with open(process.path(text), "rb") as file:
             data = file.read()
     except OSError as error:
-        raise UsageError(f"Bad JSON in --{kind} {name} {text}: Could not open {text}: {error.strerror}") from None
+        raise UsageError(
+            f"Bad JSON in --{kind} {name} {text}: Could not open {text}: {error.strerror}"
+        ) from None
     if kind == "rawfile":
         return data.decode("utf-8", "replace")
     try:
@@ -331,7 +333,9 @@ def jq(process: Process) -> Generator[None, None, int]:
     try:
         options = parse_arguments(process, process.argv[1:])
     except UsageError as error:
-        complain(f"jq: {error}\nUse jq --help for help with command-line options,\nor see the jq manpage, or online docs  at https://jqlang.github.io/jq\n")
+        complain(
+            f"jq: {error}\nUse jq --help for help with command-line options,\nor see the jq manpage, or online docs  at https://jqlang.github.io/jq\n"
+        )
         return 2
     except OSError as error:
         complain(f"jq: error: Could not open {error.filename}: {error.strerror}\n")
@@ -447,5 +451,3 @@ def _message(value: Any) -> str:
     if isinstance(value, str):
         return f": {value}"
     return f" (not a string): {to_json(value)}"
-
-

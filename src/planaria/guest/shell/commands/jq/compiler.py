@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 from planaria.guest.shell.commands.jq import arithmetic
@@ -212,9 +211,7 @@ class Compiler:
         def texts(value: Any, environment: Environment) -> Iterator[str]:
             for chosen in nested(expressions, value, environment):
                 filled = iter(reversed(chosen))
-                yield "".join(
-                    [part if isinstance(part, str) else render(next(filled)) for part in parts]
-                )
+                yield "".join([part if isinstance(part, str) else render(next(filled)) for part in parts])
 
         return Code(many=texts)
 
@@ -232,7 +229,9 @@ class Compiler:
         if target.single and key.single:
             target_of, key_of = target.single, key.single
             return Code(
-                single=lambda value, environment: index(target_of(value, environment), key_of(value, environment))
+                single=lambda value, environment: index(
+                    target_of(value, environment), key_of(value, environment)
+                )
             )
         keys, targets = key.many, target.many
 
@@ -392,14 +391,20 @@ class Compiler:
                     only = ones[0]
                     return Code(single=lambda value, environment: function(value, only(value, environment)))
                 return Code(
-                    single=lambda value, environment: function(value, *[one(value, environment) for one in ones])
+                    single=lambda value, environment: function(
+                        value, *[one(value, environment) for one in ones]
+                    )
                 )
             if len(ones) == 2:
                 one, two = ones
                 return Code(
-                    single=lambda value, environment: function(one(value, environment), two(value, environment))
+                    single=lambda value, environment: function(
+                        one(value, environment), two(value, environment)
+                    )
                 )
-            return Code(single=lambda value, environment: function(*[one(value, environment) for one in ones]))
+            return Code(
+                single=lambda value, environment: function(*[one(value, environment) for one in ones])
+            )
         outermost_first = [argument.many for argument in reversed(arguments)]
 
         def values(value: Any, environment: Environment) -> Iterator[Any]:
@@ -424,12 +429,14 @@ class Compiler:
             one, two = left.single, right.single
             if stops:
                 return Code(
-                    single=lambda value, environment: truthy(one(value, environment))
-                    or truthy(two(value, environment))
+                    single=lambda value, environment: (
+                        truthy(one(value, environment)) or truthy(two(value, environment))
+                    )
                 )
             return Code(
-                single=lambda value, environment: truthy(one(value, environment))
-                and truthy(two(value, environment))
+                single=lambda value, environment: (
+                    truthy(one(value, environment)) and truthy(two(value, environment))
+                )
             )
         lefts, rights = left.many, right.many
 
@@ -449,7 +456,10 @@ class Compiler:
             one, two = left.single, right.single
 
             def alternative(value: Any, environment: Environment) -> Any:
-                chosen = one(value, environment)
+                try:
+                    chosen = one(value, environment)
+                except JqError:
+                    chosen = None
                 return chosen if chosen is not None and chosen is not False else two(value, environment)
 
             return Code(single=alternative)
@@ -457,10 +467,13 @@ class Compiler:
 
         def values(value: Any, environment: Environment) -> Iterator[Any]:
             found = False
-            for item in lefts(value, environment):
-                if item is not None and item is not False:
-                    found = True
-                    yield item
+            try:
+                for item in lefts(value, environment):
+                    if item is not None and item is not False:
+                        found = True
+                        yield item
+            except JqError:
+                pass  # errors on the left count as no result
             if not found:
                 yield from rights(value, environment)
 
@@ -550,7 +563,9 @@ class Compiler:
                         single=lambda value, environment: then(value, (*environment, one(value, environment)))
                     )
                 many = body.many
-                return Code(many=lambda value, environment: many(value, (*environment, one(value, environment))))
+                return Code(
+                    many=lambda value, environment: many(value, (*environment, one(value, environment)))
+                )
             sources, many = source.many, body.many
 
             def each(value: Any, environment: Environment) -> Iterator[Any]:
@@ -623,7 +638,9 @@ class Compiler:
 
         if start.single:
             begin = start.single
-            return Code(single=lambda value, environment: reduced(value, environment, begin(value, environment)))
+            return Code(
+                single=lambda value, environment: reduced(value, environment, begin(value, environment))
+            )
         begins = start.many
         return Code(
             many=lambda value, environment: (
@@ -637,7 +654,9 @@ class Compiler:
             left, right = self._owned(node.left, scope), self._owned(node.right, scope)
             if left is None or right is None:
                 return None
-            return lambda state, environment, editor: right(left(state, environment, editor), environment, editor)
+            return lambda state, environment, editor: right(
+                left(state, environment, editor), environment, editor
+            )
         if isinstance(node, If):
             test = self.compile(node.condition, scope).single
             then = self._owned(node.then, scope)
@@ -661,7 +680,12 @@ class Compiler:
                 if inner is not None:
                     within = inner
                     return lambda state, environment, editor: _modify_owned(
-                        state, paths, environment, editor, lambda old: within(old, environment, editor), plain=False
+                        state,
+                        paths,
+                        environment,
+                        editor,
+                        lambda old: within(old, environment, editor),
+                        plain=False,
                     )
                 change = self.compile(node.right, scope).single
                 if change is None:
@@ -707,7 +731,7 @@ class Compiler:
                 for item in source(value, environment):
                     for extended in extend(value, item, environment):
                         previous, state = state, None  # an empty update leaves null
-                        for state in update(previous, extended):  # noqa: B020
+                        for state in update(previous, extended):
                             if extract is None:
                                 yield state
                             else:
@@ -917,15 +941,15 @@ class Compiler:
                     result = editor.set(result, path or (), new)
                 return result
             if operator == "//=":
-                return self.modify(
-                    value, paths, environment, lambda old: (old if truthy(old) else new,)
-                )
+                return self.modify(value, paths, environment, lambda old: (old if truthy(old) else new,))
             compute = arithmetic.OPERATORS[operator[:-1]]
             return self.modify(value, paths, environment, lambda old: (compute(old, new),))
 
         if right.single:
             operand = right.single
-            return Code(single=lambda value, environment: change(value, environment, operand(value, environment)))
+            return Code(
+                single=lambda value, environment: change(value, environment, operand(value, environment))
+            )
         operands = right.many
         return Code(
             many=lambda value, environment: (
@@ -966,7 +990,9 @@ class Compiler:
 
     def paths(self, node: Node, scope: Scope) -> Paths:
         """As `compile_paths`, without the check."""
-        method: Callable[[Any, Scope], Paths] | None = getattr(self, "_paths_" + type(node).__name__.lower(), None)
+        method: Callable[[Any, Scope], Paths] | None = getattr(
+            self, "_paths_" + type(node).__name__.lower(), None
+        )
         if method is not None:
             return method(node, scope)
         code = self.compile(node, scope).many
@@ -1045,10 +1071,13 @@ class Compiler:
 
         def found(path: Path | None, value: Any, environment: Environment) -> Iterator[PathPair]:
             some = False
-            for pair in left(path, value, environment):
-                if truthy(pair[1]):
-                    some = True
-                    yield pair
+            try:
+                for pair in left(path, value, environment):
+                    if truthy(pair[1]):
+                        some = True
+                        yield pair
+            except JqError:
+                pass
             if not some:
                 yield from right(path, value, environment)
 
@@ -1384,5 +1413,3 @@ def _modify_owned(
             editor.clear()
         state = editor.set(state, path, new)
     return state
-
-

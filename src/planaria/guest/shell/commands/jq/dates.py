@@ -16,7 +16,20 @@ from planaria.guest.shell.commands.jq.values import JqError, is_number
 UTC = timezone.utc  # noqa: UP017
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 
 def zone(environment: dict[str, str]) -> tzinfo:
@@ -51,7 +64,9 @@ def break_down(seconds: Any, name: str, place: tzinfo) -> list[Any]:
     try:
         moment = (_EPOCH + timedelta(seconds=whole)).astimezone(place)
     except OverflowError:
-        raise JqError(f"error converting number of seconds since epoch to datetime ({shown(seconds)})") from None
+        raise JqError(
+            f"error converting number of seconds since epoch to datetime ({shown(seconds)})"
+        ) from None
     return _broken(moment, float(seconds) - whole)
 
 
@@ -196,7 +211,14 @@ _FIELDS = {
     "W": ("week", r"\d{1,2}"),
     "V": ("week", r"\d{1,2}"),
 }
-_LIMITS = {"month": (1, 12), "day": (1, 31), "hour": (0, 24), "minute": (0, 59), "second": (0, 61), "yday": (1, 366)}
+_LIMITS = {
+    "month": (1, 12),
+    "day": (1, 31),
+    "hour": (0, 24),
+    "minute": (0, 59),
+    "second": (0, 61),
+    "yday": (1, 366),
+}
 _COMPOSED = {
     "T": "%H:%M:%S",
     "X": "%H:%M:%S",

@@ -45,7 +45,8 @@ def _cell(item: Any) -> str:
 
 def _csv(value: Any) -> str:
     return ",".join(
-        '"' + item.replace('"', '""') + '"' if isinstance(item, str) else _cell(item) for item in _row(value, "csv")
+        '"' + item.replace('"', '""') + '"' if isinstance(item, str) else _cell(item)
+        for item in _row(value, "csv")
     )
 
 

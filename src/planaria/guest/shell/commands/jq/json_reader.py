@@ -247,7 +247,9 @@ def _unescape(text: str) -> str:
         if len(code) == 5:
             return chr(int(code[1:], 16))
         try:
-            return {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", '"': '"', "\\": "\\"}[code]
+            return {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", '"': '"', "\\": "\\"}[
+                code
+            ]
         except KeyError:
             raise ValueError("Invalid escape") from None
 
@@ -327,11 +329,15 @@ class Reader:
                     if _incomplete(error, size):
                         wanted = 2 * (size - position)
                         break
-                    yield from self._fallback(buffer[position:], chunks, decode, lines, column, buffer[:position])
+                    yield from self._fallback(
+                        buffer[position:], chunks, decode, lines, column, buffer[:position]
+                    )
                     return
                 if end < size and buffer[end] not in ' \t\r\n"[{' and buffer[end - 1] not in '"]}':
                     # `1x` is one bad word, not a number and something else.
-                    yield from self._fallback(buffer[position:], chunks, decode, lines, column, buffer[:position])
+                    yield from self._fallback(
+                        buffer[position:], chunks, decode, lines, column, buffer[:position]
+                    )
                     return
                 if end == size and buffer[end - 1] not in '"]}':
                     break  # more digits may follow

@@ -22,7 +22,27 @@ class Token:
 
 
 KEYWORDS = frozenset(
-    "def module import include if then else elif end as reduce foreach and or not_ try catch label __loc__".split()
+    [
+        "def",
+        "module",
+        "import",
+        "include",
+        "if",
+        "then",
+        "else",
+        "elif",
+        "end",
+        "as",
+        "reduce",
+        "foreach",
+        "and",
+        "or",
+        "not_",
+        "try",
+        "catch",
+        "label",
+        "__loc__",
+    ]
 ) - {"not_"}
 
 _WORD = re.compile(
@@ -62,7 +82,9 @@ class _Lexer:
         while position < len(source):
             # A field needs its name next to its dot; `..` and lone dots are operators.
             match = _WORD.match(source, position)
-            if source[position] == "." and (field := re.compile(r"\.[a-zA-Z_]\w*", re.ASCII).match(source, position)):
+            if source[position] == "." and (
+                field := re.compile(r"\.[a-zA-Z_]\w*", re.ASCII).match(source, position)
+            ):
                 tokens.append(Token("field", field.group()[1:], position, line))
                 position = field.end()
                 continue

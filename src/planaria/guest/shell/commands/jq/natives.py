@@ -273,7 +273,9 @@ def _reverse(value: Any) -> Any:
 
 def _extreme(value: Any, largest: bool) -> Any:
     if not isinstance(value, list):
-        raise JqError(f"{kind(value)} ({shown(value)}) and {kind(value)} ({shown(value)}) cannot be iterated over")
+        raise JqError(
+            f"{kind(value)} ({shown(value)}) and {kind(value)} ({shown(value)}) cannot be iterated over"
+        )
     return extreme([(item, item) for item in value], largest)
 
 
@@ -415,8 +417,12 @@ def _both_strings(value: Any, other: Any) -> bool:
     return isinstance(value, str) and isinstance(other, str)
 
 
-NATIVES["ltrimstr", 1] = lambda value, prefix: value.removeprefix(prefix) if _both_strings(value, prefix) else value
-NATIVES["rtrimstr", 1] = lambda value, suffix: value.removesuffix(suffix) if _both_strings(value, suffix) else value
+NATIVES["ltrimstr", 1] = lambda value, prefix: (
+    value.removeprefix(prefix) if _both_strings(value, prefix) else value
+)
+NATIVES["rtrimstr", 1] = lambda value, suffix: (
+    value.removesuffix(suffix) if _both_strings(value, suffix) else value
+)
 NATIVES["trimstr", 1] = lambda value, both: (
     value.removeprefix(both).removesuffix(both) if _both_strings(value, both) else value
 )
@@ -467,7 +473,9 @@ def _implode(value: Any) -> str:
     characters = []
     for code in value:
         if not is_number(code) or code != code:
-            raise JqError(f"{kind(code)} ({shown(code)}) can't be imploded, unicode codepoint needs to be numeric")
+            raise JqError(
+                f"{kind(code)} ({shown(code)}) can't be imploded, unicode codepoint needs to be numeric"
+            )
         valid = 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
         characters.append(chr(int(code)) if valid else "\ufffd")
     return "".join(characters)

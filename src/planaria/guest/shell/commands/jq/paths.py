@@ -200,7 +200,11 @@ class Editor:
             return container
         if isinstance(key, list) and isinstance(container, list):
             raise JqError("Cannot update field at array index of array")
-        raise JqError(f"Invalid path component {kind(key)}") if container is None else cannot_index(container, key)
+        raise (
+            JqError(f"Invalid path component {kind(key)}")
+            if container is None
+            else cannot_index(container, key)
+        )
 
     def _put_slice(self, container: Any, key: dict[str, Any], new: Any) -> Any:
         if container is None:

@@ -148,7 +148,9 @@ def _class(pattern: str, position: int, out: list[str]) -> int:
             if match and match.group(2) in _POSIX:
                 body = _POSIX[match.group(2)]
                 if body.startswith("^") != bool(match.group(1)):
-                    alternatives.append("[" + ("^" + body).removeprefix("^^") if match.group(1) else "[" + body)
+                    alternatives.append(
+                        "[" + ("^" + body).removeprefix("^^") if match.group(1) else "[" + body
+                    )
                     alternatives[-1] += "]"
                 else:
                     pieces.append(body.removeprefix("^"))
@@ -169,7 +171,12 @@ def _class(pattern: str, position: int, out: list[str]) -> int:
     if not alternatives:
         out.append(plain)
     elif negated:
-        out.append("(?:" + "".join(f"(?!{one})" for one in alternatives) + (plain if plain != "[^]" else "[\\s\\S]") + ")")
+        out.append(
+            "(?:"
+            + "".join(f"(?!{one})" for one in alternatives)
+            + (plain if plain != "[^]" else "[\\s\\S]")
+            + ")"
+        )
     else:
         out.append("(?:" + "|".join([*alternatives, *([plain] if plain != "[]" else [])]) + ")")
     return position + 1
@@ -250,7 +257,9 @@ def describe(match: re.Match[str]) -> dict[str, Any]:
         if text is None:
             captures.append({"offset": -1, "string": None, "length": 0, "name": name})
         else:
-            captures.append({"offset": match.start(number), "length": len(text), "string": text, "name": name})
+            captures.append(
+                {"offset": match.start(number), "length": len(text), "string": text, "name": name}
+            )
     return {
         "offset": match.start(),
         "length": match.end() - match.start(),

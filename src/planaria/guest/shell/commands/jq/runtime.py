@@ -93,7 +93,12 @@ class Runtime:
         program = parse_program(self._read_module(name, ".jq"))
         found = dict(program.metadata or {})
         found["deps"] = [
-            {**(item.metadata or {}), **({"as": item.name} if item.name else {}), "is_data": item.data, "relpath": item.path}
+            {
+                **(item.metadata or {}),
+                **({"as": item.name} if item.name else {}),
+                "is_data": item.data,
+                "relpath": item.path,
+            }
             for item in program.imports
         ]
         found["defs"] = [f"{item.name}/{len(item.parameters)}" for item in program.definitions]
@@ -121,7 +126,9 @@ class Runtime:
             body = Define(definition, body)
         return body
 
-    def _definitions(self, program: Program, data: dict[str, Any], above: tuple[str, ...]) -> list[Definition]:
+    def _definitions(
+        self, program: Program, data: dict[str, Any], above: tuple[str, ...]
+    ) -> list[Definition]:
         found: list[Definition] = []
         for item in program.imports:
             if item.data:
@@ -166,5 +173,3 @@ def _forward(definition: Definition, prefix: str) -> Definition:
     return Definition(
         f"{prefix}::{definition.name}", names, Call(definition.name, [Call(name, []) for name in names])
     )
-
-

@@ -515,7 +515,9 @@ _runtime("input_filename", lambda runtime, value: runtime.filename)
 _runtime("input_line_number", lambda runtime, value: runtime.line_number)
 _runtime("halt", lambda runtime, value: runtime.halt(None, 0))
 _runtime("gmtime", lambda runtime, value: dates.break_down(value, "gmtime", dates.UTC))
-_runtime("localtime", lambda runtime, value: dates.break_down(value, "localtime", dates.zone(runtime.environment)))
+_runtime(
+    "localtime", lambda runtime, value: dates.break_down(value, "localtime", dates.zone(runtime.environment))
+)
 _runtime("builtins", lambda runtime, value: runtime.builtins())
 _runtime("modulemeta", lambda runtime, value: runtime.module_metadata(value))
 
