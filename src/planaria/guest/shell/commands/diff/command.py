@@ -144,7 +144,12 @@ def _settings(arguments: usage.Arguments, words: list[str], process: Process) ->
     number = "".join(name for name, _ in arguments.options if name.isdigit())
     if number and settings.style in ("unified", "context"):
         settings.context = int(number)  # the old form: -u3
-    settings.options = "".join(f" {word}" for word in words if word.startswith("-") and word != "-")
+    options = list(words)
+    for operand in reversed(arguments.operands):
+        options.reverse()
+        options.remove(operand)
+        options.reverse()
+    settings.options = "".join(f" {word}" for word in options)
     return settings
 
 
@@ -274,7 +279,7 @@ def _files(
     if not same and not settings.text and (b"\0" in before[:32768] or b"\0" in after[:32768]):
         word = "Files" if settings.brief else "Binary files"
         _write(process, f"{word} {one} and {two} differ\n")
-        return 1 if settings.brief else 2
+        return 1
     old, new = split_lines(before), split_lines(after)
     incomplete = []
     if settings.style == "ed":  # ed(1) knows no line without a newline
