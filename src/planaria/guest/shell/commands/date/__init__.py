@@ -1,0 +1,3 @@
+"""date: moments from words, and words from moments."""
+
+from planaria.guest.shell.commands.date import command as command

@@ -1,0 +1,4 @@
+"""diff and patch."""
+
+from planaria.guest.shell.commands.diff import command as command
+from planaria.guest.shell.commands.diff import patch as patch

@@ -1,0 +1,3 @@
+"""yq: jq for YAML."""
+
+from planaria.guest.shell.commands.yq import command as command
