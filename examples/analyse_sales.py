@@ -16,8 +16,8 @@ import pandas as pd
 
 sales = pd.read_csv("sales.csv", parse_dates=["date"])
 sales["revenue"] = sales.units * sales.unit_price
-by_product = sales.pivot_table(index="product", columns="region", values="revenue", aggfunc="sum", margins=True)
-print(by_product.round().astype(int).to_string())
+table = sales.pivot_table("revenue", "product", "region", aggfunc="sum", margins=True, margins_name="all")
+print(table.round().astype(int).to_string())
 """
 
 DRAW = """
