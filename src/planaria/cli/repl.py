@@ -40,7 +40,9 @@ class Repl:
         self.session = Session(
             limits=options.limits(output=0),  # it is shown as it comes and need not be kept
             mounts=options.mounts,
-            stdin=_ask if sys.stdin is not None and sys.stdin.isatty() else StandardInput(),
+            stdin=_ask
+            if sys.stdin is not None and sys.stdin.isatty()
+            else StandardInput(prompts=self._write),
             on_bytes=self._write,
             on_output=self._display,
         )

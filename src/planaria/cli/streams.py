@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["StandardInput", "StandardOutput", "interruptible"]
+__all__ = ["StandardInput", "StandardOutput", "abandon_output", "interruptible"]
 
 _PIECE: Final = 1 << 16
 #: Seconds after a timeout by which the session has surely noticed it.
@@ -36,11 +36,12 @@ class StandardOutput:
         if self._line_is_open:
             self(1, b"\n")
 
-    def abandon(self) -> None:
-        """Nobody reads standard output any more: what is still buffered goes nowhere."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+
+def abandon_output() -> None:
+    """Nobody reads standard output any more: have what is still buffered go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 @contextlib.contextmanager
@@ -63,17 +64,18 @@ class StandardInput:
     """Reads lines as the code asks for them; to be a session's `stdin`.
 
     A session's timeout stops code as soon as it runs again, but not a read on its behalf; so reads end by
-    themselves a little after `timeout` seconds from now, and then say that there is no more input.
+    themselves a little after `timeout` seconds from now, and then say that there is no more input. `prompts` is where the code's prompts go.
     """
 
-    def __init__(self, timeout: float | None = None) -> None:
+    def __init__(self, timeout: float | None = None, *, prompts: StandardOutput | None = None) -> None:
+        self._prompts = prompts
         self._ends_at = None if timeout is None else time.monotonic() + timeout + _SLACK
         self._held = bytearray()
 
     def __call__(self, prompt: str) -> str | None:
-        """The next line without its newline, or None at the end; the prompt goes to standard output."""
-        sys.stdout.write(prompt)
-        sys.stdout.flush()
+        """The next line without its newline, or None at the end."""
+        if self._prompts is not None and prompt:
+            self._prompts(1, prompt.encode("utf-8", "backslashreplace"))
         if sys.stdin is None:
             return None
         searched = 0
