@@ -9,7 +9,7 @@ from pathlib import Path
 from planaria import __version__
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
-from planaria.cli.streams import StandardInput, StandardOutput, interruptible
+from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Exited, Interrupted, PlanariaError
 from planaria.session.result import Output, Result
 from planaria.session.session import Session
@@ -40,9 +40,7 @@ class Repl:
         self.session = Session(
             limits=options.limits(output=0),  # it is shown as it comes and need not be kept
             mounts=options.mounts,
-            stdin=_ask
-            if sys.stdin is not None and sys.stdin.isatty()
-            else StandardInput(prompts=self._write),
+            stdin=StandardInput(prompts=self._write),
             on_bytes=self._write,
             on_output=self._display,
         )
@@ -130,13 +128,3 @@ class Repl:
         from pygments.lexers.python import PythonTracebackLexer
 
         return str(highlight(traceback, PythonTracebackLexer(), TerminalFormatter()))
-
-
-def _ask(prompt: str) -> str | None:
-    """A line for `input()`, from the terminal."""
-    with interruptible():
-        try:
-            return input(prompt)
-        except EOFError:
-            return None
-    return None

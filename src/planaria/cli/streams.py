@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -16,6 +17,8 @@ __all__ = ["StandardInput", "StandardOutput", "abandon_output", "interruptible"]
 _PIECE: Final = 1 << 16
 #: Seconds after a timeout by which the session has surely noticed it.
 _SLACK: Final = 0.25
+#: Seconds between two looks at signals and the clock while nothing comes.
+_LOOK_UP: Final = 0.1
 
 
 class StandardOutput:
@@ -64,39 +67,45 @@ class StandardInput:
     """Reads lines as the code asks for them; to be a session's `stdin`.
 
     A session's timeout stops code as soon as it runs again, but not a read on its behalf; so reads end by
-    themselves a little after `timeout` seconds from now, and then say that there is no more input. `prompts` is where the code's prompts go.
+    themselves a little after `timeout` seconds from now, and then say that there is no more input. `prompts`
+    is where the code's prompts go.
     """
 
     def __init__(self, timeout: float | None = None, *, prompts: StandardOutput | None = None) -> None:
         self._prompts = prompts
-        self._ends_at = None if timeout is None else time.monotonic() + timeout + _SLACK
+        self._ends_at = math.inf if timeout is None else time.monotonic() + timeout + _SLACK
         self._held = bytearray()
 
     def __call__(self, prompt: str) -> str | None:
         """The next line without its newline, or None at the end."""
-        if self._prompts is not None and prompt:
-            self._prompts(1, prompt.encode("utf-8", "backslashreplace"))
-        if sys.stdin is None:
-            return None
+        with interruptible():
+            if self._prompts is not None and prompt:
+                self._prompts(1, prompt.encode("utf-8", "backslashreplace"))
+            return None if sys.stdin is None else self._line(sys.stdin.fileno())
+        return None
+
+    def _line(self, descriptor: int) -> str | None:
         searched = 0
         while (end := self._held.find(b"\n", searched)) < 0:
             searched = len(self._held)
-            piece = b""
-            with interruptible():
-                piece = self._read(sys.stdin.fileno())
+            piece = self._read(descriptor)
             if not piece:
-                end = len(self._held)
+                if not searched:
+                    return None
+                end = searched
                 break
             self._held += piece
         line = bytes(self._held[:end])
-        ended = end == len(self._held) and not line
         del self._held[: end + 1]
-        return None if ended else line.decode("utf-8", "surrogateescape")
+        return line.decode("utf-8", "surrogateescape")
 
     def _read(self, descriptor: int) -> bytes:
-        if self._ends_at is not None and os.name == "posix":
-            seconds = max(0.0, self._ends_at - time.monotonic())
-            ready, _, _ = select.select([descriptor], [], [], seconds)
-            if not ready:
-                return b""
+        """What there is to read, at least a byte; nothing at the end or when the time is over.
+
+        Looks up every now and then: a read that begins just after a signal would not notice it.
+        """
+        if os.name == "posix":
+            while not select.select([descriptor], [], [], _LOOK_UP)[0]:
+                if time.monotonic() >= self._ends_at:
+                    return b""
         return os.read(descriptor, _PIECE)
