@@ -72,6 +72,7 @@ class Repl:
             result = self.session.run(source)
         except KeyboardInterrupt as interrupt:
             cause = interrupt.__cause__
+            self._write.line_is_open = True  # the terminal shows ^C
             self._tell(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"))
             return None
         if result.repr is not None:

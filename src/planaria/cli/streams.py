@@ -25,18 +25,19 @@ class StandardOutput:
     """Passes on what the code writes, byte for byte and at once; to be a session's `on_bytes`."""
 
     def __init__(self) -> None:
-        self._line_is_open = False
+        #: Whether the cursor of the terminal stands behind something.
+        self.line_is_open = False
 
     def __call__(self, descriptor: int, data: bytes) -> None:
         stream = sys.stdout if descriptor == 1 else sys.stderr
         if stream is not None:  # None when this process was started without it
             stream.buffer.write(data)
             stream.flush()
-            self._line_is_open = not data.endswith(b"\n")
+            self.line_is_open = not data.endswith(b"\n")
 
     def end_line(self) -> None:
         """Have what comes next begin at the left, also when the code has not ended its last line."""
-        if self._line_is_open:
+        if self.line_is_open:
             self(1, b"\n")
 
 
@@ -97,6 +98,8 @@ class StandardInput:
             self._held += piece
         line = bytes(self._held[:end])
         del self._held[: end + 1]
+        if self._prompts is not None and os.isatty(descriptor):
+            self._prompts.line_is_open = False  # by the Enter that was typed
         return line.decode("utf-8", "surrogateescape")
 
     def _read(self, descriptor: int) -> bytes:
