@@ -11,9 +11,15 @@ $(VENV)/installed: pyproject.toml
 
 install: $(VENV)/installed
 
+demo: install
+	@echo "Analysing examples/sales.csv with pandas and matplotlib in a sandbox (examples/analyse_sales.py)."
+	@echo "The first time, the runtime is compiled for this computer: one to three minutes, once."
+	$(BIN)/planaria setup --full
+	$(BIN)/python examples/analyse_sales.py
+
 lint: install
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
 	$(BIN)/mypy
 
 test: lint

@@ -121,7 +121,7 @@ def test_input_is_typed_at_the_terminal(terminal: Terminal) -> None:
     terminal.type("input('wh' + 'o?').upper()" + ENTER)
     terminal.wait_for("who?")
     terminal.type("ann" + ENTER)
-    terminal.wait_for("'ANN'\r\n")
+    terminal.wait_for("ann\r\n'ANN'\r\n")
 
 
 def test_completion_comes_from_the_session(terminal: Terminal) -> None:

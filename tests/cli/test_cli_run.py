@@ -159,6 +159,12 @@ def test_json_shows_what_it_can_say(value: object) -> None:
     assert json.loads(json.dumps(as_json(Result(value=value, repr="…"), 0)))["value"] == value
 
 
+def test_json_is_alone_on_standard_output(planaria: Run) -> None:
+    """A prompt of input() does not come between the JSON."""
+    told = json.loads(planaria("run", "--json", "-c", "input('name? ')", stdin=b"Ann\n").stdout)
+    assert told["value"] == "Ann"
+
+
 def test_json_tells_an_error_by_its_parts(planaria: Run) -> None:
     """An exception is an object in JSON, with the exit status beside it."""
     done = planaria("run", "--json", "-c", "x = 1\nraise ValueError('no')")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from planaria import __version__
 from planaria.cli.options import SessionOptions, session_options
+from planaria.cli.streams import abandon_output
 from planaria.errors import PlanariaError
 
 __all__ = ["commands"]
 
-_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+# 128 and the number of SIGINT or SIGPIPE, as shells have it.
+_INTERRUPTED: Final = 130
+_BROKEN_PIPE: Final = 141
 
 
 class _Commands(click.Group):
@@ -29,6 +32,9 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except PlanariaError as error:
             raise click.ClickException(str(error)) from None
+        except BrokenPipeError:
+            abandon_output()
+            ctx.exit(_BROKEN_PIPE)
         except OSError as error:
             raise click.ClickException(str(error)) from None
         except KeyboardInterrupt:

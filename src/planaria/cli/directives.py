@@ -139,8 +139,9 @@ def _files(session: Session, directory: str = ".") -> str:
 
 @_directive("put FILE [TO]", "copy a file or directory of this computer into the session")
 def _put(session: Session, file: str, to: str = "") -> str:
-    to = to or Path(file).resolve().name
-    session.files.copy_in(Path(file).expanduser(), to)
+    host = Path(file).expanduser().resolve()
+    to = to or host.name
+    session.files.copy_in(host, to)
     return f"copied to {to} in the session"
 
 

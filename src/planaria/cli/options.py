@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 import click
 
-from planaria.files.storage import Mount
 from planaria.limits import Limits
+
+if TYPE_CHECKING:
+    from planaria.files.storage import Mount
 
 __all__ = ["SessionOptions", "mount", "seconds", "session_options", "size"]
 
@@ -45,6 +47,8 @@ def seconds(text: str) -> float:
 
 def mount(text: str) -> Mount:
     """HOST:GUEST, with :ro (the default), :rw or :overlay at the end. Raises click.BadParameter."""
+    from planaria.files.storage import Mount  # brings all filesystems, which `planaria --help` can do without
+
     place, _, mode = text.rpartition(":")
     if mode not in _MODES:
         place, mode = text, "ro"

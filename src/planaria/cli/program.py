@@ -24,7 +24,6 @@ from planaria.session.session import Session
 __all__ = ["Program", "run_program"]
 
 _INTERRUPTED: Final = 130  # 128 + SIGINT
-_BROKEN_PIPE: Final = 141  # 128 + SIGPIPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +88,12 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
         on_bytes=stdout,
         on_output=displays,
     ) as session:
-        lines.append(StandardInput(options.timeout))
+        lines.append(StandardInput(options.timeout, prompts=stdout))
         try:
             result = session.run(program.source, name=program.name)
             status = result.exit_code
         except KeyboardInterrupt as interrupt:
             result, status = _interrupted(interrupt, session.execution_count), _INTERRUPTED
-        except BrokenPipeError:
-            if stdout is not None:
-                stdout.abandon()
-            return _BROKEN_PIPE
     if as_json:
         print(json.dumps(report(result, status), default=str))
     elif result.error is not None:

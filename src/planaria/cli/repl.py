@@ -9,7 +9,7 @@ from pathlib import Path
 from planaria import __version__
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
-from planaria.cli.streams import StandardInput, StandardOutput, interruptible
+from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Exited, Interrupted, PlanariaError
 from planaria.session.result import Output, Result
 from planaria.session.session import Session
@@ -40,7 +40,7 @@ class Repl:
         self.session = Session(
             limits=options.limits(output=0),  # it is shown as it comes and need not be kept
             mounts=options.mounts,
-            stdin=_ask if sys.stdin is not None and sys.stdin.isatty() else StandardInput(),
+            stdin=StandardInput(prompts=self._write),
             on_bytes=self._write,
             on_output=self._display,
         )
@@ -72,6 +72,7 @@ class Repl:
             result = self.session.run(source)
         except KeyboardInterrupt as interrupt:
             cause = interrupt.__cause__
+            self._write.line_is_open = True  # the terminal shows ^C
             self._tell(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"))
             return None
         if result.repr is not None:
@@ -128,13 +129,3 @@ class Repl:
         from pygments.lexers.python import PythonTracebackLexer
 
         return str(highlight(traceback, PythonTracebackLexer(), TerminalFormatter()))
-
-
-def _ask(prompt: str) -> str | None:
-    """A line for `input()`, from the terminal."""
-    with interruptible():
-        try:
-            return input(prompt)
-        except EOFError:
-            return None
-    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -11,36 +12,40 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["StandardInput", "StandardOutput", "interruptible"]
+__all__ = ["StandardInput", "StandardOutput", "abandon_output", "interruptible"]
 
 _PIECE: Final = 1 << 16
 #: Seconds after a timeout by which the session has surely noticed it.
 _SLACK: Final = 0.25
+#: Seconds between two looks at signals and the clock while nothing comes.
+_LOOK_UP: Final = 0.1
 
 
 class StandardOutput:
     """Passes on what the code writes, byte for byte and at once; to be a session's `on_bytes`."""
 
     def __init__(self) -> None:
-        self._line_is_open = False
+        #: Whether the cursor of the terminal stands behind something.
+        self.line_is_open = False
 
     def __call__(self, descriptor: int, data: bytes) -> None:
         stream = sys.stdout if descriptor == 1 else sys.stderr
         if stream is not None:  # None when this process was started without it
             stream.buffer.write(data)
             stream.flush()
-            self._line_is_open = not data.endswith(b"\n")
+            self.line_is_open = not data.endswith(b"\n")
 
     def end_line(self) -> None:
         """Have what comes next begin at the left, also when the code has not ended its last line."""
-        if self._line_is_open:
+        if self.line_is_open:
             self(1, b"\n")
 
-    def abandon(self) -> None:
-        """Nobody reads standard output any more: what is still buffered goes nowhere."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+
+def abandon_output() -> None:
+    """Nobody reads standard output any more: have what is still buffered go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 @contextlib.contextmanager
@@ -63,38 +68,47 @@ class StandardInput:
     """Reads lines as the code asks for them; to be a session's `stdin`.
 
     A session's timeout stops code as soon as it runs again, but not a read on its behalf; so reads end by
-    themselves a little after `timeout` seconds from now, and then say that there is no more input.
+    themselves a little after `timeout` seconds from now, and then say that there is no more input. `prompts`
+    is where the code's prompts go.
     """
 
-    def __init__(self, timeout: float | None = None) -> None:
-        self._ends_at = None if timeout is None else time.monotonic() + timeout + _SLACK
+    def __init__(self, timeout: float | None = None, *, prompts: StandardOutput | None = None) -> None:
+        self._prompts = prompts
+        self._ends_at = math.inf if timeout is None else time.monotonic() + timeout + _SLACK
         self._held = bytearray()
 
     def __call__(self, prompt: str) -> str | None:
-        """The next line without its newline, or None at the end; the prompt goes to standard output."""
-        sys.stdout.write(prompt)
-        sys.stdout.flush()
-        if sys.stdin is None:
-            return None
+        """The next line without its newline, or None at the end."""
+        with interruptible():
+            if self._prompts is not None and prompt:
+                self._prompts(1, prompt.encode("utf-8", "backslashreplace"))
+            return None if sys.stdin is None else self._line(sys.stdin.fileno())
+        return None
+
+    def _line(self, descriptor: int) -> str | None:
         searched = 0
         while (end := self._held.find(b"\n", searched)) < 0:
             searched = len(self._held)
-            piece = b""
-            with interruptible():
-                piece = self._read(sys.stdin.fileno())
+            piece = self._read(descriptor)
             if not piece:
-                end = len(self._held)
+                if not searched:
+                    return None
+                end = searched
                 break
             self._held += piece
         line = bytes(self._held[:end])
-        ended = end == len(self._held) and not line
         del self._held[: end + 1]
-        return None if ended else line.decode("utf-8", "surrogateescape")
+        if self._prompts is not None and os.isatty(descriptor):
+            self._prompts.line_is_open = False  # by the Enter that was typed
+        return line.decode("utf-8", "surrogateescape")
 
     def _read(self, descriptor: int) -> bytes:
-        if self._ends_at is not None and os.name == "posix":
-            seconds = max(0.0, self._ends_at - time.monotonic())
-            ready, _, _ = select.select([descriptor], [], [], seconds)
-            if not ready:
-                return b""
+        """What there is to read, at least a byte; nothing at the end or when the time is over.
+
+        Looks up every now and then: a read that begins just after a signal would not notice it.
+        """
+        if os.name == "posix":
+            while not select.select([descriptor], [], [], _LOOK_UP)[0]:
+                if time.monotonic() >= self._ends_at:
+                    return b""
         return os.read(descriptor, _PIECE)
