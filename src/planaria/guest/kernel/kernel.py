@@ -176,8 +176,8 @@ class Kernel:
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs.
 
-        Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that nothing
-        was raised: either the cell is over, or the host tries again and finds user code.
+        Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that
+        nothing was raised: either the cell is over, or the host tries again and finds user code.
 
         User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
         or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
