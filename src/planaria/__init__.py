@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from planaria.session.callbacks import CallbackRegistry as CallbackRegistry
     from planaria.session.result import Output as Output
     from planaria.session.result import Result as Result
+    from planaria.session.run import HostCall as HostCall
+    from planaria.session.sandbox import AsyncSandbox as AsyncSandbox
+    from planaria.session.sandbox import Sandbox as Sandbox
     from planaria.session.session import Session as Session
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
@@ -67,10 +70,12 @@ _HOMES = {
         ),
         "planaria.errors",
     ),
+    "AsyncSandbox": "planaria.session.sandbox",
     "AsyncSession": "planaria.session.async_session",
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "FrozenClock": "planaria.machine.wasi.clock",
+    "HostCall": "planaria.session.run",
     "Limits": "planaria.limits",
     "Mount": "planaria.files.storage",
     "Quota": "planaria.files.quota",
@@ -80,6 +85,7 @@ _HOMES = {
     "Output": "planaria.session.result",
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
+    "Sandbox": "planaria.session.sandbox",
     "Session": "planaria.session.session",
 }
 
