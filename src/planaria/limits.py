@@ -99,10 +99,12 @@ class Guard:
 class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
-    `reason` says why it had been interrupted, None when it died by itself (`message` tells how).
+    `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code` is
+    the status with which it ended its process, if it did.
     """
 
-    def __init__(self, message: str, reason: StopReason | None) -> None:
+    def __init__(self, message: str, reason: StopReason | None, exit_code: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason
+        self.exit_code = exit_code

@@ -16,6 +16,7 @@ from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.wasi.clock import Clock
+from planaria.machine.wasi.process import ProcessExit
 from planaria.machine.wasi.random import RandomSource
 from planaria.machine.wasi.system import Wasi
 from planaria.protocol import decode, encode
@@ -230,6 +231,9 @@ class WasmExecutor(Executor):
         machine = self._live()
         try:
             reason = machine.enter(self._image.entry, guard)
+        except ProcessExit as ended:
+            self.close()
+            raise Stopped(f"the code called os._exit({ended.code})", None, ended.code) from None
         except BaseException:
             # It stopped in the midst of a call: its memory is no state.
             self.close()

@@ -367,7 +367,8 @@ class BaseSession:
         flight.reason = flight.reason or stopped.reason
         flight.crash = stopped.message
         flight.state, flight.run.pending = self._recover(self._count - 1)
-        flight.run.report(("error", {"type": "Stopped", "message": stopped.message}))
+        details = {"type": "Stopped", "message": stopped.message, "exit_code": stopped.exit_code}
+        flight.run.report(("error", details))
 
     def _recover(self, most: int) -> tuple[str, dict[int, HostCall]]:
         """After a hard stop: go back to the newest checkpoint with at most `most` executions.
@@ -517,6 +518,8 @@ class BaseSession:
             "callbacks": [callback.declaration() for callback in self._callbacks],
             "recursion_limit": self._limits.recursion,
         }
+        if self._limits.value is not None:
+            settings["value_limit"] = self._limits.value
         if self._environment:
             settings["environ"] = self._environment
         settings["seed" if self._seed is not None else "reseed"] = (
@@ -725,6 +728,10 @@ class BaseSession:
                 return _placed(LimitError(message, limit="cpu_time", state=state, **printed), details)
             if flight.reason == "interrupt":
                 return _placed(Interrupted(f"interrupted; {left}", state=state, **printed), details)
+            if flight.crash is not None and details.get("exit_code") is not None:
+                exited = Exited(f"{flight.crash}; {left}", type="SystemExit", **printed)
+                exited.exit_code = details["exit_code"]
+                return exited
             if flight.crash is not None:
                 return CrashError(f"the sandbox crashed ({flight.crash}); {left}", state=state, **printed)
         kind = Exited if details.get("exit_code") is not None else ExecutionError
