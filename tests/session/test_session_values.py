@@ -132,8 +132,6 @@ def test_classes_cross(echoing: Any) -> None:
     session.execute("await echo(Colour.RED)")
     assert kept[-1].value == "r"
 
-    with planaria.Session(callbacks={}, stdin=None) as plain:
-        assert plain.execute("1").value == 1
     give = planaria.Session(callbacks=[{"name": "give", "fn": lambda: [Point(1, [2]), Colour.RED]}])
     assert give.execute("p, c = await give(); [p['y'], c.name, c.value]").value == [[2], "RED", "r"]
 

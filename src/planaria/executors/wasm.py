@@ -127,6 +127,7 @@ class WasmExecutor(Executor):
             on_output=self._host.output,
         )
         machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
+        machine.too_large = _too_large
         old, self._machine = self._machine, machine
         if old is not None:
             old.close()
@@ -296,3 +297,10 @@ class WasmExecutor(Executor):
         except OSError as error:
             return ("errno", error.errno or 5)
         return ("ok", None)
+
+
+def _too_large(request: bytes) -> bytes:
+    """What the guest is told when it has no memory for the answer to `request`."""
+    if request[:1] == b"N":
+        return encode(("refuse",))
+    return encode(("error", "MemoryError", "the answer does not fit the memory of this sandbox"))

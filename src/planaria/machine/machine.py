@@ -74,6 +74,8 @@ class Machine:
         memory_limit: int | None = None,
     ) -> None:
         self.door = door
+        #: Answers a request in short when the guest has no memory for the door's reply.
+        self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
         store = wasmtime.Store(engine())

@@ -74,6 +74,8 @@ _calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.Conte
     "planaria_calling_back", default=frozenset()
 )
 
+#: Answers of fewer bytes are sent again when others did not fit the sandbox's memory.
+_SMALL_ANSWER: Final = 65536
 _HOME: Final = "/home/user"
 #: What a session's own files may take unless `quota=` says otherwise.
 _QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
@@ -114,9 +116,7 @@ class BaseSession:
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
         called as output arrives.
         """
-        self._callbacks = (
-            callbacks if isinstance(callbacks, CallbackRegistry) else CallbackRegistry(callbacks)
-        )
+        self._callbacks = CallbackRegistry.of(callbacks)
         self._limits = limits or Limits()
         if not isinstance(execution_timeout_ms, NotGiven):
             self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
@@ -291,7 +291,7 @@ class BaseSession:
             self._begin_again(flight, needed)
             return []
         except EncodeError:  # nothing was entered
-            run.refuse_answers(_objection)
+            run.refuse_answers(_cannot_cross)
             return []
         except ProtocolError as error:
             self._crashed(flight, Stopped(str(error), None))
@@ -304,6 +304,9 @@ class BaseSession:
             interrupted = entered.reason
         else:
             interrupted = None
+        if entered.report[0] == "refused":
+            run.refuse_answers(_does_not_fit)
+            return []
         if entered.report[0] == "tier":
             # Nothing has been run: the source imports modules that only the full tier has.
             self._executor.move_up()
@@ -861,13 +864,21 @@ def _outcome(answer: Future[Answer] | asyncio.Task[Answer]) -> Answer:
     return answer.result()
 
 
-def _objection(value: Any) -> str | None:
-    """Why a callback's result cannot be sent, or None."""
+def _cannot_cross(value: Any) -> tuple[str, str] | None:
+    """The exception that takes the place of a callback's result, if that cannot be sent."""
     try:
         encode(value)
     except EncodeError as error:
-        return f"the callback returned what cannot cross: {error}"
+        return "TypeError", f"the callback returned what cannot cross: {error}"
     return None
+
+
+def _does_not_fit(value: Any) -> tuple[str, str] | None:
+    """As `_cannot_cross`, when the sandbox had no memory for the answers together."""
+    size = len(encode(value))
+    if size < _SMALL_ANSWER:
+        return None
+    return "MemoryError", f"the callback's result of {size} bytes does not fit the memory of this sandbox"
 
 
 def _what_is_left(state: str) -> str:

@@ -98,6 +98,8 @@ class Run:
         if command is None:
             command = ("resume", self._answers)
             self._sent, self._answers = self._answers, []
+        else:
+            self._sent = []
         return command
 
     def resolve(self, identifier: int, value: Any) -> None:
@@ -110,16 +112,18 @@ class Run:
         del self.pending[identifier]
         self._answers.append((identifier, False, (kind, message)))
 
-    def refuse_answers(self, refuse: Callable[[Any], str | None]) -> None:
+    def refuse_answers(self, refuse: Callable[[Any], tuple[str, str] | None]) -> None:
         """After the last command could not be sent: it will be sent again.
 
-        Each value to which `refuse` has an objection is replaced by a TypeError that says so.
+        Each value to which `refuse` has an objection (a builtin type and a message) is replaced by that exception.
         """
+        if not self._sent:
+            self.report(("error", {"type": "MemoryError", "message": "the source does not fit the memory"}))
         for identifier, succeeded, value in self._sent:
             objection = refuse(value) if succeeded else None
             answer = (identifier, succeeded, value)
             self._answers.append(
-                answer if objection is None else (identifier, False, ("TypeError", objection))
+                answer if objection is None else (identifier, False, objection)
             )
 
     def cancel(self, kind: str, message: str) -> None:

@@ -23,10 +23,8 @@ class _BaseSandbox:
         A storage given as `vfs=` and `mounts` are shared by all executions; everything else, the session's own
         files included, begins afresh with each.
         """
-        callbacks = arguments.get("callbacks", ())
-        if not isinstance(callbacks, CallbackRegistry):
-            arguments["callbacks"] = CallbackRegistry(callbacks)  # an iterator could only be read once
-        self._arguments = arguments
+        # An iterator could only be read once.
+        self._arguments = {**arguments, "callbacks": CallbackRegistry.of(arguments.get("callbacks", ()))}
         self._count = 0
 
     @property

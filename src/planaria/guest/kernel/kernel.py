@@ -107,6 +107,7 @@ class Kernel:
             "complete": self._complete,
             "names": self._user_names,
             "evaluate": self._evaluate,
+            "refuse": self._refuse_command,
         }
 
     # -- entry ---------------------------------------------------------------------------------------
@@ -484,6 +485,10 @@ class Kernel:
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def _refuse_command(self) -> Report:
+        """There was no memory for the command."""
+        return ("refused",)
 
     def _complete(self, text: str, cursor: int) -> Report:
         space = {**self.names, **self.main.__dict__}
