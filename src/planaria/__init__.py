@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from planaria.session.result import Completions as Completions
     from planaria.session.result import Output as Output
     from planaria.session.result import Result as Result
+    from planaria.session.run import HostCall as HostCall
+    from planaria.session.sandbox import AsyncSandbox as AsyncSandbox
+    from planaria.session.sandbox import Sandbox as Sandbox
     from planaria.session.session import Session as Session
     from planaria.snapshot.snapshot import Snapshot as Snapshot
     from planaria.stores.file import FileStore as FileStore
@@ -84,12 +87,14 @@ _HOMES = {
         ),
         "planaria.errors",
     ),
+    "AsyncSandbox": "planaria.session.sandbox",
     "AsyncSession": "planaria.session.async_session",
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
+    "HostCall": "planaria.session.run",
     "Limits": "planaria.limits",
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",
@@ -101,6 +106,7 @@ _HOMES = {
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
+    "Sandbox": "planaria.session.sandbox",
     "Session": "planaria.session.session",
     "Snapshot": "planaria.snapshot.snapshot",
     "SqliteStore": "planaria.stores.sqlite",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Final, Literal, final
 
@@ -22,6 +23,8 @@ class NotGiven:
 NOT_GIVEN: Final = NotGiven()
 
 _MIB: Final = 1 << 20
+_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion")
+_TIMES: Final = ("timeout", "cpu_time", "callback_timeout")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,8 +64,12 @@ class Limits:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise TypeError(f"Limits({field.name}={value!r}): a number or None is wanted")
+            if field.name in _COUNTS and not isinstance(value, int):
+                raise TypeError(f"Limits({field.name}={value!r}): a whole number is wanted")
             if math.isnan(value) or value < 0:
                 raise ValueError(f"Limits({field.name}={value!r}): a bound is not negative")
+            if field.name in _TIMES and not value:
+                raise ValueError(f"Limits({field.name}=0): no time at all; None stands for no bound")
         if not 50 <= self.recursion <= 20_000:
             raise ValueError(f"Limits(recursion={self.recursion}): between 50 and 20,000")
         if self.memory is not None and not 64 * _MIB <= self.memory <= 4096 * _MIB:
@@ -78,22 +85,26 @@ StopReason = Literal["timeout", "cpu", "interrupt"]
 class Guard:
     """What bounds one entry into a kernel; times in seconds, None for no bound.
 
-    `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry. After an
-    interrupt was raised the code has `grace` seconds to come back before it is stopped hard.
+    `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry. `interrupted` is
+    asked now and then, from any thread, whether to raise an interrupt. After one was raised the code has
+    `grace` seconds to come back before it is stopped hard.
     """
 
     deadline: float | None = None
     cpu: float | None = None
     grace: float = 1.0
+    interrupted: Callable[[], bool] | None = None
 
 
 class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
-    `reason` says why it had been interrupted, None when it died by itself (`message` tells how).
+    `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code` is
+    the status with which it ended its process, if it did.
     """
 
-    def __init__(self, message: str, reason: StopReason | None) -> None:
+    def __init__(self, message: str, reason: StopReason | None, exit_code: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason
+        self.exit_code = exit_code

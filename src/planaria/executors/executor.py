@@ -27,8 +27,8 @@ class Host(Protocol):
     def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """A host call for which the code blocks: ("ok", value) or ("error", type, message)."""
 
-    def input(self, prompt: str) -> str | None:
-        """A line for `input()`, or None at the end of the input."""
+    def input(self, prompt: str) -> tuple[Any, ...]:
+        """A line for `input()`: ("ok", line), ("eof",) at the end, or ("error", type, message)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from planaria.errors import ProtocolError
+from planaria.errors import EncodeError, ProtocolError
 from planaria.executors.executor import Entered, Executor, Host
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
 from planaria.limits import Guard, Stopped
@@ -16,6 +16,7 @@ from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.wasi.clock import Clock
+from planaria.machine.wasi.process import ProcessExit
 from planaria.machine.wasi.random import RandomSource
 from planaria.machine.wasi.system import Wasi
 from planaria.protocol import decode, encode
@@ -27,6 +28,10 @@ __all__ = ["TierNeeded", "WasmExecutor", "WasmState"]
 _EMPTY: Final = b""
 #: More changed memory than this, in bytes, is kept in a file and mapped rather than copied.
 _MOST_RUNS: Final = 16 << 20
+
+
+#: Kept for ever: their instances have frames on the stack of a thread that a fork left behind.
+_abandoned: Final[list[Machine]] = []
 
 
 class TierNeeded(Exception):
@@ -124,6 +129,7 @@ class WasmExecutor(Executor):
             on_output=self._host.output,
         )
         machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
+        machine.too_large = _too_large
         old, self._machine = self._machine, machine
         self._clock_at_rest = None
         if old is not None:
@@ -206,6 +212,12 @@ class WasmExecutor(Executor):
         other.restore(state, files=False)
         return other
 
+    def abandon(self) -> None:
+        """In a forked child: forget a machine in which a thread was that does not exist here."""
+        if self._machine is not None:
+            _abandoned.append(self._machine)
+            self._machine = None
+
     def close(self) -> None:
         machine, self._machine = self._machine, None
         if machine is not None:
@@ -222,6 +234,9 @@ class WasmExecutor(Executor):
         machine = self._live()
         try:
             reason = machine.enter(self._image.entry, guard)
+        except ProcessExit as ended:
+            self.close()
+            raise Stopped(f"the code called os._exit({ended.code})", None, ended.code) from None
         except BaseException:
             # It stopped in the midst of a call: its memory is no state.
             self.close()
@@ -246,16 +261,22 @@ class WasmExecutor(Executor):
             case b"R":
                 self._report = request[1:]
                 return _EMPTY
+            case b"K":
+                self._live().interrupt_dropped()
+                return _EMPTY
         body = decode(request[1:])
         match request[:1], body:
             case b"D", (str(kind), dict(data), dict(metadata)):
                 self._host.display(kind, data, metadata)
                 return _EMPTY
             case b"C", (str(name), tuple(arguments), dict(keywords)):
-                return encode(self._host.call(name, arguments, keywords))
+                answer = self._ask(lambda: self._host.call(name, arguments, keywords))
+                try:
+                    return encode(answer)
+                except EncodeError as error:
+                    return encode(("error", "TypeError", f"{name}() returned what cannot cross: {error}"))
             case b"I", str(prompt):
-                line = self._host.input(prompt)
-                return encode(("eof",) if line is None else ("ok", line))
+                return encode(self._ask(lambda: self._host.input(prompt)))
             case b"F", ("chmod", bytes(path), int(mode), bool(follow)):
                 return encode(self._chmod(path, mode, follow))
             case b"T", list(modules):
@@ -264,9 +285,24 @@ class WasmExecutor(Executor):
                 raise TierNeeded(modules)
         raise ProtocolError(f"the guest asked for something unknown: {request[:40]!r}")
 
+    def _ask(self, function: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """What a function of the user's answers, which Ctrl-C may interrupt."""
+        try:
+            with self._live().outside():
+                return function()
+        except KeyboardInterrupt:
+            return ("error", "KeyboardInterrupt", "")
+
     def _chmod(self, path: bytes, mode: int, follow: bool) -> tuple[Any, ...]:
         try:
             self._live().wasi.chmod(path, mode, follow=follow)
         except OSError as error:
             return ("errno", error.errno or 5)
         return ("ok", None)
+
+
+def _too_large(request: bytes) -> bytes:
+    """What the guest is told when it has no memory for the answer to `request`."""
+    if request[:1] == b"N":
+        return encode(("refuse",))
+    return encode(("error", "MemoryError", "the answer does not fit the memory of this sandbox"))

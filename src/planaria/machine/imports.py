@@ -87,10 +87,14 @@ def _door() -> HostFunction:
         try:
             at, length, reply_at, reply_length_at = unpack(read(values, size))
             memory = machine.memory
-            reply = machine.door(memory.read(at, length))
+            request = memory.read(at, length)
+            reply = machine.door(request)
             address = 0
             if reply:
                 address = machine.allocate(len(reply))
+                if not address:
+                    reply = machine.too_large(request)
+                    address = machine.allocate(len(reply))
                 memory.write(address, reply)
             memory.write(reply_at, address.to_bytes(4, "little"))
             memory.write(reply_length_at, len(reply).to_bytes(4, "little"))

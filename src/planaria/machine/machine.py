@@ -8,10 +8,10 @@ the same image with those pages written over is a copy that lives on.
 from __future__ import annotations
 
 import _signal  # `signal` wraps each call in conversions to enums, which cost more than the call
-import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -78,9 +78,10 @@ class Machine:
         memory_limit: int | None = None,
     ) -> None:
         self.door = door
+        #: Answers a request in short when the guest has no memory for the door's reply.
+        self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
-        self._process = os.getpid()
         store = wasmtime.Store(engine())
         if memory_limit is not None:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
@@ -112,9 +113,13 @@ class Machine:
         self._cpu_clock: int | None = None
         self._cpu_deadline: float | None = None
         self._reason: StopReason | None = None
+        #: When an interrupt was first raised in this call, and whether it need not be raised again.
         self._interrupted_at: float | None = None
+        self._delivered = False
         self._kill = False
         self._running = False
+        #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
+        self._outside = 0
         self._awake = threading.Event()
         wasi.sleep = self.sleep
 
@@ -200,7 +205,7 @@ class Machine:
         """Run `function`, which calls into the guest, on a large stack under the eyes of the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
-        self._kill = False
+        self._kill = self._delivered = False
         self.failure = None
         self._awake.clear()
         self._cpu_clock = None
@@ -244,6 +249,24 @@ class Machine:
         self._awake.set()
         _ticker().visit()
 
+    def interrupt_dropped(self) -> None:
+        """The guest says that the interrupt hit no code of the user's: raise it again at the next tick."""
+        self._delivered = False
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Around a function of the user's that the guest waits for: Ctrl-C raises KeyboardInterrupt in it."""
+        self._outside += 1
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._reason = self._reason or "interrupt"
+            self._interrupted_at = time.monotonic()
+            self._delivered = True  # the guest learns it from the answer
+            raise
+        finally:
+            self._outside -= 1
+
     def stop(self) -> None:
         """Stop the guest hard, wherever it is; the call that runs ends with `Stopped`."""
         self._kill = True
@@ -252,8 +275,11 @@ class Machine:
     def due(self, now: float) -> bool:
         """For the ticker: whether the guest must be visited now."""
         if self._reason is None:
-            deadline, clock = self._guard.deadline, self._cpu_clock
-            if deadline is not None and now >= deadline:
+            guard = self._guard
+            deadline, clock = guard.deadline, self._cpu_clock
+            if guard.interrupted is not None and guard.interrupted():
+                self._reason = "interrupt"
+            elif deadline is not None and now >= deadline:
                 self._reason = "timeout"
             elif clock is not None and self._cpu_deadline is not None and self._used_up(clock):
                 self._reason = "cpu"
@@ -267,7 +293,7 @@ class Machine:
             self._kill = True
             self._awake.set()
             return True
-        return False
+        return not self._delivered
 
     def _used_up(self, clock: int) -> bool:
         try:
@@ -279,13 +305,15 @@ class Machine:
         """The epoch's callback, on the guest's own thread in the midst of its code; see `set_epoch_callback`."""
         if self._kill:
             raise Trap("stopped hard")
-        if self._reason is not None and self._interrupted_at is None:
+        if self._reason is not None and not self._delivered:
             self._raise_interrupt()
         return 1
 
     def _raise_interrupt(self) -> None:
         """Have CPython raise KeyboardInterrupt at the next line it executes."""
-        self._interrupted_at = time.monotonic()
+        self._delivered = True
+        if self._interrupted_at is None:
+            self._interrupted_at = time.monotonic()
         self._store.set_epoch_deadline(_FAR_AWAY)  # the call below must not be visited
         top = self._stack_pointer.get()
         self._stack_pointer.set(top - _RED_ZONE)
@@ -298,7 +326,7 @@ class Machine:
         if not self._awake.wait(min(seconds, threading.TIMEOUT_MAX)):
             return True
         self._awake.clear()
-        if self._reason is not None and self._interrupted_at is None:
+        if self._reason is not None and not self._delivered:
             self._raise_interrupt()
         return False
 
@@ -312,6 +340,8 @@ class Machine:
             return None
 
         def handler(_number: int, _frame: FrameType | None) -> None:
+            if self._outside:
+                raise KeyboardInterrupt
             if self._reason == "interrupt":  # pressed again: no more patience
                 self._kill = True
             self.interrupt()

@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib
 import math
 import re
+import struct
 import sys
-from typing import Any
+from typing import Any, Final
 
 from planaria.errors import ProtocolError
 from planaria.protocol import format as f
@@ -70,6 +71,13 @@ def take_array(value: Any) -> Fields | None:
     return Fields(f.ARRAY, (shape, dtype, array.tobytes()))
 
 
+#: The numbers that Python has as well, for scalars where there is no numpy: `struct`'s codes.
+_NUMBERS: Final = {
+    **{"b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q"},
+    **{"f2": "e", "f4": "f", "f8": "d"},
+}
+
+
 def _items(shape: Any) -> int:
     """How many items an array of this shape has."""
     if shape is None:
@@ -83,7 +91,7 @@ def _items(shape: Any) -> int:
 
 
 def build_array(shape: Any, dtype: Any, data: Any) -> Any:
-    """The array (or, when `shape` is None, the scalar)."""
+    """The array (or, when `shape` is None, the scalar; without numpy, the number that it is)."""
     count = _items(shape)
     if type(dtype) is not str or not (dtype == "|O" or _DTYPE(dtype)):
         raise ProtocolError("an array of an unknown type of data")
@@ -105,7 +113,10 @@ def build_array(shape: Any, dtype: Any, data: Any) -> Any:
         if count * size != len(data):
             raise ProtocolError("an array whose shape does not fit its data")
         if numpy is None:
-            return ArrayValue(shape, dtype, data)
+            number = _NUMBERS.get(dtype[1:]) if shape is None else None
+            if number is None:
+                return ArrayValue(shape, dtype, data)
+            return struct.unpack((">" if dtype[0] == ">" else "<") + number, data)[0]
         kind = numpy.dtype(dtype)
         # A bytearray, so that the array can be written to; numpy refuses an empty one.
         array = numpy.frombuffer(bytearray(data), kind) if data else numpy.empty(count, kind)

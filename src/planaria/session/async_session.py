@@ -10,9 +10,10 @@ from typing import Any, Self, TypeVar
 
 from planaria.errors import Suspended
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.session.base import Answer, BaseSession, Flight
+from planaria.session.base import Answer, BaseSession
 from planaria.session.callbacks import describe_exception
 from planaria.session.execution import AsyncExecution
+from planaria.session.flight import Flight
 from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
@@ -41,14 +42,14 @@ class AsyncSession(BaseSession):
     # -- executing ------------------------------------------------------------------------------------
 
     async def run(
-        self, code: str, timeout: float | None | NotGiven = NOT_GIVEN, *, name: str | None = None
+        self, code: str, timeout: float | NotGiven | None = NOT_GIVEN, *, name: str | None = None
     ) -> Result:
         """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
         async with self._turn():
             flight = self._begin(code, timeout, name)
             return await self._advance(flight, sleep=True)
 
-    async def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    async def execute(self, code: str, *, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
         """Execute `code` as `run` does, and raise its error: ExecutionError, TimeoutError, LimitError …"""
         result = await self.run(code, timeout)
         if result.error is not None:
@@ -58,7 +59,7 @@ class AsyncSession(BaseSession):
             raise Suspended(f"the execution waits for {names}; see session.run_in_progress", result.suspended)
         return result
 
-    async def start(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> AsyncExecution:
+    async def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> AsyncExecution:
         """Begin to execute `code` and return when it is over or waits.
 
         Callbacks are called as in `run`; one that raises `Suspend` leaves its call pending, for
@@ -76,7 +77,11 @@ class AsyncSession(BaseSession):
 
     async def _advance(self, flight: Flight, *, sleep: bool) -> Result:
         """Drive an execution as far as it goes; the result so far."""
-        await self._drive(flight, sleep)
+        try:
+            await self._drive(flight, sleep)
+        except BaseException as error:
+            self._abandon(flight, error)
+            raise
         return self._finish(flight) if flight.run.is_over else self._suspended_result(flight)
 
     async def _go_on(self, flight: Flight, *, sleep: bool) -> None:
@@ -104,7 +109,7 @@ class AsyncSession(BaseSession):
         self._check_open()
         self._check_not_calling_back()
         async with self._lock:
-            self._check_open()
+            self._make_ready()
             self._loop = asyncio.get_running_loop()
             yield
 
@@ -117,66 +122,66 @@ class AsyncSession(BaseSession):
         cancelled: asyncio.CancelledError | None = None
         while not run.is_over:
             try:
+                self._look_at_clock(flight)
                 if run.can_step:
-                    for call in await self._in_thread(lambda: self._enter(flight)):
+                    calls, cancelled_meanwhile = await self._finish_in_thread(lambda: self._enter(flight))
+                    for call in calls:
                         self._start_call(flight, call)
-                elif self._parks(flight, sleep):
+                    if cancelled_meanwhile is not None:
+                        raise cancelled_meanwhile
+                elif run.is_over:
                     break
+                elif self._parks(flight, sleep):
+                    return
                 else:
                     await self._wait(flight)
-                self._collect(flight)
             except asyncio.CancelledError as error:
                 cancelled = error
-                if not run.is_over and not run.can_step:
+                if flight.reason is None:
                     flight.stop("interrupt")
-        if flight.reason is not None:
-            for answer in self._answers.values():
-                answer.cancel()
-            self._answers.clear()
+            self._collect(flight)
         if cancelled is not None:
-            self._flight = None
+            try:
+                self._finish(flight)
+            except BaseException as error:
+                raise cancelled from error
             raise cancelled
+
+    def _after_fork(self) -> None:
+        if self._lock.locked():
+            self._lose_flight()
+        self._lock = asyncio.Lock()
+        self._loop = None
+        self._answers = {}
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         """Call `function` on a thread. When this task is cancelled, the guest is interrupted and waited for."""
-        future = asyncio.wrap_future(submit(function))
-        cancelled: asyncio.CancelledError | None = None
-        while not future.done():
-            try:
-                await asyncio.shield(future)
-            except asyncio.CancelledError as error:
-                if future.done() and not future.cancelled():
-                    break
-                cancelled = error
-                self.interrupt()
-            except BaseException:
-                break
-        result = future.result()
+        result, cancelled = await self._finish_in_thread(function)
         if cancelled is not None:
             raise cancelled
         return result
 
-    def _parks(self, flight: Flight, sleep: bool) -> bool:
-        return bool(flight.suspended or not sleep) and flight.reason is None and not self._on_their_way(flight)
-
-    def _on_their_way(self, flight: Flight) -> list[asyncio.Task[Answer]]:
-        return [answer for one, answer in self._answers.items() if one in flight.run.pending]
+    async def _finish_in_thread(self, function: Callable[[], T]) -> tuple[T, asyncio.CancelledError | None]:
+        """As `_in_thread`; a cancellation is returned beside the result."""
+        future = asyncio.wrap_future(submit(function))
+        cancelled: asyncio.CancelledError | None = None
+        while not future.done():
+            try:
+                await asyncio.wait([future])
+            except asyncio.CancelledError as error:
+                cancelled = error
+                self.interrupt()
+        return future.result(), cancelled
 
     async def _wait(self, flight: Flight) -> None:
         """Wait for an answer, a timer of the code's, or the end of the time."""
         seconds = flight.seconds_left()
-        if answers := self._on_their_way(flight):
-            await asyncio.wait(answers, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        else:
-            await asyncio.sleep(1.0 if seconds is None else seconds)
-        self._look_at_clock(flight)
-
-    def _collect(self, flight: Flight) -> None:
-        for identifier in [one for one, answer in self._answers.items() if answer.done()]:
-            answer = self._answers.pop(identifier)
-            call = flight.run.pending.get(identifier)
-            if call is not None:
-                self._settle(flight, call, _outcome(answer))
+        with flight.waking() as alarm:
+            await asyncio.wait(
+                [asyncio.wrap_future(alarm), *self._on_their_way(flight)],
+                timeout=seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
 
     async def complete(self, text: str, cursor: int | None = None) -> Completions:
         """What can stand at `cursor` (by default the end) in `text`, from the live session.
@@ -206,11 +211,7 @@ class AsyncSession(BaseSession):
         except Exception as error:
             return ("error", *describe_exception(error))
         future = asyncio.run_coroutine_threadsafe(self._call_async(callback, arguments, keywords), loop)
-        try:
-            answer = future.result(flight.seconds_left())
-        except TimeoutError:
-            future.cancel()
-            return ("error", "TimeoutError", f"no time left for callback {name}()")
+        answer = self._block(flight, name, future)
         if answer[0] == "suspend":
             return self._cannot_suspend(name)
         return answer
@@ -286,9 +287,6 @@ class AsyncSession(BaseSession):
         """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""
         self._check_not_calling_back()
         async with self._lock:
-            for answer in self._answers.values():
-                answer.cancel()
-            self._answers.clear()
             self._close()
 
     async def __aenter__(self) -> Self:
@@ -299,11 +297,3 @@ class AsyncSession(BaseSession):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def _outcome(answer: asyncio.Task[Answer]) -> Answer:
-    if answer.cancelled():
-        return ("error", "RuntimeError", "the call was cancelled on the host")
-    return answer.result()
-
-

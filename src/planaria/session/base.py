@@ -9,12 +9,16 @@ from __future__ import annotations
 import asyncio
 import builtins
 import contextvars
+import inspect
+import io
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from functools import cache
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from planaria.errors import (
     CrashError,
@@ -39,7 +43,7 @@ from planaria.files.mount import MountFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.files.view import Files
-from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped, StopReason
+from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped
 from planaria.machine.image import Recipe, load_image
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
@@ -47,6 +51,7 @@ from planaria.protocol import decode, encode
 from planaria.runtime.library import library
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
+from planaria.session.flight import Flight
 from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall, Run
 from planaria.session.threads import submit
@@ -59,85 +64,33 @@ from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState, WaitingRun
 from planaria.snapshot.writing import take
 
-__all__ = ["BaseSession", "Flight"]
+__all__ = ["BaseSession"]
+
+#: The sessions that are alive, for a child of a fork to mend.
+_sessions: Final[weakref.WeakSet[BaseSession]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for session in list(_sessions):
+        session._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 #: The sessions inside whose callbacks the present code runs; a session refuses to be entered again from there.
 _calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.ContextVar(
     "planaria_calling_back", default=frozenset()
 )
 
+#: Answers of fewer bytes are sent again when others did not fit the sandbox's memory.
+_SMALL_ANSWER: Final = 65536
 _HOME: Final = "/home/user"
 #: What a session's own files may take unless `quota=` says otherwise.
 _QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
 
 Answer = tuple[Any, ...]
-
-
-class Flight:
-    """An execution together with what it printed so far, when it must end, and why it was stopped."""
-
-    def __init__(self, run: Run, collector: Collector, timeout: float | None, limits: Limits) -> None:
-        self.run = run
-        self.collector = collector
-        self.limits = limits
-        self.started = time.monotonic()
-        self.timeout = timeout
-        self.deadline = None if timeout is None else self.started + timeout
-        self.cpu_left = limits.cpu_time
-        self.callbacks = 0
-        self.reason: StopReason | None = None
-        #: The error that ends the execution whatever the kernel reports (a limit, a listener's exception).
-        self.failure: BaseException | None = None
-        #: What the stop left of the session; see `errors._Stopped`.
-        self.state = "kept"
-        self.crash: str | None = None
-        #: After a stop: when patience with code that does not come back ends.
-        self.patience: float | None = None
-        #: Stopped by Ctrl-C: KeyboardInterrupt is raised here once the guest has stopped.
-        self.by_keyboard = False
-        #: Calls whose callback raised Suspend, with its reason: somebody answers them later.
-        self.suspended: dict[int, str] = {}
-        #: Whether somebody is driving it just now.
-        self.inside = False
-        #: What came of it, once it is over.
-        self.result: Result | None = None
-        self._left: float | None = None
-
-    def guard(self) -> Guard:
-        """The bounds of the next entry."""
-        return Guard(
-            deadline=self.deadline if self.reason is None else None,
-            cpu=self.cpu_left if self.reason is None else None,
-            grace=self.limits.grace,
-        )
-
-    def pause(self) -> None:
-        """Nobody drives it any more: its time stands still."""
-        self.inside = False
-        self._left = None if self.deadline is None else self.deadline - time.monotonic()
-
-    def go_on(self) -> None:
-        """Somebody drives it again."""
-        self.inside = True
-        self.deadline = None if self._left is None else time.monotonic() + self._left
-
-    def stop(self, reason: StopReason) -> None:
-        """Have the code interrupted where it waits."""
-        self.reason = reason
-        self.patience = time.monotonic() + self.limits.grace
-        self.run.cancel("KeyboardInterrupt", "")
-
-    def seconds_left(self) -> float | None:
-        """How long the code may go on waiting, also for its own timers; None without a bound."""
-        ends = [
-            moment
-            for moment in (
-                self.run.wake_at,
-                self.deadline if self.reason is None else self.patience,
-            )
-            if moment is not None
-        ]
-        return max(0.0, min(ends) - time.monotonic()) if ends else None
+_Placed = TypeVar("_Placed", TimeoutError, LimitError, Interrupted)
 
 
 class BaseSession:
@@ -148,7 +101,7 @@ class BaseSession:
         *,
         callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] | CallbackRegistry = (),
         limits: Limits | None = None,
-        execution_timeout_ms: float | None | NotGiven = NOT_GIVEN,
+        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
         vfs: VfsStorage | None = None,
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
@@ -175,17 +128,17 @@ class BaseSession:
         called as output arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2,
         also beyond `limits.output`. `argv` is the code's `sys.argv`.
         """
-        self._callbacks = callbacks if isinstance(callbacks, CallbackRegistry) else CallbackRegistry(callbacks)
+        self._callbacks = CallbackRegistry.of(callbacks)
         self._limits = limits or Limits()
         if not isinstance(execution_timeout_ms, NotGiven):
-            bound = None if execution_timeout_ms is None else execution_timeout_ms / 1e3
-            self._limits = replace(self._limits, timeout=bound)
+            self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
         self._listeners = Listeners(on_stdout, on_stderr, on_output, on_bytes)
         self._stdin = _line_reader(stdin)
         self._environment = dict(env or {})
         self._seed = seed
         self._argv = list(argv)
         self._clean_slate()
+        self._prepare()
         self._closed = False
         seeded = None if seed is None else SeededRandom(seed)
         if vfs is None and seeded is None and clock is None and quota is None and not mounts:
@@ -209,7 +162,10 @@ class BaseSession:
             random=seeded,
         )
         self._configure()
-        self._prepare()
+        _sessions.add(self)
+
+    #: Answers on their way, by the id of their call.
+    _answers: dict[int, Any]
 
     def _prepare(self) -> None:
         """What a kind of session needs to wait."""
@@ -217,6 +173,7 @@ class BaseSession:
     def _clean_slate(self) -> None:
         """Nothing has been executed yet."""
         self._count = 0
+        self._is_broken = False
         self._flight: Flight | None = None
         #: Declarations of callbacks that a restored snapshot had and this session does not.
         self._missing: dict[str, Declaration] = {}
@@ -253,9 +210,8 @@ class BaseSession:
     def interrupt(self) -> None:
         """Stop the execution that runs now, from another thread: it ends with `Interrupted`."""
         flight = self._flight
-        if flight is not None:
-            flight.reason = flight.reason or "interrupt"
-            self._executor.interrupt()
+        if flight is not None and flight.inside:
+            self._stop(flight)
 
     # -- the host's side of the kernel (executors.executor.Host) -------------------------------------------
 
@@ -266,7 +222,8 @@ class BaseSession:
         try:
             flight.collector.output(descriptor, data)
         except BaseException as error:
-            self._fail(flight, error)
+            flight.raises = flight.raises or error
+            self._stop(flight)
 
     def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
         flight = self._flight
@@ -275,18 +232,28 @@ class BaseSession:
         try:
             flight.collector.display(kind, data, metadata)
         except BaseException as error:
-            self._fail(flight, error)
+            flight.raises = flight.raises or error
+            self._stop(flight)
 
     def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
         raise NotImplementedError
 
-    def input(self, prompt: str) -> str | None:
-        return None if self._stdin is None else self._stdin(prompt)
+    def input(self, prompt: str) -> Answer:
+        if self._stdin is None:
+            return ("eof",)
+        try:
+            line = self._stdin(prompt)
+        except Exception as error:
+            return ("error", *describe_exception(error))
+        if line is None:
+            return ("eof",)
+        if not isinstance(line, str):
+            return ("error", "TypeError", f"stdin= gave a {type(line).__name__}, not a line of text or None")
+        return ("ok", line.removesuffix("\n"))
 
-    def _fail(self, flight: Flight, error: BaseException) -> None:
-        """A function of the user's failed while the guest was running: stop, and raise it when it has stopped."""
-        if flight.failure is None:
-            flight.failure = error
+    def _stop(self, flight: Flight) -> None:
+        """Interrupt it, wherever it is."""
+        flight.ask_to_stop()
         self._executor.interrupt()
 
     # -- one execution ----------------------------------------------------------------------------------
@@ -295,6 +262,12 @@ class BaseSession:
         if self._closed:
             raise SessionClosed("this session is closed; make a new one")
 
+    def _make_ready(self) -> None:
+        """With the session held, before anything is done with it."""
+        self._check_open()
+        if self._is_broken:
+            self._mend()
+
     def _check_not_calling_back(self) -> None:
         if id(self) in _calling_back.get():
             raise SessionBusy(
@@ -302,11 +275,13 @@ class BaseSession:
                 "return from the callback first, or use another session"
             )
 
-    def _begin(self, code: str, timeout: float | None | NotGiven, name: str | None = None) -> Flight:
+    def _begin(self, code: str, timeout: float | NotGiven | None, name: str | None = None) -> Flight:
         if not isinstance(code, str):
             raise TypeError(f"code is a str, not a {type(code).__name__}")
         bound = self._limits.timeout if isinstance(timeout, NotGiven) else timeout
-        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0):
+        if bound is not None and (
+            isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0
+        ):
             raise ValueError(f"timeout={timeout!r}: seconds greater than 0, or None for no bound")
         if self._flight is not None:
             raise SessionBusy(
@@ -334,19 +309,40 @@ class BaseSession:
         except TierNeeded as needed:
             self._begin_again(flight, needed)
             return []
+        except EncodeError:  # nothing was entered
+            run.refuse_answers(_cannot_cross)
+            return []
+        except ProtocolError as error:
+            self._crashed(flight, Stopped(str(error), None))
+            return []
         finally:
             if flight.cpu_left is not None:
                 flight.cpu_left = max(0.0, flight.cpu_left - (time.thread_time() - began))
         if entered.reason is not None and flight.reason is None:
-            flight.reason = entered.reason
-            flight.by_keyboard = entered.reason == "interrupt" and flight.failure is None
-            flight.patience = time.monotonic() + self._limits.grace
+            flight.by_keyboard = entered.reason == "interrupt" and not flight.asked
+            interrupted = entered.reason
+        else:
+            interrupted = None
+        if entered.report[0] == "refused":
+            run.refuse_answers(_does_not_fit)
+            return []
         if entered.report[0] == "tier":
             # Nothing has been run: the source imports modules that only the full tier has.
             self._executor.move_up()
             run.begin_again(self._executor.tier)
+            if interrupted is not None:
+                flight.stop(interrupted)
             return []
-        return run.report(entered.report)
+        try:
+            new = run.report(entered.report)
+        except ProtocolError as error:
+            self._crashed(flight, Stopped(str(error), entered.reason))
+            return []
+        if flight.suspended:
+            flight.suspended = {one: why for one, why in flight.suspended.items() if one in run.pending}
+        if interrupted is not None:
+            flight.stop(interrupted)
+        return new
 
     def _begin_again(self, flight: Flight, needed: TierNeeded) -> None:
         """Code on the core tier imported a module of the full tier by a way that nobody could foresee.
@@ -358,10 +354,13 @@ class BaseSession:
         assert point is not None, "on the core tier there is a point before every execution"
         self._executor.restore(point.state.kernel)
         self._executor.move_up()
+        self._drop_answers()
+        pending = {call.id: call for call in point.state.pending}
         if not flight.callbacks and not (self._listeners.any and flight.collector.has_output):
             flight.collector = self._new_collector()
-            flight.run.begin_again(self._executor.tier)
+            flight.run.begin_again(self._executor.tier, pending)
             return
+        flight.run.pending = pending
         flight.failure = SessionError(
             f"this execution reached an import of {needed}, for which the session had to go back to the state "
             "before it and move to the full runtime; it had called the host already, so it was not run "
@@ -373,10 +372,14 @@ class BaseSession:
         return Collector(self._limits.output, self._listeners)
 
     def _look_at_clock(self, flight: Flight) -> None:
-        """After a wait: stop code whose time is over, give up code that does not heed it."""
+        """Between entries: stop code whose time is over, give up code that does not heed it."""
         now = time.monotonic()
+        if flight.run.is_over:
+            return
         if flight.reason is None:
-            if flight.deadline is not None and now >= flight.deadline:
+            if flight.asked:
+                flight.stop("interrupt")
+            elif flight.deadline is not None and now >= flight.deadline:
                 flight.stop("timeout")
         elif flight.patience is not None and now >= flight.patience and not flight.run.can_step:
             self._crashed(flight, Stopped("it went on waiting after it was interrupted", flight.reason))
@@ -385,20 +388,24 @@ class BaseSession:
         """The kernel is gone: bring the session back to life and end the execution."""
         flight.reason = flight.reason or stopped.reason
         flight.crash = stopped.message
-        flight.state = self._recover()
-        flight.run.report(("error", {"type": "Stopped", "message": stopped.message}))
-        flight.run.pending.clear()
+        flight.state, flight.run.pending = self._recover(self._count - 1)
+        details = {"type": "Stopped", "message": stopped.message, "exit_code": stopped.exit_code}
+        flight.run.report(("error", details))
 
-    def _recover(self) -> str:
-        """After a hard stop: "rewound" to the newest checkpoint, or "lost" when the session begins afresh."""
-        points = [point for point in self._timeline.points if point.state.run is None]
-        if not points:
+    def _recover(self, most: int) -> tuple[str, dict[int, HostCall]]:
+        """After a hard stop: go back to the newest checkpoint with at most `most` executions.
+
+        Returns "rewound", or "lost" when there is none and the session begins afresh, and the pending calls.
+        """
+        self._drop_answers()
+        newest = self._timeline.newest(most)
+        if newest is None:
             self._executor.reset()
             self._configure()
-            return "lost"
-        newest = max(points, key=lambda point: point.state.count)
+            return "lost", {}
         self._executor.restore(newest.state.kernel)
-        return "rewound" if newest.state.count == self._count - 1 else f"rewound to {newest.state.count}"
+        pending = {call.id: call for call in newest.state.pending}
+        return ("rewound" if newest.state.count == most else f"rewound to {newest.state.count}"), pending
 
     # -- copies -----------------------------------------------------------------------------------------------
 
@@ -421,13 +428,14 @@ class BaseSession:
         other._closed = False
         other._clean_slate()
         other._missing = dict(self._missing)
+        other._prepare()
         other._timeline.points = list(self._timeline.points)
-        other._timeline.history = list(self._timeline.history)
+        other._timeline.past = self._timeline.past
         other._executor = self._executor.spawn(other, state.kernel, self._executor.files.fork())
         other._adopt(state)
         if reseed and self._seed is None:
             other._tell(("configure", {"reseed": os.urandom(16)}))
-        other._prepare()
+        _sessions.add(other)
         return other
 
     # -- going back -------------------------------------------------------------------------------------------
@@ -435,8 +443,7 @@ class BaseSession:
     @property
     def history(self) -> list[HistoryEntry]:
         """The executions so far, the oldest first."""
-        kept = {point.state.count: point.label or point.state.count for point in self._timeline.points}
-        return [replace(entry, checkpoint=kept.get(entry.count - 1)) for entry in self._timeline.history]
+        return self._timeline.history
 
     def _checkpoint(self) -> None:
         """An automatic point before an execution, if the budget allows.
@@ -445,7 +452,7 @@ class BaseSession:
         """
         if self._changed and (self._budget.allows() or self._executor.tier == "core"):
             began = time.perf_counter()
-            self._timeline.add(Point(self._state()))
+            self._timeline.add(self._state())
             self._changed = False
             self._budget.spend(time.perf_counter() - began)
 
@@ -475,6 +482,7 @@ class BaseSession:
         self._adopt(state)
 
     def _adopt(self, state: SessionState) -> None:
+        self._drop_answers()
         self._count = state.count
         self._pending = {call.id: call for call in state.pending}
         self._flight = None
@@ -497,33 +505,36 @@ class BaseSession:
     def _mark(self, label: str) -> None:
         if not isinstance(label, str) or not label:
             raise TypeError("a checkpoint's label is a str that is not empty")
-        self._timeline.add(Point(self._state(), label))
+        self._timeline.add(self._state(), label)
 
     def _go_to(self, point: Point) -> None:
         self._become(point.state)
-        self._timeline.forget_after(point)
+        self._timeline.go_to(point)
         self._changed = False
 
     def _rewind(self, place: str | int) -> None:
         self._go_to(self._timeline.find(place))
+        self._timeline.undone.clear()
 
     def _undo(self, n: int) -> None:
-        if n < 1 or n > self._count:
-            raise SessionError(f"undo({n}): {self._count} executions can be undone")
-        point = self._timeline.find(self._count - n)
-        undone = self._timeline.undone
-        present = self._state()
-        between = [one.state for one in self._timeline.points if point.state.count < one.state.count < self._count]
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"undo({n!r}): a number of executions, at least 1")
+        if n > self._count:
+            raise SessionError(f"undo({n}): only {self._count} executions can be undone")
+        timeline = self._timeline
+        point = timeline.find(self._count - n)
+        left = [*timeline.between(point.state.count, self._count), Point(self._state(), None, timeline.past)]
         self._go_to(point)
-        undone.append(present)
-        undone.extend(reversed(between))
+        timeline.undone.extend(reversed(left))
 
     def _redo(self) -> None:
         undone = self._timeline.undone
         if not undone:
             raise SessionError("there is nothing to redo")
-        self._timeline.add(Point(self._state()))
-        self._become(undone.pop())
+        self._timeline.add(self._state())
+        point = undone.pop()
+        self._become(point.state)
+        self._timeline.past = point.past
         self._changed = True
 
     # -- snapshots -----------------------------------------------------------------------------------------
@@ -586,9 +597,6 @@ class BaseSession:
         self._changed = True
         self._adopt(state)
 
-    def _drop_answers(self) -> None:
-        """Forget the answers on their way to the state that is replaced."""
-
     def _configure(self) -> None:
         """Tell a fresh kernel what this session is like."""
         settings: dict[str, Any] = {
@@ -596,6 +604,8 @@ class BaseSession:
             "recursion_limit": self._limits.recursion,
             "argv": self._argv,
         }
+        if self._limits.value is not None:
+            settings["value_limit"] = self._limits.value
         if self._environment:
             settings["environ"] = self._environment
         settings["seed" if self._seed is not None else "reseed"] = (
@@ -605,7 +615,17 @@ class BaseSession:
 
     def _tell(self, command: tuple[Any, ...]) -> Any:
         """Give the kernel a command that runs no code of the user's; returns its answer."""
-        return self._check_answer(command[0], self._executor.enter(command, Guard(deadline=time.monotonic() + 60)))
+        guard = Guard(deadline=time.monotonic() + 60, grace=self._limits.grace)
+        try:
+            entered = self._executor.enter(command, guard)
+        except (Stopped, ProtocolError) as stopped:
+            state, self._pending = self._recover(self._count)
+            reason = f"{command[0]}: the sandbox did not answer ({stopped}); {_what_is_left(state)}"
+            raise CrashError(reason, state=state) from None
+        answer = self._check_answer(command[0], entered)
+        if entered.reason == "interrupt":
+            raise KeyboardInterrupt
+        return answer
 
     @staticmethod
     def _check_answer(name: str, entered: Entered) -> Any:
@@ -623,10 +643,12 @@ class BaseSession:
         return Completions(found["matches"], found["start"], found["end"])
 
     def _clear(self) -> None:
+        self._check_at_rest()
         self._tell(("clear",))
         self._changed = True
 
     def _reset(self) -> None:
+        self._drop_answers()
         self._executor.reset()
         self._clean_slate()
         self._configure()
@@ -634,7 +656,68 @@ class BaseSession:
     def _close(self) -> None:
         if not self._closed:
             self._closed = True
+            self._drop_answers()
+            self._flight = None
             self._executor.close()
+
+    def _abandon(self, flight: Flight, error: BaseException) -> None:
+        """Driving it failed in a way that nobody foresaw: the session goes back and stays usable."""
+        if not flight.run.is_over:
+            self._crashed(flight, Stopped(f"{type(error).__name__}: {error}", None))
+        self._flight = None
+        self._pending = flight.run.pending
+        flight.inside = False
+
+    def _lose_flight(self) -> None:
+        """In a forked child: the thread that was inside this session does not exist here."""
+        self._executor.abandon()
+        self._flight = None
+        self._is_broken = True
+
+    def _mend(self) -> None:
+        """In a forked child, before the session is used again: go back to the newest checkpoint."""
+        self._is_broken = False
+        _, self._pending = self._recover(self._count)
+        self._changed = True
+
+    def _after_fork(self) -> None:
+        """Be usable in a child of this process, where only the forking thread exists."""
+        raise NotImplementedError
+
+    def _check_at_rest(self) -> None:
+        if self._flight is not None:
+            raise SessionBusy(
+                "an execution waits in this session; resolve its pending calls or cancel it first"
+            )
+
+    def _drop_answers(self) -> None:
+        """Nobody waits for the answers on their way any more."""
+        for answer in self._answers.values():
+            answer.cancel()
+        self._answers.clear()
+
+    def _on_their_way(self, flight: Flight) -> list[Any]:
+        return [answer for one, answer in self._answers.items() if one in flight.run.pending]
+
+    def _parks(self, flight: Flight, sleep: bool) -> bool:
+        """Whether to leave a run that waits to itself, because only somebody else could get it further."""
+        if flight.reason is not None or self._on_their_way(flight):
+            return False
+        return (
+            not sleep or bool(flight.suspended) or (bool(flight.run.pending) and flight.run.wake_at is None)
+        )
+
+    def _collect(self, flight: Flight) -> None:
+        """Take the answers that have come; cancel those that nobody awaits any more."""
+        pending = flight.run.pending
+        for identifier, answer in list(self._answers.items()):
+            if identifier not in pending:
+                answer.cancel()
+            elif not answer.done():
+                continue
+            else:
+                self._settle(flight, pending[identifier], _outcome(answer))
+            del self._answers[identifier]
 
     def _check_in_flight(self, flight: Flight) -> None:
         if flight is not self._flight:
@@ -673,16 +756,21 @@ class BaseSession:
         flight.inside = False
         self._pending = flight.run.pending
         collector = flight.collector
-        collector.finish()
-        if flight.failure is not None and not isinstance(flight.failure, PlanariaError):
-            raise flight.failure
+        try:
+            collector.finish()
+        except BaseException as failure:  # a listener's
+            flight.raises = flight.raises or failure
         outcome = flight.run.outcome
         assert outcome is not None
         details: dict[str, Any] = outcome[1]
-        value = details.get("value")
+        try:
+            value = None if details.get("value") is None else decode(details["value"])
+        except (ProtocolError, TypeError) as damage:
+            outcome = ("error", {"type": "ProtocolError", "message": f"the value is damaged: {damage}"})
+            details, value = outcome[1], None
         stdout_truncated, stderr_truncated = collector.truncated
         result = Result(
-            value=None if value is None else decode(value),
+            value=value,
             stdout_bytes=collector.stdout,
             stderr_bytes=collector.stderr,
             outputs=collector.outputs,
@@ -698,33 +786,43 @@ class BaseSession:
             result.value = result.repr = None
             result.error = self._error(flight, result, details)
         error = None if result.error is None else f"{result.error}"
-        self._timeline.history.append(
+        self._timeline.record(
             HistoryEntry(flight.run.count, flight.run.source, result.duration_ms, error, None)
         )
         flight.result = result
+        if flight.raises is not None:
+            raise flight.raises
         if flight.by_keyboard:
             # Its cause tells what was printed and where the code was stopped.
             raise KeyboardInterrupt from result.error
         return result
 
     def _error(self, flight: Flight, result: Result, details: dict[str, Any]) -> PlanariaError:
-        printed = {"stdout": result.stdout, "stderr": result.stderr}
+        printed: dict[str, Any] = {"stdout": result.stdout, "stderr": result.stderr}
         if isinstance(flight.failure, SessionError):
             return flight.failure
         if flight.crash is not None or details.get("type") == "KeyboardInterrupt":
             state = flight.state
             left = _what_is_left(state)
             if isinstance(flight.failure, LimitError):
-                return flight.failure
+                limit = flight.failure
+                return _placed(
+                    LimitError(f"{limit.message}; {left}", limit=limit.limit, state=state, **printed), details
+                )
             if flight.reason == "timeout":
                 return _placed(
-                    TimeoutError(f"no end after {flight.timeout:g} s; {left}", state=state, **printed), details
+                    TimeoutError(f"no end after {flight.timeout:g} s; {left}", state=state, **printed),
+                    details,
                 )
             if flight.reason == "cpu":
                 message = f"the limit cpu_time of {self._limits.cpu_time:g} s is used up; {left}"
                 return _placed(LimitError(message, limit="cpu_time", state=state, **printed), details)
             if flight.reason == "interrupt":
                 return _placed(Interrupted(f"interrupted; {left}", state=state, **printed), details)
+            if flight.crash is not None and details.get("exit_code") is not None:
+                exited = Exited(f"{flight.crash}; {left}", type="SystemExit", **printed)
+                exited.exit_code = details["exit_code"]
+                return exited
             if flight.crash is not None:
                 return CrashError(f"the sandbox crashed ({flight.crash}); {left}", state=state, **printed)
         kind = Exited if details.get("exit_code") is not None else ExecutionError
@@ -755,11 +853,9 @@ class BaseSession:
             raise NameError(f"there is no callback {name!r} in this session")
         limit = self._limits.callbacks
         if limit is not None and flight.callbacks >= limit:
-            if flight.failure is None:
-                flight.failure = LimitError(
-                    f"the limit callbacks={limit} of one execution is reached at {name}()", limit="callbacks"
-                )
-                self._executor.interrupt()
+            message = f"the limit callbacks={limit} of one execution is reached at {name}()"
+            flight.failure = flight.failure or LimitError(message, limit="callbacks")
+            self._stop(flight)
             raise RuntimeError(f"no more than {limit} callbacks in one execution")
         if callback.signature is not None:
             try:
@@ -777,7 +873,9 @@ class BaseSession:
         finally:
             _calling_back.reset(token)
 
-    async def _call_async(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
+    async def _call_async(
+        self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Answer:
         """Call a function within its time, a plain one on a thread of its own; never raises but Suspend."""
         try:
             if callback.is_async:
@@ -785,10 +883,24 @@ class BaseSession:
                 _calling_back.set(_calling_back.get() | {id(self)})
                 waiting = callback.function(*arguments, **keywords)
             else:
-                waiting = asyncio.wrap_future(submit(lambda: self._call_plainly(callback, arguments, keywords)))
+                waiting = asyncio.wrap_future(
+                    submit(lambda: self._call_plainly(callback, arguments, keywords))
+                )
+            return await self._await(callback, waiting)
+        except Suspend as suspend:
+            return ("suspend", suspend.reason)
+        except Exception as error:
+            return ("error", *describe_exception(error))
+
+    async def _await(self, callback: Callback, waiting: Awaitable[Any]) -> Answer:
+        """What a function gives that has begun, or gave an awaitable; never raises but when cancelled."""
+        try:
             try:
                 async with asyncio.timeout(self._limits.callback_timeout) as timeout:
-                    return ("ok", await waiting)
+                    value = await waiting
+                    if inspect.isawaitable(value):
+                        value = await value
+                    return ("ok", value)
             except builtins.TimeoutError:
                 if not timeout.expired():
                     raise
@@ -800,9 +912,26 @@ class BaseSession:
             return ("error", *describe_exception(error))
 
     @staticmethod
+    def _block(flight: Flight, name: str, future: Future[Answer]) -> Answer:
+        """Wait for an answer while the guest blocks."""
+        with flight.waking() as alarm:
+            ends: list[Future[Any]] = [alarm, future]
+            wait(ends, flight.seconds_left(), FIRST_COMPLETED)
+        if future.done():
+            return _outcome(future)
+        future.cancel()
+        if flight.asked:
+            return ("error", "RuntimeError", f"callback {name}() was interrupted")
+        return ("error", "TimeoutError", f"no time left for callback {name}()")
+
+    @staticmethod
     def _cannot_suspend(name: str) -> Answer:
         """A call that blocks has a stack, which cannot be put aside."""
-        return ("error", "RuntimeError", f"{name}() wants to suspend; only an awaited call can: await {name}(...)")
+        return (
+            "error",
+            "RuntimeError",
+            f"{name}() wants to suspend; only an awaited call can: await {name}(...)",
+        )
 
     def _settle(self, flight: Flight, call: HostCall, answer: Answer) -> None:
         """Feed an answer to the run, unless nobody waits for it any more."""
@@ -811,14 +940,35 @@ class BaseSession:
             return
         match answer:
             case ("ok", value):
-                try:
-                    run.resolve(call.id, value)
-                except EncodeError as error:
-                    run.reject(call.id, "TypeError", f"{call.name}() returned what cannot cross: {error}")
+                run.resolve(call.id, value)
             case ("error", kind, message):
                 run.reject(call.id, kind, message)
             case ("suspend", reason):
                 flight.suspended[call.id] = reason
+
+
+def _outcome(answer: Future[Answer] | asyncio.Task[Answer]) -> Answer:
+    """The answer to a call that is no longer on its way."""
+    if answer.cancelled():
+        return ("error", "RuntimeError", "the call was cancelled on the host")
+    return answer.result()
+
+
+def _cannot_cross(value: Any) -> tuple[str, str] | None:
+    """The exception that takes the place of a callback's result, if that cannot be sent."""
+    try:
+        encode(value)
+    except EncodeError as error:
+        return "TypeError", f"the callback returned what cannot cross: {error}"
+    return None
+
+
+def _does_not_fit(value: Any) -> tuple[str, str] | None:
+    """As `_cannot_cross`, when the sandbox had no memory for the answers together."""
+    size = len(encode(value))
+    if size < _SMALL_ANSWER:
+        return None
+    return "MemoryError", f"the callback's result of {size} bytes does not fit the memory of this sandbox"
 
 
 def _what_is_left(state: str) -> str:
@@ -832,18 +982,31 @@ def _what_is_left(state: str) -> str:
     return f"it had to be stopped hard and the session was {state}, its newest checkpoint"
 
 
-def _placed(error: Any, details: dict[str, Any]) -> Any:
+def _placed(error: _Placed, details: dict[str, Any]) -> _Placed:
     """With the traceback and line at which the code was stopped."""
     error.traceback = details.get("traceback", "")
     error.lineno = details.get("lineno")
     return error
 
 
+def _seconds(milliseconds: float | None) -> float | None:
+    """`execution_timeout_ms` as `Limits.timeout` has it."""
+    if milliseconds is None:
+        return None
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)) or not milliseconds > 0:
+        raise ValueError(
+            f"execution_timeout_ms={milliseconds!r}: milliseconds greater than 0, or None for no bound"
+        )
+    return milliseconds / 1e3
+
+
 def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[str], str | None] | None:
     """`stdin=` as a function of the prompt that gives lines without their newline, None at the end."""
     if stdin is None or callable(stdin):
         return stdin
-    lines = iter(stdin.splitlines())
+    if not isinstance(stdin, str):
+        raise TypeError(f"stdin= is a text or a function of the prompt, not a {type(stdin).__name__}")
+    lines = iter(io.StringIO(stdin, newline=None))
     return lambda _prompt: next(lines, None)
 
 

@@ -86,7 +86,9 @@ def _declared(parameter: inspect.Parameter) -> tuple[Any, ...]:
     """A parameter as the kernel takes it: name, kind, annotation, and the default as text if it has one."""
     annotation = None
     if parameter.annotation is not parameter.empty:
-        annotation = inspect.formatannotation(parameter.annotation)
+        annotation = parameter.annotation
+        if not isinstance(annotation, str):
+            annotation = inspect.formatannotation(annotation)
     told = (parameter.name, parameter.kind.name, annotation)
     if parameter.default is parameter.empty:
         return told
@@ -112,6 +114,18 @@ class CallbackRegistry:
         self._callbacks: dict[str, Callback] = {}
         for item in callbacks:
             self.add(item)
+
+    @classmethod
+    def of(cls, callbacks: Any) -> CallbackRegistry:
+        """What a user gave as `callbacks=`, as a registry."""
+        if isinstance(callbacks, CallbackRegistry):
+            return callbacks
+        if isinstance(callbacks, (str, Mapping)) or not isinstance(callbacks, Iterable):
+            raise CallbackError(
+                "callbacks= is a list of functions and of dicts with 'name' and 'fn', or a CallbackRegistry, "
+                f"not a {type(callbacks).__name__}"
+            )
+        return cls(callbacks)
 
     def add(self, item: Callback | Mapping[str, Any] | Callable[..., Any]) -> Callback:
         """Add one; raises CallbackError when the name is taken, or is a namespace of another's."""

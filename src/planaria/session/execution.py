@@ -12,7 +12,7 @@ from planaria.session.run import HostCall
 
 if TYPE_CHECKING:
     from planaria.session.async_session import AsyncSession
-    from planaria.session.base import Flight
+    from planaria.session.flight import Flight
     from planaria.session.session import Session
 
 __all__ = ["AsyncExecution", "Execution", "ExecutionStatus"]
@@ -31,7 +31,7 @@ class _BaseExecution:
 
     @property
     def status(self) -> ExecutionStatus:
-        """"running" while somebody is inside, "waiting", "done", or "failed" when it raised."""
+        """ "running" while somebody is inside, "waiting", "done", or "failed" when it raised."""
         status = self._flight.run.status
         return "running" if status == "ready" or self._flight.inside else status
 

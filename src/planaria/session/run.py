@@ -8,6 +8,7 @@ waits, the run holds the host calls it waits for; whoever drives it answers them
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from planaria.errors import ProtocolError
@@ -42,6 +43,8 @@ class Run:
         #: The kernel's last report ("done" or "error") once the status is done or failed.
         self.outcome: tuple[Any, ...] | None = None
         self._answers: list[tuple[Any, ...]] = []
+        #: Those of the last command.
+        self._sent: list[tuple[Any, ...]] = []
         self._command: tuple[Any, ...] | None = self.start_command()
 
     def start_command(self) -> tuple[Any, ...]:
@@ -49,11 +52,15 @@ class Run:
         command = ("run", self.source, self.count, self.tier)
         return command if self.name is None else (*command, self.name)
 
-    def begin_again(self, tier: str) -> None:
-        """As if nothing had been run yet, on another tier."""
+    def begin_again(self, tier: str, pending: dict[int, HostCall] | None = None) -> None:
+        """As if nothing had been run yet, on another tier.
+
+        `pending` are the calls of earlier executions, if those changed.
+        """
         self.tier = tier
         self._answers.clear()
-        self.pending.clear()
+        if pending is not None:
+            self.pending = pending
         self._command = self.start_command()
 
     def waits(self, seconds: float | None) -> None:
@@ -78,9 +85,12 @@ class Run:
     def command(self) -> tuple[Any, ...]:
         """The command for the next entry; taking it forgets it."""
         command, self._command = self._command, None
+        self.wake_at = None
         if command is None:
             command = ("resume", self._answers)
-            self._answers = []
+            self._sent, self._answers = self._answers, []
+        else:
+            self._sent = []
         return command
 
     def resolve(self, identifier: int, value: Any) -> None:
@@ -93,9 +103,26 @@ class Run:
         del self.pending[identifier]
         self._answers.append((identifier, False, (kind, message)))
 
+    def refuse_answers(self, refuse: Callable[[Any], tuple[str, str] | None]) -> None:
+        """After the last command could not be sent: it will be sent again.
+
+        Each value to which `refuse` has an objection (a builtin type and a message) is replaced by that exception.
+        """
+        if not self._sent:
+            self.report(("error", {"type": "MemoryError", "message": "the source does not fit the memory"}))
+        for identifier, succeeded, value in self._sent:
+            objection = refuse(value) if succeeded else None
+            answer = (identifier, succeeded, value)
+            self._answers.append(
+                answer if objection is None else (identifier, False, objection)
+            )
+
     def cancel(self, kind: str, message: str) -> None:
-        """Have an exception raised where the execution waits."""
-        self._command = ("cancel", kind, message)
+        """Have an exception raised where the execution waits; one that has not begun is over."""
+        if self._command is not None and self._command[0] == "run":
+            self.report(("error", {"type": kind, "message": message}))
+        else:
+            self._command = ("cancel", kind, message)
 
     def report(self, report: tuple[Any, ...]) -> list[HostCall]:
         """Take in what an entry ended with; returns the host calls that are new.
@@ -105,14 +132,13 @@ class Run:
         Raises ProtocolError for a report that is not one.
         """
         match report:
-            case ("done", dict()):
-                self.status, self.outcome = "done", report
-            case ("error", dict()):
-                self.status, self.outcome = "failed", report
-            case ("waiting", list(calls), (int() | float() | None) as seconds, *dropped):
+            case ("done" | "error" as kind, dict(details)):
+                self.status, self.outcome = "done" if kind == "done" else "failed", report
+                self._command = None
+                self._give_up(details.get("given_up", ()))
+            case ("waiting", list(calls), (int() | float() | None) as seconds, list(given_up)):
                 self.waits(seconds)
-                for identifier in dropped[0] if dropped else ():
-                    self.pending.pop(identifier, None)
+                self._give_up(given_up)
                 new = [_call_of(call) for call in calls]
                 for call in new:
                     self.pending[call.id] = call
@@ -121,6 +147,11 @@ class Run:
                 raise ProtocolError(f"the kernel sent an unknown report: {str(report)[:200]}")
         self.wake_at = None
         return []
+
+    def _give_up(self, identifiers: Iterable[Any]) -> None:
+        for identifier in identifiers:
+            if isinstance(identifier, int):
+                self.pending.pop(identifier, None)
 
 
 def _call_of(item: Any) -> HostCall:

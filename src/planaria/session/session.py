@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import inspect
 import threading
-import time
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from types import TracebackType
 from typing import Any, Self
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-
-from planaria.errors import Suspend, Suspended
+from planaria.errors import SessionBusy, SessionClosed, Suspend, Suspended
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.session.base import Answer, BaseSession, Flight
+from planaria.session.base import Answer, BaseSession
 from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.execution import Execution
+from planaria.session.flight import Flight
 from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
+from planaria.session.threads import callback_loop
 from planaria.snapshot.requirements import Missing
 from planaria.snapshot.snapshot import Snapshot
 
@@ -29,21 +30,21 @@ class Session(BaseSession):
     """Python in a sandbox, alive between calls.
 
     May be used from any thread; one execution at a time, others wait for their turn. Plain callbacks run on
-    the thread that executes (see `Limits.callback_timeout`), asynchronous ones on an event loop that the session
-    keeps for them.
+    the thread that executes (see `Limits.callback_timeout`), asynchronous ones on one event loop, which all
+    sessions of the process share.
     """
 
     def _prepare(self) -> None:
-        self._lock = threading.RLock()
-        self._portal: BlockingPortal | None = None
-        self._exit = contextlib.ExitStack()
+        self._lock = threading.Lock()
+        #: The thread that holds the lock.
+        self._owner: int | None = None
         #: Answers on their way, by the id of their call.
         self._answers: dict[int, Future[Answer]] = {}
 
     # -- executing ------------------------------------------------------------------------------------
 
     def run(
-        self, code: str, timeout: float | None | NotGiven = NOT_GIVEN, *, name: str | None = None
+        self, code: str, timeout: float | NotGiven | None = NOT_GIVEN, *, name: str | None = None
     ) -> Result:
         """Execute `code`; what it raises is in the result's `error`.
 
@@ -56,7 +57,7 @@ class Session(BaseSession):
             flight = self._begin(code, timeout, name)
             return self._advance(flight, sleep=True)
 
-    def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    def execute(self, code: str, *, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
         """Execute `code` as `run` does, and raise its error: ExecutionError, TimeoutError, LimitError …"""
         result = self.run(code, timeout)
         if result.error is not None:
@@ -66,7 +67,7 @@ class Session(BaseSession):
             raise Suspended(f"the execution waits for {names}; see session.run_in_progress", result.suspended)
         return result
 
-    def start(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Execution:
+    def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Execution:
         """Begin to execute `code` and return when it is over or waits.
 
         Callbacks are called as in `run`; one that raises `Suspend` leaves its call pending, for
@@ -84,7 +85,11 @@ class Session(BaseSession):
 
     def _advance(self, flight: Flight, *, sleep: bool) -> Result:
         """Drive an execution as far as it goes; the result so far."""
-        self._drive(flight, sleep)
+        try:
+            self._drive(flight, sleep)
+        except BaseException as error:
+            self._abandon(flight, error)
+            raise
         return self._finish(flight) if flight.run.is_over else self._suspended_result(flight)
 
     def _go_on(self, flight: Flight, *, sleep: bool) -> None:
@@ -111,9 +116,27 @@ class Session(BaseSession):
         """Hold the session: from another thread wait for it, from its own callback be refused."""
         self._check_open()
         self._check_not_calling_back()
+        here = threading.get_ident()
+        if self._owner == here:
+            raise SessionBusy(
+                "this session waits for the very function that wants to use it (on_stdout, stdin, "
+                "a signal handler); return from it first, or use another session"
+            )
         with self._lock:
-            self._check_open()
-            yield
+            self._owner = here
+            try:
+                self._make_ready()
+                yield
+            finally:
+                self._owner = None
+
+    def _after_fork(self) -> None:
+        if self._owner not in (None, threading.get_ident()):
+            self._lose_flight()
+            self._owner = None
+        if self._owner is None:
+            self._lock = threading.Lock()
+        self._answers = {}
 
     def _drive(self, flight: Flight, sleep: bool) -> None:
         """Take the execution as far as it goes: to its end, or until only suspended calls could help.
@@ -123,9 +146,12 @@ class Session(BaseSession):
         run = flight.run
         while not run.is_over:
             try:
+                self._look_at_clock(flight)
                 if run.can_step:
                     for call in self._enter(flight):
                         self._start_call(flight, call)
+                elif run.is_over:
+                    break
                 elif self._parks(flight, sleep):
                     return
                 else:
@@ -134,32 +160,12 @@ class Session(BaseSession):
             except KeyboardInterrupt:
                 flight.by_keyboard = True
                 flight.stop("interrupt")
-        if flight.reason is not None:
-            for answer in self._answers.values():
-                answer.cancel()
-            self._answers.clear()
-
-    def _parks(self, flight: Flight, sleep: bool) -> bool:
-        return bool(flight.suspended or not sleep) and flight.reason is None and not self._on_their_way(flight)
-
-    def _on_their_way(self, flight: Flight) -> list[Future[Answer]]:
-        return [answer for one, answer in self._answers.items() if one in flight.run.pending]
 
     def _wait(self, flight: Flight) -> None:
         """Wait for an answer, a timer of the code's, or the end of the time."""
         seconds = flight.seconds_left()
-        if answers := self._on_their_way(flight):
-            wait(answers, seconds, FIRST_COMPLETED)
-        else:
-            time.sleep(1.0 if seconds is None else seconds)
-        self._look_at_clock(flight)
-
-    def _collect(self, flight: Flight) -> None:
-        for identifier in [one for one, answer in self._answers.items() if answer.done()]:
-            answer = self._answers.pop(identifier)
-            call = flight.run.pending.get(identifier)
-            if call is not None:
-                self._settle(flight, call, _outcome(answer))
+        with flight.waking() as alarm:
+            wait([alarm, *self._on_their_way(flight)], seconds, FIRST_COMPLETED)
 
     def complete(self, text: str, cursor: int | None = None) -> Completions:
         """What can stand at `cursor` (by default the end) in `text`, from the live session.
@@ -179,9 +185,13 @@ class Session(BaseSession):
             self._settle(flight, call, ("error", *describe_exception(error)))
             return
         if self._runs_here(callback):
-            self._settle(flight, call, self._call_here(callback, call.args, keywords))
+            answer = self._call_here(callback, call.args, keywords)
+            if answer[0] == "ok" and inspect.isawaitable(answer[1]):
+                self._answers[call.id] = self._start(self._await(callback, answer[1]))
+            else:
+                self._settle(flight, call, answer)
         else:
-            self._answers[call.id] = self._start(callback, call.args, keywords)
+            self._answers[call.id] = self._start(self._call_async(callback, call.args, keywords))
 
     def _runs_here(self, callback: Callback) -> bool:
         return not callback.is_async and self._limits.callback_timeout is None
@@ -194,10 +204,9 @@ class Session(BaseSession):
         except Exception as error:
             return ("error", *describe_exception(error))
 
-    def _start(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Future[Answer]:
-        if self._portal is None:
-            self._portal = self._exit.enter_context(start_blocking_portal("asyncio"))
-        return self._portal.start_task_soon(self._call_async, callback, arguments, keywords)
+    @staticmethod
+    def _start(coroutine: Coroutine[Any, Any, Answer]) -> Future[Answer]:
+        return asyncio.run_coroutine_threadsafe(coroutine, callback_loop())
 
     def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
         """A call for which the guest blocks (see `executors.Host`)."""
@@ -209,13 +218,10 @@ class Session(BaseSession):
             return ("error", *describe_exception(error))
         if self._runs_here(callback):
             answer = self._call_here(callback, arguments, keywords)
+            if answer[0] == "ok" and inspect.isawaitable(answer[1]):
+                answer = self._block(flight, name, self._start(self._await(callback, answer[1])))
         else:
-            future = self._start(callback, arguments, keywords)
-            try:
-                answer = future.result(flight.seconds_left())
-            except TimeoutError:
-                future.cancel()
-                answer = ("error", "TimeoutError", f"no time left for callback {name}()")
+            answer = self._block(flight, name, self._start(self._call_async(callback, arguments, keywords)))
         if answer[0] == "suspend":
             return self._cannot_suspend(name)
         return answer
@@ -297,18 +303,13 @@ class Session(BaseSession):
         with self._turn():
             self._restore_snapshot(snapshot, key, missing, reseed)
 
-    def _drop_answers(self) -> None:
-        for answer in self._answers.values():
-            answer.cancel()
-        self._answers.clear()
-
     def close(self) -> None:
         """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""
         self._check_not_calling_back()
-        with self._lock:
+        if self._closed:
+            return
+        with contextlib.suppress(SessionClosed), self._turn():
             self._close()
-            self._exit.close()
-            self._portal = None
 
     def __enter__(self) -> Self:
         self._check_open()
@@ -318,10 +319,3 @@ class Session(BaseSession):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _outcome(answer: Future[Answer]) -> Answer:
-    try:
-        return answer.result()
-    except CancelledError:
-        return ("error", "RuntimeError", "the call was cancelled on the host")

@@ -1,4 +1,5 @@
-"""Daemon threads on loan: blocking work beside an event loop, and callbacks that may overrun.
+"""Daemon threads on loan: blocking work beside an event loop, callbacks that may overrun, and the event loop
+for the asynchronous callbacks of sessions that have none.
 
 Unlike those of `concurrent.futures`, these threads never hold up the interpreter's exit: a callback
 that hangs is abandoned with its thread.
@@ -6,6 +7,7 @@ that hangs is abandoned with its thread.
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import os
 import queue
@@ -14,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-__all__ = ["submit"]
+__all__ = ["callback_loop", "submit"]
 
 Result = TypeVar("Result")
 
@@ -23,10 +25,16 @@ _Job = tuple[Future[Any], Callable[[], Any]]
 _idle: list[queue.SimpleQueue[_Job]] = []
 _KEEP_IDLE = 16
 
+_loop: asyncio.AbstractEventLoop | None = None
+_loop_lock = threading.Lock()
+
 
 def _forget() -> None:
     """Threads do not survive a fork."""
+    global _loop, _loop_lock
     _idle.clear()
+    _loop = None
+    _loop_lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -63,3 +71,13 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
     else:
         jobs.put(job)
     return future
+
+
+def callback_loop() -> asyncio.AbstractEventLoop:
+    """The event loop that runs on a thread of its own for as long as the process lives."""
+    global _loop
+    with _loop_lock:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="planaria-callbacks", daemon=True).start()
+        return _loop

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planaria.errors import SessionError
 from planaria.snapshot.state import SessionState
 
-__all__ = ["Budget", "HistoryEntry", "Point", "Timeline"]
+__all__ = ["Budget", "HistoryEntry", "Past", "Point", "Timeline"]
 
 #: The share of a session's time that automatic checkpoints may take.
 BUDGET_SHARE: Final = 0.05
@@ -32,12 +32,21 @@ class HistoryEntry:
     """The label or number with which `rewind` goes back to just before it, None when that was thinned out."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Past:
+    """The executions that led to a state, the newest first; states of one branch share them."""
+
+    entry: HistoryEntry
+    before: Past | None
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """A state with a name: a label given by the user, or None for an automatic one."""
 
     state: SessionState
     label: str | None = None
+    past: Past | None = None
 
 
 class Budget:
@@ -61,18 +70,38 @@ class Budget:
 
 @dataclass(slots=True)
 class Timeline:
-    """Points in order of their execution count; labelled ones stay, automatic ones are thinned out."""
+    """Points in the order in which they were made; labelled ones stay, automatic ones are thinned out.
+
+    Going back and executing something else makes a branch. Labelled points of other branches can be gone to
+    by their labels; only those of the present one can be undone to.
+    """
 
     points: list[Point] = field(default_factory=list)
-    undone: list[SessionState] = field(default_factory=list)
+    undone: list[Point] = field(default_factory=list)
     """For `redo`, the next one last."""
-    history: list[HistoryEntry] = field(default_factory=list)
+    past: Past | None = None
+    """What was executed to come here."""
 
-    def add(self, point: Point) -> None:
-        """Take in a point; a label is taken from an older point that has it."""
-        if point.label is not None:
-            self.points = [one for one in self.points if one.label != point.label]
-        self.points.append(point)
+    @property
+    def history(self) -> list[HistoryEntry]:
+        """The executions that led here, the oldest first; each with the point before it."""
+        kept = {point.state.count: point.label or point.state.count for point in self._on_this_branch()}
+        entries = []
+        past = self.past
+        while past is not None:
+            entries.append(replace(past.entry, checkpoint=kept.get(past.entry.count - 1)))
+            past = past.before
+        return entries[::-1]
+
+    def record(self, entry: HistoryEntry) -> None:
+        """An execution was made."""
+        self.past = Past(entry, self.past)
+
+    def add(self, state: SessionState, label: str | None = None) -> None:
+        """Keep the present state; a label is taken from an older point that has it."""
+        if label is not None:
+            self.points = [one for one in self.points if one.label != label]
+        self.points.append(Point(state, label, self.past))
         self._thin()
 
     def _thin(self) -> None:
@@ -87,9 +116,28 @@ class Timeline:
             old = automatic[: max(2, len(automatic) // 2)]
             del self.points[old[1] if len(old) > 2 else old[0]]
 
+    def _on_this_branch(self) -> list[Point]:
+        """The points through which the session came here, the oldest first."""
+        ancestors: set[Past | None] = {None}
+        past = self.past
+        while past is not None:
+            ancestors.add(past)
+            past = past.before
+        return [one for one in self.points if one.past in ancestors]
+
     def before(self, count: int) -> Point | None:
-        """The newest point at which `count` executions had been made."""
-        return next((one for one in reversed(self.points) if one.state.count == count), None)
+        """The newest point of this branch at which `count` executions had been made."""
+        return next((one for one in reversed(self._on_this_branch()) if one.state.count == count), None)
+
+    def newest(self, most: int) -> Point | None:
+        """The newest point of this branch with at most `most` executions and nothing under way."""
+        resting = [one for one in self._on_this_branch() if one.state.run is None and one.state.count <= most]
+        return max(reversed(resting), key=lambda one: one.state.count, default=None)
+
+    def between(self, first: int, last: int) -> list[Point]:
+        """The newest point of this branch for each count of executions between two, the oldest first."""
+        found = {one.state.count: one for one in self._on_this_branch() if first < one.state.count < last}
+        return [found[count] for count in sorted(found)]
 
     def find(self, place: str | int) -> Point:
         """By label, or by execution count. Raises SessionError when there is none."""
@@ -99,17 +147,25 @@ class Timeline:
                     return one
             labels = ", ".join(repr(one.label) for one in self.points if one.label is not None) or "none"
             raise SessionError(f"there is no checkpoint {place!r}; there are: {labels}")
+        if isinstance(place, bool) or not isinstance(place, int):
+            raise TypeError(f"a checkpoint is named by its label or a number of executions, not by {place!r}")
         point = self.before(place)
         if point is None:
-            counts = ", ".join(str(one.state.count) for one in self.points) or "none"
+            counts = (
+                ", ".join(sorted({str(one.state.count) for one in self._on_this_branch()}, key=int)) or "none"
+            )
             raise SessionError(
-                f"the state after execution {place} was not kept (see Limits and docs/snapshots.md); "
+                f"the state after execution {place} was not kept (see docs/snapshots.md); "
                 f"there are checkpoints after: {counts}"
             )
         return point
 
-    def forget_after(self, point: Point) -> None:
-        """After going back to `point`: what came later never happened."""
-        count = point.state.count
-        self.points = [one for one in self.points if one.state.count <= count or one.label is not None]
-        del self.history[next((i for i, one in enumerate(self.history) if one.count > count), len(self.history)) :]
+    def go_to(self, point: Point) -> None:
+        """The session has become the state of `point`: what came later, or on another way, never happened."""
+        self.past = point.past
+        ancestors = self._on_this_branch()
+        self.points = [
+            one
+            for one in self.points
+            if one.label is not None or (one.state.count <= point.state.count and one in ancestors)
+        ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import traceback
@@ -90,6 +91,9 @@ def _line_number(error: BaseException) -> int | None:
 
 
 def _format(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
+        # What the compiler finds after parsing comes without its line.
+        error.text = linecache.getline(error.filename, error.lineno) or None
     described = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
     _keep_user_frames(described)
     return "".join(described.format())

@@ -22,15 +22,12 @@ from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
 from planaria.guest.kernel.loop import HostCalls, Loop
 from planaria.guest.kernel.runs import OWN_CODE, Runs
-from planaria.protocol import decode, encode
+from planaria.protocol import MAX_BYTES, decode, encode
 
 __all__ = ["Kernel"]
 
 Door = Callable[[bytes], bytes]
 Report = tuple[Any, ...]
-
-#: Bytes of the value of a cell; a larger one arrives as a Repr.
-MAX_VALUE = 64 * 1024 * 1024
 
 
 def _call(function: Callable[..., Any], *args: Any) -> Any:
@@ -79,6 +76,8 @@ class Kernel:
         self._flush = flush
         self._flags = 0
         self._value: Any = None
+        #: Bytes of the value of a cell, a larger one arrives as a Repr; and of the arguments of a host call.
+        self._max_value = MAX_BYTES
         #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
         self.displayhook = self._take_value
         self._execution: _Execution | None = None
@@ -108,6 +107,7 @@ class Kernel:
             "complete": self._complete,
             "names": self._user_names,
             "evaluate": self._evaluate,
+            "refuse": self._refuse_command,
         }
 
     # -- entry ---------------------------------------------------------------------------------------
@@ -150,6 +150,8 @@ class Kernel:
             if report is _NOTHING:
                 return _DONE
             try:
+                if report[0] == "waiting":
+                    return encode(report, names.stand_in, max_bytes=self._max_value)
                 return encode(report, names.stand_in)
             except EncodeError as error:
                 if report[0] != "waiting":
@@ -162,7 +164,7 @@ class Kernel:
         refused = False
         for call in calls:
             try:
-                encode(call, names.stand_in)
+                encode(call, names.stand_in, max_bytes=self._max_value)
             except EncodeError as error:
                 self._calls.answer(call[0], None, error)
                 refused = True
@@ -176,8 +178,8 @@ class Kernel:
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs.
 
-        Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that nothing
-        was raised: either the cell is over, or the host tries again and finds user code.
+        Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that
+        nothing was raised: either the cell is over, or the host tries again and finds user code.
 
         User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
         or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
@@ -386,7 +388,7 @@ class Kernel:
     def _describe(self, value: Any) -> dict[str, Any]:
         """A value as a report has it: encoded, as text, and shown when it has more than a text."""
         try:
-            data = encode(value, names.stand_in, max_bytes=MAX_VALUE)
+            data = encode(value, names.stand_in, max_bytes=self._max_value)
         except (EncodeError, RecursionError, MemoryError):
             # Too deep, too large, or in itself.
             data = encode(names.stand_in(value))
@@ -431,7 +433,8 @@ class Kernel:
     def _call_blocking(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._flush is not None:
             self._flush()
-        status, *answer = decode(self._door(b"C" + encode((name, args, kwargs))))
+        request = encode((name, args, kwargs), names.stand_in, max_bytes=self._max_value)
+        status, *answer = decode(self._door(b"C" + request))
         if status == "ok":
             return answer[0]
         raise errors.exception_of(*answer)
@@ -462,6 +465,8 @@ class Kernel:
         if callbacks is not None:
             self._callbacks.declare(callbacks)
             self._new_names()
+        if "value_limit" in settings:
+            self._max_value = min(settings.pop("value_limit"), MAX_BYTES)
         if "tier_modules" in settings:
             self.imports.modules = frozenset(settings.pop("tier_modules"))
         if self.configure is not None:
@@ -480,6 +485,10 @@ class Kernel:
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def _refuse_command(self) -> Report:
+        """There was no memory for the command."""
+        return ("refused",)
 
     def _complete(self, text: str, cursor: int) -> Report:
         space = {**self.names, **self.main.__dict__}

@@ -1,0 +1,34 @@
+"""What every test may use: sessions that are closed afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+# Before planaria is imported: a test run must not start a compilation that outlives it.
+os.environ["PLANARIA_BACKGROUND_COMPILE"] = "0"
+
+
+@pytest.fixture
+def new_session() -> Iterator[Callable[..., Any]]:
+    """A function that makes sessions, which are closed after the test."""
+    import planaria
+
+    made: list[planaria.Session] = []
+
+    def make(**arguments: Any) -> planaria.Session:
+        made.append(planaria.Session(**arguments))
+        return made[-1]
+
+    yield make
+    for session in made:
+        session.close()
+
+
+@pytest.fixture
+def session(new_session: Callable[..., Any]) -> Any:
+    """A session with no particular arguments."""
+    return new_session()

@@ -1,0 +1,118 @@
+"""Awaiting at the top level, and what asyncio offers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import planaria
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("await asyncio.sleep(0.01, 5)", 5),
+        ("x = await asyncio.sleep(0, 5)\nx + 1", 6),
+        ("await asyncio.gather(asyncio.sleep(0.02, 'a'), asyncio.sleep(0.01, 'b'))", ["a", "b"]),
+        ("[await asyncio.sleep(0, i) for i in range(3)]", [0, 1, 2]),
+        ("async def f():\n    await asyncio.sleep(0.01)\n    return 7\nasyncio.run(f())", 7),
+        ("async def f(): return 7\nx = asyncio.run(f())\ny = asyncio.run(f())\nx + y", 14),
+        (
+            "async with asyncio.TaskGroup() as group:\n"
+            "    tasks = [group.create_task(asyncio.sleep(0.01, i)) for i in range(3)]\n"
+            "[task.result() for task in tasks]",
+            [0, 1, 2],
+        ),
+        (
+            "try:\n    await asyncio.wait_for(asyncio.sleep(60), 0.01)\n"
+            "except TimeoutError:\n    x = 'late'\nx",
+            "late",
+        ),
+        (
+            "try:\n    async with asyncio.timeout(0.01): await asyncio.sleep(60)\n"
+            "except TimeoutError:\n    x = 'late'\nx",
+            "late",
+        ),
+        ("queue = asyncio.Queue()\nqueue.put_nowait(1)\nawait queue.get()", 1),
+        ("async def g():\n    yield 1\n    yield 2\n[i async for i in g()]", [1, 2]),
+        ("await asyncio.to_thread(lambda: 3)", 3),
+        ("def plain(): return asyncio.run(asyncio.sleep(0.01, 4))\nplain()", 4),
+    ],
+)
+def test_awaiting(session: Any, source: str, value: Any) -> None:
+    """What works in an asyncio program works at the top level of a cell."""
+    assert session.execute(f"import asyncio\n{source}").value == value
+
+
+def test_tasks_across_executions(new_session: Callable[..., Any]) -> None:
+    """A task begun in one execution goes on when a later one waits, its host calls included."""
+
+    async def slow(x: int) -> int:
+        await asyncio.sleep(0.05)
+        return x
+
+    session = new_session(callbacks=[slow])
+    session.execute("import asyncio\nasync def work():\n    log.append(await slow(1))\n    return await slow(2)\nlog = []")
+    session.execute("task = asyncio.create_task(work())\nawait asyncio.sleep(0)")
+    assert session.execute("1 + 1").value == 2
+    assert session.execute("await task").value == 2
+    assert session.execute("log").value == [1]
+
+
+def test_waiting_for_ever(session: Any) -> None:
+    """Code that waits for what cannot come is told so."""
+    error = session.run("import asyncio\nawait asyncio.Event().wait()").error
+    assert (error.type, "for ever" in error.message) == ("RuntimeError", True)
+    assert session.execute("1").value == 1
+
+
+def test_failures_of_tasks(session: Any) -> None:
+    """Exceptions of tasks arrive where they are awaited, those of a group as a group."""
+    error = session.run(
+        "import asyncio\nasync def bad(): raise ValueError('bad')\n"
+        "async with asyncio.TaskGroup() as g:\n    g.create_task(bad())\n    g.create_task(asyncio.sleep(60))"
+    ).error
+    assert error.type == "ExceptionGroup"
+    assert "ValueError: bad" in error.traceback
+    results = session.execute("[str(e) for e in await asyncio.gather(bad(), bad(), return_exceptions=True)]").value
+    assert results == ["bad", "bad"]
+
+
+def test_given_up_calls_are_cancelled(new_session: Callable[..., Any]) -> None:
+    """When the code gives up a call, the host's coroutine is cancelled and the session waits for it no more."""
+    ended: list[str] = []
+
+    async def slow(name: str) -> None:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            ended.append(name)
+            raise
+
+    async def quick() -> int:
+        await asyncio.sleep(0.05)
+        return 1
+
+    session = new_session(callbacks=[slow, quick])
+    source = (
+        "import asyncio\ntry:\n    await asyncio.wait_for(slow('first'), 0.05)\nexcept TimeoutError: pass\n"
+        "task = asyncio.create_task(slow('second'))\nawait quick()\ntask.cancel()\nawait quick()\n"
+        "try:\n    async with asyncio.timeout(0.05): await slow('third')\nexcept TimeoutError: pass"
+    )
+    result = session.execute(source)
+    assert result.callback_invocations == 5
+    session.execute("await quick()")  # the loop of the callbacks has had its turn
+    assert ended == ["first", "second", "third"]
+    assert not session._pending
+
+    async def main() -> None:
+        async with planaria.AsyncSession(callbacks=[slow, quick]) as s:
+            await s.execute(source)
+            await asyncio.sleep(0)
+
+    ended.clear()
+    asyncio.run(main())
+    assert ended == ["first", "second", "third"]

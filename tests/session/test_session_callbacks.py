@@ -1,0 +1,357 @@
+"""Host functions that the code calls."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import planaria
+from planaria import Callback, CallbackRegistry
+
+
+def add(a: int, b: int = 1, *rest: int, scale: float = 1, **more: Any) -> Any:
+    """Add numbers."""
+    return (a + b + sum(rest)) * scale, more
+
+
+async def later(value: Any = None, seconds: float = 0.01) -> Any:
+    await asyncio.sleep(seconds)
+    return value
+
+
+def fail(kind: str, *arguments: Any) -> None:
+    import builtins
+
+    raise getattr(builtins, kind)(*arguments)
+
+
+class Custom(LookupError):
+    pass
+
+
+def test_ways_to_declare(new_session: Callable[..., Any]) -> None:
+    """Functions, dicts, Callbacks, partials, methods, callable objects and a registry all work."""
+
+    class Thing:
+        def method(self, x: int) -> int:
+            return x + 1
+
+        def __call__(self, x: int) -> int:
+            return x + 2
+
+    registry = CallbackRegistry([add])
+
+    @registry.callback
+    def plain(x: int) -> int:
+        """Gives it back."""
+        return x
+
+    @registry.callback(name="tools.math.double", description="Doubles", schema={"type": "object"})
+    async def double(x: int) -> int:
+        return 2 * x
+
+    registry.add(Callback("method", Thing().method))
+    registry.add({"name": "thing", "fn": Thing()})
+    registry.add({"name": "part", "fn": functools.partial(add, 1), "description": None})
+    registry.add({"name": "lazy", "fn": lambda: later("lazily")})
+    assert (plain(1), len(registry)) == (1, 7)
+    session = new_session(callbacks=registry)
+    assert session.execute("await add(1)").value == (2, {})
+    assert session.execute("await plain(x=3), await tools.math.double(4)").value == (3, 8)
+    assert session.execute("await method(1), await thing(1), await part(5)").value == (2, 3, (6, {}))
+    assert session.execute("await lazy(), lazy.call()").value == ("lazily", "lazily")
+    assert session.execute("await invoke('tools.math.double', x=1)").value == 2
+    listed = session.execute("list_callbacks()").value
+    assert {"name": "plain", "description": "Gives it back.", "signature": "(x: int)"}.items() <= listed[1].items() or (
+        listed[1]["name"] == "plain"
+    )
+    double_told = next(one for one in listed if one["name"] == "tools.math.double")
+    assert double_told["description"] == "Doubles"
+    assert double_told["schema"] == {"type": "object"}
+    assert "x" in double_told["signature"]
+
+
+def test_arguments(new_session: Callable[..., Any]) -> None:
+    """Positional and keyword arguments arrive as they were given; nothing is dropped."""
+    session = new_session(callbacks=[add])
+    assert session.execute("await add(1, 2, 3, scale=2, other=[1])").value == (12, {"other": [1]})
+    assert session.execute("add.call(1, b=5)").value == (6, {})
+
+
+@pytest.mark.parametrize("call", ["await narrow({})", "narrow.call({})", "await invoke('narrow', {})"])
+@pytest.mark.parametrize("arguments", ["", "1, 2, 3", "1, nonsense=2", "b=1", "1, a=2"])
+def test_wrong_arguments(new_session: Callable[..., Any], call: str, arguments: str) -> None:
+    """Arguments that do not fit are refused with the signature, before anything is called."""
+    called: list[Any] = []
+
+    def narrow(a: int, b: int = 2) -> None:
+        called.append(a)
+
+    session = new_session(callbacks=[narrow])
+    error = session.run(call.format(arguments).replace(", )", ")")).error
+    assert error.type == "TypeError"
+    assert "narrow(a: int, b: int = 2)" in error.message
+    assert not called
+
+
+def test_unknown_name(new_session: Callable[..., Any]) -> None:
+    """`invoke` of an unknown name lists the known ones."""
+    session = new_session(callbacks=[add])
+    error = session.run("await invoke('ad')").error
+    assert (error.type, "add" in error.message) == ("NameError", True)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "message"),
+    [
+        ("'ValueError', 'bad'", "ValueError", "bad"),
+        ("'KeyError', 'k'", "KeyError", "'k'"),
+        ("'FileNotFoundError', 2, 'No such file', '/secret/place'", "FileNotFoundError", "No such file"),
+        ("'UnicodeDecodeError', 'utf-8', b'x', 0, 1, 'why'", "", "why"),
+        ("'StopIteration', 5", "RuntimeError", "StopIteration"),
+        ("'TimeoutError', 'late'", "TimeoutError", "late"),
+        ("'ZeroDivisionError'", "ZeroDivisionError", ""),
+        ("'ExceptionGroup', 'many', [ValueError(1)]", "", ""),
+    ],
+)
+@pytest.mark.parametrize("call", ["await fail({})", "fail.call({})"])
+def test_exceptions(new_session: Callable[..., Any], call: str, source: str, kind: str, message: str) -> None:
+    """A host exception arrives as the same builtin type with its message, without host paths or traceback."""
+    session = new_session(callbacks=[{"name": "fail", "fn": lambda: fail(*eval(f"({source},)"))}])
+    error = session.run(call.format("")).error
+    assert isinstance(error, planaria.ExecutionError)
+    assert error.type == kind or not kind
+    assert message in error.message
+    assert "/secret" not in error.traceback
+    assert __file__ not in error.traceback
+
+
+def test_derived_exceptions(new_session: Callable[..., Any]) -> None:
+    """An exception of the host's own class arrives as its nearest builtin ancestor."""
+
+    def custom() -> None:
+        raise Custom("mine")
+
+    async def custom_later() -> None:
+        raise Custom("mine")
+
+    session = new_session(callbacks=[custom, custom_later])
+    for name in ("custom", "custom_later"):
+        assert session.execute(f"try: await {name}()\nexcept LookupError as e: x = str(e)\nx").value == "mine"
+
+
+def test_concurrent_awaits(new_session: Callable[..., Any]) -> None:
+    """Calls awaited together run together, in both kinds of session: each waits for the others."""
+
+    def meeting(many: int) -> Any:
+        waiting: list[asyncio.Future[None]] = []
+
+        async def meet(x: int) -> int:
+            future = asyncio.get_running_loop().create_future()
+            waiting.append(future)
+            if len(waiting) == many:
+                for one in waiting:
+                    one.set_result(None)
+            await future
+            return x
+
+        return meet
+
+    source = "import asyncio\nawait asyncio.gather(*(meet(i) for i in range(20)))"
+    assert new_session(callbacks=[meeting(20)]).execute(source, timeout=60).value == list(range(20))
+
+    async def main() -> Any:
+        async with planaria.AsyncSession(callbacks=[meeting(20)]) as session:
+            return (await session.execute(source, timeout=60)).value
+
+    assert asyncio.run(main()) == list(range(20))
+
+
+def test_plain_functions_meet_in_async_sessions() -> None:
+    """Plain callbacks of an asynchronous session run on threads, together when they are awaited together."""
+    barrier = threading.Barrier(5)
+
+    def meet() -> int:
+        return barrier.wait(60)
+
+    async def main() -> Any:
+        async with planaria.AsyncSession(callbacks=[meet]) as session:
+            result = await session.execute("import asyncio\nsorted(await asyncio.gather(*(meet() for _ in range(5))))")
+            return result.value
+
+    assert asyncio.run(main()) == [0, 1, 2, 3, 4]
+
+
+def test_async_callbacks_run_on_the_callers_loop() -> None:
+    """In an asynchronous session a coroutine function runs on the loop that awaits the execution."""
+    loops: list[Any] = []
+
+    async def where() -> None:
+        loops.append(asyncio.get_running_loop())
+
+    async def main() -> None:
+        async with planaria.AsyncSession(callbacks=[where]) as session:
+            await session.execute("await where(); where.call()")
+        assert loops == [asyncio.get_running_loop()] * 2
+
+    asyncio.run(main())
+
+
+def test_reentrance(new_session: Callable[..., Any]) -> None:
+    """A callback that wants to use its own session is refused at once, and may use another."""
+    other = new_session()
+
+    def inside(what: str) -> Any:
+        if what == "other":
+            return other.execute("21 * 2").value
+        return {
+            "run": lambda: session.run("1"),
+            "execute": lambda: session.execute("1"),
+            "reset": session.reset,
+            "clear": session.clear_state,
+            "close": session.close,
+            "fork": session.fork,
+            "undo": session.undo,
+            "rewind": lambda: session.rewind(0),
+            "checkpoint": lambda: session.checkpoint("x"),
+            "start": lambda: session.start("1"),
+        }[what]()
+
+    async def inside_later(what: str) -> Any:
+        return inside(what)
+
+    session = new_session(callbacks=[inside, inside_later])
+    for name in ("await inside", "inside.call", "await inside_later", "inside_later.call"):
+        assert session.execute(f"{name}('other')").value == 42
+        for what in ("run", "execute", "reset", "clear", "close", "fork", "undo", "rewind", "checkpoint", "start"):
+            error = session.run(f"{name}('{what}')").error
+            assert isinstance(error, planaria.ExecutionError)
+            assert "callback" in error.message
+    assert session.execute("1").value == 1
+
+
+def test_reentrance_of_async_sessions() -> None:
+    """An asynchronous callback that wants to use its own session is refused at once."""
+
+    async def main() -> None:
+        async def inside() -> Any:
+            return (await session.run("1")).value
+
+        session = planaria.AsyncSession(callbacks=[inside])
+        error = (await session.run("await inside()")).error
+        assert error is not None
+        assert "callback" in str(error)
+        await session.close()
+
+    asyncio.run(main())
+
+
+def test_listeners_may_not_use_the_session(new_session: Callable[..., Any]) -> None:
+    """A function that gets output is refused as well; what it raises is raised on the host."""
+    session = new_session(on_stdout=lambda text: session.clear_state())
+    with pytest.raises(planaria.SessionBusy):
+        session.execute("print(1)")
+    assert session.run("2").value == 2
+
+
+def test_overrun(new_session: Callable[..., Any]) -> None:
+    """A callback that takes longer than its time gives TimeoutError in the guest, and the session goes on."""
+    release = threading.Event()
+
+    def hang() -> None:
+        release.wait(600)
+
+    session = new_session(callbacks=[hang, later], limits=planaria.Limits(callback_timeout=0.1))
+    source = "try: {}\nexcept TimeoutError as e: x = str(e)\nx"
+    for call in ("await hang()", "hang.call()", "await later(1, 600)", "later.call(1, 600)"):
+        assert "longer than 0.1 s" in session.execute(source.format(call)).value
+    release.set()
+    assert session.execute("await later(5, 0)").value == 5
+
+
+@pytest.mark.parametrize("kind", ["plain", "asynchronous", "unbounded"])
+def test_overrun_does_not_hang_the_exit(kind: str) -> None:
+    """The interpreter ends although a callback hangs and the session was never closed."""
+    source = f"""
+import asyncio, planaria, threading
+def hang(): threading.Event().wait()
+async def hang_later(): await asyncio.sleep(1e6)
+kind = {kind!r}
+limits = planaria.Limits(callback_timeout=None if kind == "unbounded" else 0.1)
+session = planaria.Session(callbacks=[hang, hang_later], limits=limits)
+if kind == "plain":
+    print(session.run("await hang()").error.type)
+elif kind == "asynchronous":
+    print(session.run("await hang_later()").error.type)
+else:
+    print(type(session.run("await hang_later()", timeout=0.2).error).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.returncode, done.stderr) == ("TimeoutError\n", 0, "")
+
+
+def test_count_is_bounded(new_session: Callable[..., Any]) -> None:
+    """More calls than `Limits.callbacks` end the execution with LimitError, whatever the code catches."""
+    session = new_session(callbacks=[later], limits=planaria.Limits(callbacks=3))
+    for call in ("await later(0, 0)", "later.call(0, 0)"):
+        assert session.execute(f"for i in range(3): {call}").callback_invocations == 3
+        result = session.run(f"print('x')\nfor i in range(9):\n    try: {call}\n    except Exception: pass")
+        assert isinstance(result.error, planaria.LimitError)
+        assert (result.error.limit, result.error.state, result.error.stdout) == ("callbacks", "kept", "x\n")
+        assert session.execute("i").value >= 3
+
+
+def test_blocking_call_after_a_timer(new_session: Callable[..., Any]) -> None:
+    """A blocking call has its whole time, also after the code has waited for a timer."""
+    session = new_session(callbacks=[later])
+    assert session.execute("import asyncio\nawait asyncio.sleep(0.01)\nlater.call(3, 0.1)").value == 3
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "message"),
+    [
+        ([5], "function"),
+        ([{"name": "x"}], "'fn'"),
+        ([{"fn": add}], "'name'"),
+        ([{"name": "x", "fn": add, "descripton": ""}], "descripton"),
+        ([{"name": "x", "fn": 5}], "not a function"),
+        ([{"name": "not a name", "fn": add}], "identifiers"),
+        ([{"name": "a..b", "fn": add}], "identifiers"),
+        ([{"name": "class", "fn": add}], "identifiers"),
+        ([{"name": 5, "fn": add}], "identifiers"),
+        ([add, add], "collides"),
+        ([{"name": "a", "fn": add}, {"name": "a.b", "fn": add}], "collides"),
+        (5, "callbacks"),
+        ({"name": "x", "fn": add}, "a list"),
+        ("add", "callbacks"),
+        ([add, None], "function"),
+    ],
+)
+def test_bad_declarations(callbacks: Any, message: str) -> None:
+    """A callback that is declared wrongly is refused with what is wrong, before there is a session."""
+    with pytest.raises(planaria.CallbackError, match=message):
+        planaria.Session(callbacks=callbacks)
+
+
+def test_huge_answers(new_session: Callable[..., Any]) -> None:
+    """An answer that does not fit the guest's memory is an error there, and the session lives."""
+    session = new_session(
+        callbacks=[{"name": "give", "fn": lambda n: b"x" * n}], limits=planaria.Limits(memory=128 << 20)
+    )
+    assert session.execute("len(await give(1000))").value == 1000
+    for call in ("await give(200_000_000)", "give.call(200_000_000)"):
+        error = session.run(call).error
+        assert error is not None
+        assert error.type == "MemoryError"
+    both = "import asyncio\nsmall, big = await asyncio.gather(give(5), give(200_000_000), return_exceptions=True)"
+    assert session.execute(f"{both}\nsmall, type(big).__name__").value == (b"xxxxx", "MemoryError")
+    with pytest.raises(planaria.ExecutionError, match="MemoryError"):
+        session.execute(f"x = '{'x' * 200_000_000}'")
+    assert session.execute("len(await give(1000))").value == 1000
