@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from planaria.errors import ProtocolError
 from planaria.executors.executor import Entered, Executor, Host
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
+from planaria.files.layout import connect
 from planaria.limits import Guard, Stopped
 from planaria.machine.image import Image
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
+from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.clock import Clock
-from planaria.machine.wasi.random import RandomSource
+from planaria.machine.wasi.random import RandomSource, take
 from planaria.machine.wasi.system import Wasi
 from planaria.protocol import decode, encode
 from planaria.runtime import tiers
@@ -117,6 +121,13 @@ class WasmExecutor(Executor):
             clock=self._clock,
             random=self._random,
             on_output=self._host.output,
+        )
+        connect(
+            self.files,
+            clock=time.time_ns if self._clock is None else self._clock.realtime,
+            random=partial(take, wasi.random),
+            output=self._host.output,
+            descriptors=wasi.table.paths,
         )
         machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
         old, self._machine = self._machine, machine
@@ -224,17 +235,27 @@ class WasmExecutor(Executor):
             case b"I", str(prompt):
                 line = self._host.input(prompt)
                 return encode(("eof",) if line is None else ("ok", line))
-            case b"F", ("chmod", bytes(path), int(mode), bool(follow)):
-                return encode(self._chmod(path, mode, follow))
+            case b"F", tuple(request):
+                return encode(self._change(request))
             case b"T", list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
                 raise TierNeeded(modules)
         raise ProtocolError(f"the guest asked for something unknown: {request[:40]!r}")
 
-    def _chmod(self, path: bytes, mode: int, follow: bool) -> tuple[Any, ...]:
+    def _change(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Permission bits, for which WASI has no functions."""
+        wasi = self._live().wasi
         try:
-            self._live().wasi.chmod(path, mode, follow=follow)
+            match request:
+                case "chmod", bytes(path), int(mode), bool(follow):
+                    wasi.chmod(path, mode, follow=follow)
+                case "fchmod", int(descriptor), int(mode):
+                    wasi.fchmod(descriptor, mode)
+                case "umask", int(mask):
+                    wasi.umask = mask & 0o777
+                case _:
+                    raise ProtocolError(f"the guest asked for an unknown change of files: {request[:1]!r}")
         except OSError as error:
-            return ("errno", error.errno or 5)
+            return ("errno", errno_of(error) or int(Errno.IO))
         return ("ok", None)

@@ -178,8 +178,8 @@ class BaseSession:
             library=library(),
             storage=None if vfs is None else vfs.filesystem,
             storage_path=os.fsencode(vfs_mount_path),
+            clock=time.time_ns if clock is None else clock.realtime,
             quota=quota or _QUOTA,
-            random=os.urandom if seeded is None else seeded.take,
             mounts=mounts,
         )
         self._executor = WasmExecutor(

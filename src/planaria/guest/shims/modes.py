@@ -28,6 +28,8 @@ _NAMES: Final = tuple(
 )
 
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
+_mkdir, _open = os.mkdir, os.open
+_REPLACED: Final = {name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open")}
 
 
 def with_mode(found: os.stat_result) -> os.stat_result:
@@ -129,21 +131,29 @@ class _Scan:
 
 
 def install(door: Callable[[bytes], bytes]) -> None:
-    """Give `os` permission bits: stat, lstat, fstat, scandir, access, chmod, umask."""
+    """Give `os` permission bits: stat, scandir, access, chmod, umask, modes of what is made."""
     mask = 0o022
+
+    def ask(path: Any, *request: object) -> None:
+        status, *answer = decode(door(b"F" + encode(request)))
+        if status != "ok":
+            raise OSError(answer[0], os.strerror(answer[0]), path)
 
     def chmod(path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """Change the access permissions of a file."""
         if isinstance(path, int):
-            raise NotImplementedError("os.chmod of a file descriptor: give the path of the file")
+            ask(None, "fchmod", path, mode & 0o7777)
+            return
         if dir_fd is not None:
             raise NotImplementedError("os.chmod with dir_fd: give the whole path")
         name = os.fsencode(path)
         if not name.startswith(b"/"):
             name = os.fsencode(os.getcwd()) + b"/" + name
-        status, *answer = decode(door(b"F" + encode(("chmod", name, mode & 0o7777, follow_symlinks))))
-        if status != "ok":
-            raise OSError(answer[0], os.strerror(answer[0]), path)
+        ask(path, "chmod", name, mode & 0o7777, follow_symlinks)
+
+    def fchmod(fd: int, mode: int) -> None:
+        """Change the access permissions of the file given by file descriptor fd."""
+        ask(None, "fchmod", fd, mode & 0o7777)
 
     def lchmod(path: Any, mode: int) -> None:
         """Change the access permissions of a file, without following symbolic links."""
@@ -152,8 +162,26 @@ def install(door: Callable[[bytes], bytes]) -> None:
     def umask(new: int, /) -> int:
         """Set the current numeric umask and return the previous umask."""
         nonlocal mask
+        ask(None, "umask", new & 0o777)
         old, mask = mask, new & 0o777
         return old
+
+    def mkdir(path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        """Create a directory."""
+        _mkdir(path, mode, dir_fd=dir_fd)
+        if mode & 0o7777 != 0o777 and dir_fd is None:
+            chmod(path, mode & ~mask)
+
+    def open_with_mode(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        """Open a file for low level IO.  Returns a file descriptor (integer)."""
+        # The system makes files with 0o666; only a new file gets another mode.
+        new = flags & os.O_CREAT and mode & 0o7777 != 0o666 and dir_fd is None
+        if new and not flags & os.O_EXCL and os.path.lexists(path):
+            new = False
+        fd = _open(path, flags, mode, dir_fd=dir_fd)
+        if new:
+            ask(path, "fchmod", fd, mode & ~mask & 0o7777)
+        return fd
 
     functions: dict[str, Any] = {
         "stat": _stat_with_mode,
@@ -164,7 +192,10 @@ def install(door: Callable[[bytes], bytes]) -> None:
         "DirEntry": DirEntry,
         "chmod": chmod,
         "lchmod": lchmod,
+        "fchmod": fchmod,
         "umask": umask,
+        "mkdir": mkdir,
+        "open": open_with_mode,
     }
     for name, function in functions.items():
         if not isinstance(function, type):
@@ -172,3 +203,8 @@ def install(door: Callable[[bytes], bytes]) -> None:
         setattr(os, name, function)
     # shutil and tempfile look here for what they may ask.
     os.supports_follow_symlinks.update({_stat_with_mode, chmod, _access})
+    os.supports_fd.add(chmod)
+    for supported in (os.supports_dir_fd, os.supports_follow_symlinks, os.supports_fd):
+        for name, old in _REPLACED.items():
+            if old in supported:
+                supported.add(getattr(os, name))

@@ -23,6 +23,7 @@ __all__ = [
 #: The one directory that the guest holds from the beginning: `/`.
 PREOPEN: Final = 3
 STANDARD_STREAMS: Final = 3
+_STREAM_PATHS: Final = (b"/dev/stdin", b"/dev/stdout", b"/dev/stderr")
 
 _FD_READ: Final = int(Rights.FD_READ)
 _FD_WRITE: Final = int(Rights.FD_WRITE)
@@ -82,6 +83,16 @@ class Descriptor:
         if self.file_type is None:
             self.file_type = FILE_TYPES.get(self.handle.stat().mode & 0o170000, int(FileType.UNKNOWN))
         return self.file_type
+
+    def path(self) -> bytes:
+        """The path of what is open, or `/ (deleted)` when it has no name any more."""
+        if self.stream >= 0:
+            return _STREAM_PATHS[self.stream]
+        try:
+            path: bytes | None = self.handle.path()
+        except OSError:  # stale
+            path = None
+        return b"/ (deleted)" if path is None else path
 
     def close(self) -> None:
         if self.handle is not None:
@@ -173,6 +184,10 @@ class DescriptorTable:
 
     def __iter__(self) -> Iterator[int]:
         return iter(sorted(self.open))
+
+    def paths(self) -> dict[int, bytes]:
+        """What each descriptor has open, as /proc/self/fd tells it."""
+        return {number: self.open[number].path() for number in self}
 
     def put(self, number: int, descriptor: Descriptor) -> None:
         """Give `descriptor` this number, which must be free and greater than all that were given so far."""

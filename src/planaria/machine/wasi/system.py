@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from planaria.errors import SnapshotError
 from planaria.files.filesystem import FileSystem
+from planaria.files.manifest import bytes_of, text_of
 from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
 from planaria.machine.wasi.capture import capture, rebuild
 from planaria.machine.wasi.clock import Clock, SystemClock
@@ -95,6 +96,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.sleep = sleep
         #: Permission bits that new files and directories do not get; preview 1 cannot tell it.
         self.umask = 0o022
+        self.locks: set[bytes] = set()
         #: What went wrong on the host's side while a function ran, the latest last: not for the guest.
         self.failures: collections.deque[BaseException] = collections.deque(maxlen=_FAILURES_KEPT)
         #: What the machine binds, by name.
@@ -127,6 +129,10 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         """Change permission bits, which preview 1 has no function for; raises `OSError`."""
         self.files.chmod(path, mode & 0o7777, follow=follow)
 
+    def fchmod(self, descriptor: int, mode: int) -> None:
+        """As `chmod`, of what a descriptor has open."""
+        self._file(descriptor).handle.chmod(mode & 0o7777)
+
     # -- as a value --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -134,6 +140,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         return {
             "descriptors": capture(self.table),
             "umask": self.umask,
+            "locks": sorted(text_of(path) for path in self.locks),
             "clock": self.clock.state(),
             "random": self.random.state(),
         }
@@ -157,12 +164,19 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         descriptors = state.get("descriptors")
         if not isinstance(descriptors, list) or not all(isinstance(value, Mapping) for value in descriptors):
             raise SnapshotError("the captured descriptors are not a list of mappings")
+        locks = state.get("locks", [])
+        if not isinstance(locks, list) or not all(type(path) is str and path[:1] == "/" for path in locks):
+            raise SnapshotError("the captured locks are not a list of paths")
         rebuild(self.table, descriptors)
+        self.take_locks(bytes_of(path) for path in locks)
         self.umask = umask
         self.clock.restore(clock)
         self.random.restore(random)
 
     def close(self) -> None:
-        """Close every descriptor and let go of the memory, which must still be there until then."""
+        """Close every descriptor, release the locks, and let go of the memory, which must still be there
+        until then.
+        """
         self.table.clear()
+        self.release_locks()
         self.memory = _no_memory()
