@@ -244,7 +244,7 @@ class WasmExecutor(Executor):
         raise ProtocolError(f"the guest asked for something unknown: {request[:40]!r}")
 
     def _change(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Permission bits, for which WASI has no functions."""
+        """What WASI has no functions for: permission bits, and other numbers for descriptors."""
         wasi = self._live().wasi
         try:
             match request:
@@ -252,6 +252,8 @@ class WasmExecutor(Executor):
                     wasi.chmod(path, mode, follow=follow)
                 case "fchmod", int(descriptor), int(mode):
                     wasi.fchmod(descriptor, mode)
+                case "dup", int(descriptor), (int() | None) as to:
+                    return ("ok", wasi.dup(descriptor, to))
                 case "umask", int(mask):
                     wasi.umask = mask & 0o777
                 case _:

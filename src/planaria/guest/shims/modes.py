@@ -1,7 +1,7 @@
-"""Permission bits of files, which WASI does not have.
+"""Permission bits of files, and more than one number for a descriptor, which WASI does not have.
 
 The sandbox's WASI puts a file's permission bits into the upper sixteen bits of `st_dev`; here they go to
-where they belong. Changing them goes through the door's `F` operation.
+where they belong. Changing anything goes through the door's `F` operation.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ def _access(
     follow_symlinks: bool = True,
 ) -> bool:
     """Use the real uid/gid to test for access to a path: everything belongs to the one user."""
+    if isinstance(path, int):
+        raise TypeError("access: path should be string, bytes or os.PathLike, not int")
     try:
         found = _stat_with_mode(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     except OSError:
@@ -111,8 +113,8 @@ class DirEntry:
 class _Scan:
     """The iterator and context manager that `os.scandir` returns."""
 
-    def __init__(self, path: Any) -> None:
-        self._entries = _scandir(path)
+    def __init__(self, entries: Iterator[os.DirEntry[Any]]) -> None:
+        self._entries: Any = entries
 
     def __iter__(self) -> Iterator[DirEntry]:
         return self
@@ -130,14 +132,28 @@ class _Scan:
         self._entries.close()
 
 
+def _scandir_with_modes(path: Any = None) -> _Scan:
+    """Return an iterator of DirEntry objects for given path."""
+    return _Scan(_scandir(path))
+
+
 def install(door: Callable[[bytes], bytes]) -> None:
     """Give `os` permission bits: stat, scandir, access, chmod, umask, modes of what is made."""
     mask = 0o022
 
-    def ask(path: Any, *request: object) -> None:
+    def ask(path: Any, *request: object) -> Any:
         status, *answer = decode(door(b"F" + encode(request)))
         if status != "ok":
             raise OSError(answer[0], os.strerror(answer[0]), path)
+        return answer[0]
+
+    def dup(fd: int, /) -> int:
+        """Return a duplicate of a file descriptor."""
+        return int(ask(None, "dup", fd, None))
+
+    def dup2(fd: int, fd2: int, inheritable: bool = True) -> int:
+        """Duplicate file descriptor."""
+        return int(ask(None, "dup", fd, fd2))
 
     def chmod(path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """Change the access permissions of a file."""
@@ -188,12 +204,14 @@ def install(door: Callable[[bytes], bytes]) -> None:
         "lstat": _lstat_with_mode,
         "fstat": _fstat_with_mode,
         "access": _access,
-        "scandir": _Scan,
+        "scandir": _scandir_with_modes,
         "DirEntry": DirEntry,
         "chmod": chmod,
         "lchmod": lchmod,
         "fchmod": fchmod,
         "umask": umask,
+        "dup": dup,
+        "dup2": dup2,
         "mkdir": mkdir,
         "open": open_with_mode,
     }

@@ -46,6 +46,7 @@ class Descriptor:
         "position",
         "readable",
         "rights",
+        "shared",
         "stream",
         "writable",
     )
@@ -63,6 +64,8 @@ class Descriptor:
         self.handle: Any = handle  # hot paths have looked at `stream` before
         self.set_rights(rights, inheriting)
         self.stream = stream
+        #: How many numbers beside the first stand for it (dup(2)).
+        self.shared = 0
         self.file_type = file_type
         self.position = 0
         self.listing: Listing | None = None
@@ -95,6 +98,9 @@ class Descriptor:
         return b"/ (deleted)" if path is None else path
 
     def close(self) -> None:
+        if self.shared:
+            self.shared -= 1
+            return
         if self.handle is not None:
             self.handle.close()
 
@@ -205,6 +211,12 @@ class DescriptorTable:
             self._next += 1
         self.open[number] = descriptor
         return number
+
+    def duplicate(self, number: int) -> int:
+        """Another number for what `number` stands for, as dup(2) gives it: they share one position."""
+        descriptor = self.open[number]
+        descriptor.shared += 1
+        return self.add(descriptor)
 
     def remove(self, number: int) -> Descriptor:
         """Free a number that is in use and return what it stood for, not yet closed."""

@@ -8,6 +8,7 @@ offset of `fd_seek` is signed) and returns a WASI errno. Through `Wasi.functions
 from __future__ import annotations
 
 import collections
+import errno
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -18,7 +19,7 @@ from planaria.files.manifest import bytes_of, text_of
 from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
 from planaria.machine.wasi.capture import capture, rebuild
 from planaria.machine.wasi.clock import Clock, SystemClock
-from planaria.machine.wasi.descriptors import DescriptorTable
+from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
 from planaria.machine.wasi.files import FileCalls
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.paths import PathCalls
@@ -132,6 +133,25 @@ class Wasi(FileCalls, PathCalls, PollCalls):
     def fchmod(self, descriptor: int, mode: int) -> None:
         """As `chmod`, of what a descriptor has open."""
         self._file(descriptor).handle.chmod(mode & 0o7777)
+
+    def dup(self, descriptor: int, to: int | None = None) -> int:
+        """Another number for an open descriptor, `to` if given, as dup2(2) does; raises `OSError`."""
+        table = self.table
+        if descriptor not in table.open or (to is not None and to not in table.open and to != descriptor):
+            raise OSError(errno.EBADF, f"descriptor {descriptor} or {to} is not open")
+        if PREOPEN in (descriptor, to):
+            raise OSError(errno.ENOTSUP, "the root directory keeps its number")
+        if to == descriptor:
+            return descriptor
+        if to is None:
+            if len(table) >= table.limit:
+                raise OSError(errno.EMFILE, f"{table.limit} descriptors are open")
+            return table.duplicate(descriptor)
+        shared = table.open[descriptor]
+        shared.shared += 1
+        table.open[to].close()
+        table.open[to] = shared
+        return to
 
     # -- as a value --------------------------------------------------------------------------------
 
