@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, cast
 
 from planaria.files.filesystem import FileKind, Handle, OpenFlags
 from planaria.machine.wasi.abi import (
@@ -56,7 +56,8 @@ def _open_flags() -> list[OpenFlags]:
                 flags |= flag
         # Without a right to either, the descriptor serves for stat and as a directory (O_SEARCH).
         table.append(flags if index & 3 else flags | OpenFlags.READ)
-    return table
+    # Plain ints: the filesystem calculates with them, and with flags that takes longer than the rest.
+    return cast("list[OpenFlags]", [int(flags) for flags in table])
 
 
 _OPEN_FLAGS: Final = _open_flags()

@@ -100,31 +100,33 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.locks: set[bytes] = set()
         #: What went wrong on the host's side while a function ran, the latest last: not for the guest.
         self.failures: collections.deque[BaseException] = collections.deque(maxlen=_FAILURES_KEPT)
-        #: What the machine binds, by name.
+        #: By name, never raising. (The machine calls the methods themselves, and `answer` when they raise.)
         self.functions: dict[str, Callable[..., int]] = {
             name: self._guarded(getattr(self, name)) for name in SIGNATURES
         }
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
-        failures = self.failures
-
         def call(*parameters: int) -> int:
             try:
                 return function(*parameters)
-            except OSError as error:
-                number = errno_of(error)
-                if number is None:
-                    failures.append(error)
-                    return _IO
-                return number
-            except ProcessExit:
-                raise
             except BaseException as error:
-                # Not even KeyboardInterrupt may pass through the frames of the guest below us.
-                failures.append(error)
-                return _INTR if isinstance(error, KeyboardInterrupt) else _IO
+                return self.answer(error)
 
         return call
+
+    def answer(self, error: BaseException) -> int:
+        """The errno that the guest gets when a function raised `error`; ProcessExit is raised again.
+
+        Not even KeyboardInterrupt may pass through the frames of the guest below a function.
+        """
+        if isinstance(error, OSError):
+            number = errno_of(error)
+            if number is not None:
+                return number
+        elif isinstance(error, ProcessExit):
+            raise error
+        self.failures.append(error)
+        return _INTR if isinstance(error, KeyboardInterrupt) else _IO
 
     def chmod(self, path: bytes, mode: int, *, follow: bool = True) -> None:
         """Change permission bits, which preview 1 has no function for; raises `OSError`."""
