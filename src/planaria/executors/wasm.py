@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from planaria.errors import EncodeError, ProtocolError
 from planaria.executors.executor import Entered, Executor, Host
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
+from planaria.files.layout import connect
 from planaria.limits import Guard, Stopped
 from planaria.machine.image import Image
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
+from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.process import ProcessExit
-from planaria.machine.wasi.random import RandomSource
+from planaria.machine.wasi.random import RandomSource, take
 from planaria.machine.wasi.system import Wasi
 from planaria.protocol import decode, encode
 from planaria.runtime import tiers
@@ -127,6 +131,13 @@ class WasmExecutor(Executor):
             clock=self._clock,
             random=self._random,
             on_output=self._host.output,
+        )
+        connect(
+            self.files,
+            clock=time.time_ns if self._clock is None else self._clock.realtime,
+            random=partial(take, wasi.random),
+            output=self._host.output,
+            descriptors=wasi.table.paths,
         )
         machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
         machine.too_large = _too_large
@@ -277,8 +288,8 @@ class WasmExecutor(Executor):
                     return encode(("error", "TypeError", f"{name}() returned what cannot cross: {error}"))
             case b"I", str(prompt):
                 return encode(self._ask(lambda: self._host.input(prompt)))
-            case b"F", ("chmod", bytes(path), int(mode), bool(follow)):
-                return encode(self._chmod(path, mode, follow))
+            case b"F", tuple(request):
+                return encode(self._change(request))
             case b"T", list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
@@ -293,11 +304,23 @@ class WasmExecutor(Executor):
         except KeyboardInterrupt:
             return ("error", "KeyboardInterrupt", "")
 
-    def _chmod(self, path: bytes, mode: int, follow: bool) -> tuple[Any, ...]:
+    def _change(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What WASI has no functions for: permission bits, and other numbers for descriptors."""
+        wasi = self._live().wasi
         try:
-            self._live().wasi.chmod(path, mode, follow=follow)
+            match request:
+                case "chmod", bytes(path), int(mode), bool(follow):
+                    wasi.chmod(path, mode, follow=follow)
+                case "fchmod", int(descriptor), int(mode):
+                    wasi.fchmod(descriptor, mode)
+                case "dup", int(descriptor), (int() | None) as to:
+                    return ("ok", wasi.dup(descriptor, to))
+                case "umask", int(mask):
+                    wasi.umask = mask & 0o777
+                case _:
+                    raise ProtocolError(f"the guest asked for an unknown change of files: {request[:1]!r}")
         except OSError as error:
-            return ("errno", error.errno or 5)
+            return ("errno", errno_of(error) or int(Errno.IO))
         return ("ok", None)
 
 

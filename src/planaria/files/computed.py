@@ -134,7 +134,7 @@ class _ComputedSnapshot(FileSystemSnapshot):
         self.filesystem = filesystem
 
     def open(self) -> ComputedFileSystem:
-        return self.filesystem
+        return self.filesystem.fork()
 
     def manifest(self) -> Manifest:
         return {"format": FORMAT}

@@ -13,6 +13,8 @@ from planaria.files.failure import failure
 __all__ = ["DeviceFileSystem", "ProcFileSystem"]
 
 RandomSource = Callable[[int], bytes]
+#: Takes what is written to standard output (1) or error (2).
+Output = Callable[[int, bytes], object]
 
 
 def _full(data: bytes) -> int:
@@ -28,17 +30,21 @@ class DeviceFileSystem(ComputedFileSystem):
 
     `random(size)` gives the bytes of both random devices: the system's when not given, so a session
     with a seed passes its own. `streams` gives `stdin`, `stdout`, `stderr`, `tty` their devices; one
-    that is not given cannot be opened (ENXIO), except for `stdin`, which is at its end.
+    that is not given cannot be opened (ENXIO), except for `stdin`, which is at its end. A fork has the
+    same devices until it is connected to a session of its own.
     """
 
-    __slots__ = ()
+    __slots__ = ("_random", "_streams")
 
     def __init__(
         self, *, random: RandomSource = os.urandom, streams: Mapping[str, Device] | None = None, time: int = 0
     ) -> None:
-        streams = streams or {}
-        closed = Device()
-        randomness = Device(random, len)
+        self._random = randomness = Device(random, len)
+        self._streams = streams = {
+            "stdin": Device(_nothing),
+            **{name: Device() for name in ("stdout", "stderr", "tty")},
+            **(streams or {}),
+        }
         super().__init__(
             {
                 b"null": Device(_nothing, len),
@@ -46,14 +52,32 @@ class DeviceFileSystem(ComputedFileSystem):
                 b"full": Device(bytes, _full),
                 b"random": randomness,
                 b"urandom": randomness,
-                b"stdin": streams.get("stdin", Device(_nothing)),
-                b"stdout": streams.get("stdout", closed),
-                b"stderr": streams.get("stderr", closed),
-                b"tty": streams.get("tty", closed),
+                b"stdin": streams["stdin"],
+                b"stdout": streams["stdout"],
+                b"stderr": streams["stderr"],
+                b"tty": streams["tty"],
                 b"fd": Link(b"/proc/self/fd"),
             },
             time=time,
         )
+
+    def connect(self, *, output: Output, random: RandomSource) -> None:
+        """Have stdout and stderr write to `output`, and the random devices give what `random` gives."""
+
+        def writer(stream: int) -> Callable[[bytes], int]:
+            def write(data: bytes) -> int:
+                output(stream, data)
+                return len(data)
+
+            return write
+
+        self._random.read = random
+        self._streams["stdout"].write = writer(1)
+        self._streams["stderr"].write = writer(2)
+
+    def fork(self) -> Self:
+        streams = {name: Device(old.read, old.write, mode=old.mode) for name, old in self._streams.items()}
+        return type(self)(random=self._random.read or os.urandom, streams=streams, time=self.time)
 
 
 class ProcFileSystem(ComputedFileSystem):

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 __all__ = [
+    "Columns",
     "Difference",
     "DirEntry",
     "FileKind",
@@ -90,6 +91,10 @@ class DirEntry(NamedTuple):
     kind: FileKind
 
 
+#: The names in a directory, their inodes, and the type bits of their modes.
+Columns = tuple[Sequence[bytes], Sequence[int], Sequence[int]]
+
+
 @dataclass(frozen=True, slots=True)
 class FileSystemUsage:
     """What statvfs(3) tells, in bytes and nodes; None where there is no limit."""
@@ -154,6 +159,15 @@ class Handle(ABC):
     @abstractmethod
     def entries(self) -> list[DirEntry]:
         """A directory's names without `.` and `..`, in a stable order; ENOTDIR for files."""
+
+    def columns(self) -> Columns:
+        """What `entries` gives, as columns: made faster, and read faster by whoever encodes them."""
+        entries = self.entries()
+        return (
+            [entry.name for entry in entries],
+            [entry.inode for entry in entries],
+            [int(entry.kind) for entry in entries],
+        )
 
     @abstractmethod
     def path(self) -> bytes | None:

@@ -7,15 +7,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from planaria.files.computed import Device
-from planaria.files.devices import DeviceFileSystem, ProcFileSystem
+from planaria.files.devices import DeviceFileSystem, Output, ProcFileSystem, RandomSource
 from planaria.files.filesystem import FileSystem, OpenFlags
 from planaria.files.manifest import bytes_of
 from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem
+from planaria.files.overlay import OverlayFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount
 
-__all__ = ["HOME", "make_directories", "standard_layout"]
+__all__ = ["HOME", "connect", "make_directories", "standard_layout"]
 
 HOME = b"/home/user"
 
@@ -98,3 +99,35 @@ def standard_layout(
         make_directories(tree, place)
         tree.mount(place, mount.filesystem(quota=quota, clock=clock))
     return tree
+
+
+def connect(
+    tree: FileSystem,
+    *,
+    clock: Callable[[], int],
+    random: RandomSource,
+    output: Output,
+    descriptors: Callable[[], Mapping[int, bytes]],
+) -> None:
+    """Connect the parts of a tree that are of one session alone with that session.
+
+    `clock` gives the times of its files, `random` feeds its random devices, `output(stream, data)` takes what
+    is written to /dev/stdout and /dev/stderr, `descriptors()` tells what /proc/self/fd shows. What belongs to
+    somebody else as well, such as a storage, is left alone.
+    """
+    if not isinstance(tree, MountFileSystem):
+        return
+    for mounted in tree.mounts():
+        filesystem = mounted.filesystem
+        if mounted.shared:
+            continue
+        if isinstance(filesystem, DeviceFileSystem):
+            filesystem.connect(output=output, random=random)
+        elif isinstance(filesystem, ProcFileSystem):
+            filesystem.descriptors = descriptors
+        elif isinstance(filesystem, OverlayFileSystem):
+            filesystem.clock = clock
+            if isinstance(filesystem.upper, MemoryFileSystem):
+                filesystem.upper.clock = clock
+        elif isinstance(filesystem, MemoryFileSystem):
+            filesystem.clock = clock

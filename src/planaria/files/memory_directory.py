@@ -6,7 +6,7 @@ import errno
 from typing import Any, Final, cast
 
 from planaria.files.failure import failure
-from planaria.files.filesystem import DirEntry, FileKind
+from planaria.files.filesystem import Columns, DirEntry, FileKind
 from planaria.files.memory_file import MemoryFile
 from planaria.files.memory_nodes import ROOT, MemoryNode, MemoryStore, MemorySymbolicLink
 from planaria.files.node import Node
@@ -72,6 +72,15 @@ class MemoryDirectory(MemoryNode):
                 DirEntry(name, inode, _KINDS[table[inode].format])
                 for name, inode in sorted(self.names.items())
             ]
+
+    def columns(self) -> Columns:
+        if self.stale:
+            raise failure(errno.ESTALE)
+        table = self.filesystem.table
+        with self.filesystem.lock:
+            names = sorted(self.names)
+            inodes = list(map(self.names.__getitem__, names))
+            return names, inodes, [table[inode].format for inode in inodes]
 
     # -- new nodes ---------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from planaria.files.failure import failure
-from planaria.files.filesystem import DirEntry, FileKind, Handle, OpenFlags, Stat
+from planaria.files.filesystem import Columns, DirEntry, FileKind, Handle, OpenFlags, Stat
 
 if TYPE_CHECKING:
     from planaria.files.resolution import NodeFileSystem
@@ -74,6 +74,10 @@ class Node(ABC):
 
     def entries(self) -> list[DirEntry]:
         raise failure(errno.ENOTDIR)
+
+    def columns(self) -> Columns | None:
+        """The same as columns where they are at hand, or None."""
+        return None
 
     def create(self, name: bytes, mode: int) -> Node:
         """Make an empty regular file. The walk has seen that the name is free; EEXIST if it no longer is."""
@@ -214,6 +218,12 @@ class NodeHandle(Handle):
         if self.node.format != DIRECTORY:
             raise failure(errno.ENOTDIR, self.path())
         return self.node.entries()
+
+    def columns(self) -> Columns:
+        node = self.node
+        if not self.closed and node.format == DIRECTORY and (columns := node.columns()) is not None:
+            return columns
+        return super().columns()
 
     def path(self) -> bytes | None:
         return self.mount.path_of(self.node)

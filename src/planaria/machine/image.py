@@ -45,7 +45,7 @@ from planaria.runtime.library import (
 __all__ = ["Image", "Recipe", "load_image", "plain_layout"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 #: The moment at which every image is made: 2026-01-01 00:00 UTC.
 _MOMENT: Final = 1_767_225_600 * 10**9
 
@@ -66,7 +66,7 @@ _WARMING: Final = (
 
 _BOOT: Final = """\
 import sys
-sys.path[:] = [{path!r}, {library!r}]
+sys.path[:] = ["", {library!r}, {path!r}]
 from planaria.guest import library
 library.move({archive!r}, {library!r})
 import _host

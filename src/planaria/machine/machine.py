@@ -105,7 +105,7 @@ class Machine:
         assert isinstance(pointer, wasmtime.Global)
         self._stack_pointer = RawGlobal(store, pointer)
         wasi.memory = self.memory
-        self.functions = [wasi.functions[name] for name in FUNCTION_NAMES]
+        self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         self._image: MemoryFile | None = None
         # What the ticker looks at while a call runs.
         self.on_main_thread = False

@@ -141,7 +141,7 @@ class BaseSession:
         self._prepare()
         self._closed = False
         seeded = None if seed is None else SeededRandom(seed)
-        if vfs is None and seeded is None and clock is None and quota is None and not mounts:
+        if vfs is None and clock is None and quota is None and not mounts:
             tree = _usual_tree().fork()  # a fifth of the time that making one takes
         else:
             tree = standard_layout(
@@ -150,7 +150,6 @@ class BaseSession:
                 storage_path=os.fsencode(vfs_mount_path),
                 clock=time.time_ns if clock is None else clock.realtime,
                 quota=quota or _QUOTA,
-                random=os.urandom if seeded is None else seeded.take,
                 mounts=mounts,
             )
         self._executor = WasmExecutor(

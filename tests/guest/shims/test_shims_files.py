@@ -21,11 +21,14 @@ def python(program: str, *arguments: str) -> str:
         from planaria.protocol import decode, encode
         chmod = os.chmod
         def door(request):
-            operation, path, mode, follow = decode(request[1:])
-            try:
-                chmod(path, mode)
-            except OSError as error:
-                return encode(("errno", error.errno))
+            match decode(request[1:]):
+                case "chmod", path, mode, follow:
+                    try:
+                        chmod(path, mode)
+                    except OSError as error:
+                        return encode(("errno", error.errno))
+                case "umask", mask:
+                    pass
             return encode(("ok", None))
         users.install(); modes.install(door)
         """

@@ -1,7 +1,7 @@
-"""Permission bits of files, which WASI does not have.
+"""Permission bits of files, and more than one number for a descriptor, which WASI does not have.
 
 The sandbox's WASI puts a file's permission bits into the upper sixteen bits of `st_dev`; here they go to
-where they belong. Changing them goes through the door's `F` operation.
+where they belong. Changing anything goes through the door's `F` operation.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, Final
 
 from planaria.guest.shims.users import NUMBER
@@ -28,6 +29,8 @@ _NAMES: Final = tuple(
 )
 
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
+_mkdir, _open = os.mkdir, os.open
+_REPLACED: Final = {name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open")}
 
 
 def with_mode(found: os.stat_result) -> os.stat_result:
@@ -64,6 +67,8 @@ def _access(
     follow_symlinks: bool = True,
 ) -> bool:
     """Use the real uid/gid to test for access to a path: everything belongs to the one user."""
+    if isinstance(path, int):
+        raise TypeError("access: path should be string, bytes or os.PathLike, not int")
     try:
         found = _stat_with_mode(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     except OSError:
@@ -109,8 +114,8 @@ class DirEntry:
 class _Scan:
     """The iterator and context manager that `os.scandir` returns."""
 
-    def __init__(self, path: Any) -> None:
-        self._entries = _scandir(path)
+    def __init__(self, entries: Iterator[os.DirEntry[Any]]) -> None:
+        self._entries: Any = entries
 
     def __iter__(self) -> Iterator[DirEntry]:
         return self
@@ -128,22 +133,44 @@ class _Scan:
         self._entries.close()
 
 
+def _scandir_with_modes(path: Any = None) -> _Scan:
+    """Return an iterator of DirEntry objects for given path."""
+    return _Scan(_scandir(path))
+
+
 def install(door: Callable[[bytes], bytes]) -> None:
-    """Give `os` permission bits: stat, lstat, fstat, scandir, access, chmod, umask."""
+    """Give `os` permission bits: stat, scandir, access, chmod, umask, modes of what is made."""
     mask = 0o022
+
+    def ask(path: Any, *request: object) -> Any:
+        status, *answer = decode(door(b"F" + encode(request)))
+        if status != "ok":
+            raise OSError(answer[0], os.strerror(answer[0]), path)
+        return answer[0]
+
+    def dup(fd: int, /) -> int:
+        """Return a duplicate of a file descriptor."""
+        return int(ask(None, "dup", fd, None))
+
+    def dup2(fd: int, fd2: int, inheritable: bool = True) -> int:
+        """Duplicate file descriptor."""
+        return int(ask(None, "dup", fd, fd2))
 
     def chmod(path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """Change the access permissions of a file."""
         if isinstance(path, int):
-            raise NotImplementedError("os.chmod of a file descriptor: give the path of the file")
+            ask(None, "fchmod", path, mode & 0o7777)
+            return
         if dir_fd is not None:
             raise NotImplementedError("os.chmod with dir_fd: give the whole path")
         name = os.fsencode(path)
         if not name.startswith(b"/"):
             name = os.fsencode(os.getcwd()) + b"/" + name
-        status, *answer = decode(door(b"F" + encode(("chmod", name, mode & 0o7777, follow_symlinks))))
-        if status != "ok":
-            raise OSError(answer[0], os.strerror(answer[0]), path)
+        ask(path, "chmod", name, mode & 0o7777, follow_symlinks)
+
+    def fchmod(fd: int, mode: int) -> None:
+        """Change the access permissions of the file given by file descriptor fd."""
+        ask(None, "fchmod", fd, mode & 0o7777)
 
     def lchmod(path: Any, mode: int) -> None:
         """Change the access permissions of a file, without following symbolic links."""
@@ -152,23 +179,55 @@ def install(door: Callable[[bytes], bytes]) -> None:
     def umask(new: int, /) -> int:
         """Set the current numeric umask and return the previous umask."""
         nonlocal mask
+        ask(None, "umask", new & 0o777)
         old, mask = mask, new & 0o777
         return old
+
+    def mkdir(path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        """Create a directory."""
+        _mkdir(path, mode, dir_fd=dir_fd)
+        if mode & 0o7777 != 0o777 and dir_fd is None:
+            chmod(path, mode & ~mask)
+
+    def open_with_mode(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        """Open a file for low level IO.  Returns a file descriptor (integer)."""
+        # The system makes files with 0o666; only a new file gets another mode.
+        new = flags & os.O_CREAT and mode & 0o7777 != 0o666 and dir_fd is None
+        if new and not flags & os.O_EXCL and os.path.lexists(path):
+            new = False
+        fd = _open(path, flags, mode, dir_fd=dir_fd)
+        if new:
+            ask(path, "fchmod", fd, mode & ~mask & 0o7777)
+        return fd
 
     functions: dict[str, Any] = {
         "stat": _stat_with_mode,
         "lstat": _lstat_with_mode,
         "fstat": _fstat_with_mode,
         "access": _access,
-        "scandir": _Scan,
+        "scandir": _scandir_with_modes,
         "DirEntry": DirEntry,
         "chmod": chmod,
         "lchmod": lchmod,
+        "fchmod": fchmod,
         "umask": umask,
+        "dup": dup,
+        "dup2": dup2,
+        "mkdir": mkdir,
+        "open": open_with_mode,
     }
+    # os.walk asks an entry for its kind only, and goes three times as fast over entries that are not wrapped.
+    walk = FunctionType(os.walk.__code__, {**vars(os), "scandir": _scandir}, "walk", os.walk.__defaults__)
+    walk.__doc__ = os.walk.__doc__
+    functions["walk"] = walk
     for name, function in functions.items():
         if not isinstance(function, type):
             function.__name__ = function.__qualname__ = name
         setattr(os, name, function)
     # shutil and tempfile look here for what they may ask.
     os.supports_follow_symlinks.update({_stat_with_mode, chmod, _access})
+    os.supports_fd.add(chmod)
+    for supported in (os.supports_dir_fd, os.supports_follow_symlinks, os.supports_fd):
+        for name, old in _REPLACED.items():
+            if old in supported:
+                supported.add(getattr(os, name))

@@ -338,8 +338,5 @@ SIGNATURES: Final[dict[str, str]] = {
 
 
 def raw_parameters(signature: str) -> struct.Struct:
-    """How to unpack all parameters of a call at once from the engine's raw values (16 bytes each).
-
-    `unpack_from((c_char * size).from_address(values))` is twice as fast as taking a copy first.
-    """
+    """How to unpack all parameters of a call at once from the engine's raw values (16 bytes each)."""
     return struct.Struct("<" + "".join(kind + ("12x" if kind == "I" else "8x") for kind in signature))

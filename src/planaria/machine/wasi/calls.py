@@ -32,6 +32,8 @@ class Calls:
     clock: Clock
     random: RandomSource
     umask: int
+    locks: set[bytes]
+    """See `paths.PathCalls.path_create_directory`."""
     on_output: Callable[[int, bytes], None]
     on_input: Callable[[int], bytes]
     sleep: Callable[[float], bool]

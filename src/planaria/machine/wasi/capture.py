@@ -74,10 +74,17 @@ def capture(table: DescriptorTable) -> list[DescriptorState]:
 
     A file is known by device and inode, so one that was renamed or unlinked while open is found again.
     """
-    return [_describe(number, table.open[number]) for number in table]
+    first: dict[int, int] = {}
+    return [
+        _describe(number, table.open[number], first.setdefault(id(table.open[number]), number))
+        for number in table
+    ]
 
 
-def _describe(number: int, descriptor: Descriptor) -> DescriptorState:
+def _describe(number: int, descriptor: Descriptor, first: int) -> DescriptorState:
+    """One descriptor; `first` is the lowest number that stands for it."""
+    if first != number:
+        return {"number": number, "duplicate": first}
     value: DescriptorState = {
         "number": number,
         "stream": descriptor.stream,
@@ -111,7 +118,14 @@ def rebuild(table: DescriptorTable, state: Sequence[Mapping[str, Any]]) -> None:
         lowest = 0
         for value in state:
             number = _integer(value, "number", lowest, table.limit - 1)
-            descriptors[number] = _descriptor(table.files, value)
+            if "duplicate" in value:
+                first = descriptors.get(_integer(value, "duplicate", 0, lowest))
+                if first is None:
+                    raise SnapshotError("a captured descriptor duplicates one that is not there")
+                first.shared += 1
+                descriptors[number] = first
+            else:
+                descriptors[number] = _descriptor(table.files, value)
             lowest = number + 1
         if PREOPEN not in descriptors:
             raise SnapshotError("the captured descriptors lack the root directory")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
-from planaria.files.filesystem import DirEntry, FileKind, FileSystem, Handle, OpenFlags
+from planaria.files.filesystem import Columns, FileSystem, Handle, OpenFlags
 from planaria.machine.wasi.abi import ALL_RIGHTS, DIRENT, FILE_TYPES, U64_MASK, FdFlags, FileType, Rights
 
 __all__ = [
@@ -23,16 +23,19 @@ __all__ = [
 #: The one directory that the guest holds from the beginning: `/`.
 PREOPEN: Final = 3
 STANDARD_STREAMS: Final = 3
+_STREAM_PATHS: Final = (b"/dev/stdin", b"/dev/stdout", b"/dev/stderr")
 
 _FD_READ: Final = int(Rights.FD_READ)
 _FD_WRITE: Final = int(Rights.FD_WRITE)
 _APPEND: Final = int(FdFlags.APPEND)
+_DIRECTORY: Final = int(FileType.DIRECTORY)
 
 
 class Descriptor:
     """One open file, directory or standard stream.
 
-    `stream` is 0, 1 or 2 for a standard stream, which has no handle, and -1 for everything else.
+    `stream` is 0, 1 or 2 for a standard stream, which has no handle, and -1 for everything else. Rights and
+    flags are plain ints: arithmetic with an IntFlag is ten times slower.
     """
 
     __slots__ = (
@@ -45,6 +48,7 @@ class Descriptor:
         "position",
         "readable",
         "rights",
+        "shared",
         "stream",
         "writable",
     )
@@ -60,15 +64,21 @@ class Descriptor:
         file_type: int | None = None,
     ) -> None:
         self.handle: Any = handle  # hot paths have looked at `stream` before
-        self.set_rights(rights, inheriting)
+        self.rights = rights
+        self.inheriting = inheriting
+        self.readable = rights & _FD_READ != 0
+        self.writable = rights & _FD_WRITE != 0
         self.stream = stream
+        #: How many numbers beside the first stand for it (dup(2)).
+        self.shared = 0
         self.file_type = file_type
         self.position = 0
         self.listing: Listing | None = None
-        self.set_flags(flags)
+        self.flags = flags
+        self.append = flags & _APPEND != 0
 
     def set_rights(self, rights: int, inheriting: int) -> None:
-        self.rights = int(rights)  # plain ints: arithmetic with an IntFlag is ten times slower
+        self.rights = int(rights)
         self.inheriting = int(inheriting)
         self.readable = self.rights & _FD_READ != 0
         self.writable = self.rights & _FD_WRITE != 0
@@ -83,7 +93,20 @@ class Descriptor:
             self.file_type = FILE_TYPES.get(self.handle.stat().mode & 0o170000, int(FileType.UNKNOWN))
         return self.file_type
 
+    def path(self) -> bytes:
+        """The path of what is open, or `/ (deleted)` when it has no name any more."""
+        if self.stream >= 0:
+            return _STREAM_PATHS[self.stream]
+        try:
+            path: bytes | None = self.handle.path()
+        except OSError:  # stale
+            path = None
+        return b"/ (deleted)" if path is None else path
+
     def close(self) -> None:
+        if self.shared:
+            self.shared -= 1
+            return
         if self.handle is not None:
             self.handle.close()
 
@@ -97,7 +120,7 @@ def access_flags(rights: int) -> OpenFlags:
 def standard_stream(stream: int) -> Descriptor:
     """Standard input (0), output (1) or error (2): no terminal, of a type that preview 1 cannot name."""
     rights = (Rights.FD_WRITE if stream else Rights.FD_READ) | Rights.POLL_FD_READWRITE
-    return Descriptor(None, rights, 0, 0, stream=stream, file_type=int(FileType.UNKNOWN))
+    return Descriptor(None, int(rights), 0, 0, stream=stream, file_type=int(FileType.UNKNOWN))
 
 
 class Listing:
@@ -114,24 +137,18 @@ class Listing:
         self.offsets = offsets
 
     @classmethod
-    def of(cls, own: int, parent: int, entries: Sequence[DirEntry]) -> Listing:
-        """Of these entries, with `.` and `..` (their inodes: `own`, `parent`) before them."""
-        parts: list[bytes] = []
-        offsets = [0]
-        end = 0
-        pack = DIRENT.pack
-        header = DIRENT.size
-        types = FILE_TYPES
-        names = itertools.chain(
-            ((b".", own, FileKind.DIRECTORY), (b"..", parent, FileKind.DIRECTORY)),
-            ((entry.name, entry.inode, entry.kind) for entry in entries),
-        )
-        for cookie, (name, inode, kind) in enumerate(names, 1):
-            parts.append(pack(cookie, inode & U64_MASK, len(name), types[kind]))
-            parts.append(name)
-            end += header + len(name)
-            offsets.append(end)
-        return cls(b"".join(parts), offsets)
+    def of(cls, own: int, parent: int, columns: Columns) -> Listing:
+        """Of these names, with `.` and `..` (their inodes: `own`, `parent`) before them."""
+        names = [b".", b"..", *columns[0]]
+        inodes = [own, parent, *columns[1]]
+        types = [_DIRECTORY, _DIRECTORY, *map(FILE_TYPES.__getitem__, columns[2])]
+        if max(inodes) > U64_MASK or min(inodes) < 0:
+            inodes = [inode & U64_MASK for inode in inodes]
+        lengths = list(map(len, names))
+        # Thousands of entries at a time: all of it is done by functions that are not written in Python.
+        headers = map(DIRENT.pack, range(1, len(names) + 1), inodes, lengths, types)
+        encoded = b"".join(itertools.chain.from_iterable(zip(headers, names, strict=True)))
+        return cls(encoded, list(itertools.accumulate(map(DIRENT.size.__add__, lengths), initial=0)))
 
     @classmethod
     def decode(cls, encoded: bytes) -> Listing:
@@ -165,14 +182,18 @@ class DescriptorTable:
         for stream in range(STANDARD_STREAMS):
             self.put(stream, standard_stream(stream))
         root = files.open(b"/", OpenFlags.READ | OpenFlags.DIRECTORY)
-        rights = ALL_RIGHTS & ~Rights.FD_WRITE
-        self.put(PREOPEN, Descriptor(root, rights, ALL_RIGHTS, 0, file_type=int(FileType.DIRECTORY)))
+        rights = int(ALL_RIGHTS & ~Rights.FD_WRITE)
+        self.put(PREOPEN, Descriptor(root, rights, int(ALL_RIGHTS), 0, file_type=int(FileType.DIRECTORY)))
 
     def __len__(self) -> int:
         return len(self.open)
 
     def __iter__(self) -> Iterator[int]:
         return iter(sorted(self.open))
+
+    def paths(self) -> dict[int, bytes]:
+        """What each descriptor has open, as /proc/self/fd tells it."""
+        return {number: self.open[number].path() for number in self}
 
     def put(self, number: int, descriptor: Descriptor) -> None:
         """Give `descriptor` this number, which must be free and greater than all that were given so far."""
@@ -190,6 +211,12 @@ class DescriptorTable:
             self._next += 1
         self.open[number] = descriptor
         return number
+
+    def duplicate(self, number: int) -> int:
+        """Another number for what `number` stands for, as dup(2) gives it: they share one position."""
+        descriptor = self.open[number]
+        descriptor.shared += 1
+        return self.add(descriptor)
 
     def remove(self, number: int) -> Descriptor:
         """Free a number that is in use and return what it stood for, not yet closed."""

@@ -384,7 +384,7 @@ class FileCalls(Calls):
         return 0
 
     def _list(self, handle: Handle) -> Listing:
-        entries = handle.entries()
+        columns = handle.columns()
         own = handle.stat().inode
         parent = self.files.stat(b"..", at=handle).inode
-        return Listing.of(own, parent, entries)
+        return Listing.of(own, parent, columns)

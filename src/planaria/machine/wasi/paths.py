@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, cast
 
-from planaria.files.filesystem import OpenFlags
+from planaria.files.filesystem import FileKind, Handle, OpenFlags
 from planaria.machine.wasi.abi import (
     FD_FLAGS,
     U32,
@@ -55,7 +56,8 @@ def _open_flags() -> list[OpenFlags]:
                 flags |= flag
         # Without a right to either, the descriptor serves for stat and as a directory (O_SEARCH).
         table.append(flags if index & 3 else flags | OpenFlags.READ)
-    return table
+    # Plain ints: the filesystem calculates with them, and with flags that takes longer than the rest.
+    return cast("list[OpenFlags]", [int(flags) for flags in table])
 
 
 _OPEN_FLAGS: Final = _open_flags()
@@ -75,6 +77,9 @@ def times_to_set(clock: Clock, atime: int, mtime: int, flags: int) -> tuple[int 
         now if flags & SetTimes.ATIM_NOW else atime if flags & SetTimes.ATIM else None,
         now if flags & SetTimes.MTIM_NOW else mtime if flags & SetTimes.MTIM else None,
     )
+
+
+_LOCK_SUFFIX: Final = b".lock"
 
 
 class PathCalls(Calls):
@@ -144,11 +149,48 @@ class PathCalls(Calls):
     def path_create_directory(self, dirfd: int, path: int, path_length: int) -> int:
         name, at = self._place(dirfd, path, path_length)
         self.files.mkdir(name, 0o777 & ~self.umask, at=at)
+        if name.endswith(_LOCK_SUFFIX):
+            self._note_lock(name, at)
         return 0
+
+    def _note_lock(self, name: bytes, at: Handle | None) -> None:
+        """SQLite locks the file `x` by making the directory `x.lock`, since WASI has no locks.
+
+        A guest that ends without removing it, stopped hard or closed, must not lock others out for ever.
+        """
+        above = b"" if at is None else at.path()
+        if above is None:
+            return  # its parent is gone already
+        path = name if at is None else above + b"/" + name
+        try:
+            locked = self.files.stat(path[: -len(_LOCK_SUFFIX)])
+        except OSError:
+            return  # a directory that only looks like a lock
+        if locked.kind is FileKind.REGULAR:
+            self.locks.add(path)
+
+    def take_locks(self, paths: Iterable[bytes]) -> None:
+        """Hold these locks, as the guest that goes on believes."""
+        for path in paths:
+            self.locks.add(path)
+            try:
+                self.files.mkdir(path, 0o777 & ~self.umask)
+            except OSError:
+                pass  # it is there, or what it locks is gone
+
+    def release_locks(self) -> None:
+        """Let go of the locks that the guest left behind."""
+        while self.locks:
+            try:
+                self.files.rmdir(self.locks.pop())
+            except OSError:
+                pass  # it is gone, or was no lock after all
 
     def path_remove_directory(self, dirfd: int, path: int, path_length: int) -> int:
         name, at = self._place(dirfd, path, path_length)
         self.files.rmdir(name, at=at)
+        if self.locks:
+            self.locks.discard(name if at is None else (at.path() or b"") + b"/" + name)
         return 0
 
     def path_unlink_file(self, dirfd: int, path: int, path_length: int) -> int:

@@ -9,7 +9,7 @@ import hashlib
 import os
 from typing import Final, Protocol
 
-__all__ = ["RandomSource", "SeededRandom", "SystemRandom"]
+__all__ = ["RandomSource", "SeededRandom", "SystemRandom", "take"]
 
 #: The guest chooses how much it wants; the host never holds more than this at once.
 PIECE: Final = 1 << 16
@@ -25,6 +25,13 @@ class RandomSource(Protocol):
         """What `restore` needs to go on with the same stream; None when there is no stream to go on with."""
 
     def restore(self, state: int | None) -> None: ...
+
+
+def take(source: RandomSource, size: int) -> bytes:
+    """The next `size` bytes of a source."""
+    taken = bytearray(size)
+    source.fill(memoryview(taken))
+    return bytes(taken)
 
 
 class SystemRandom:
@@ -64,12 +71,6 @@ class SeededRandom:
             source.update(b"%d" % self._pieces)
             self._pieces += 1
             piece[:] = source.digest(len(piece))
-
-    def take(self, size: int) -> bytes:
-        """The next `size` bytes."""
-        taken = bytearray(size)
-        self.fill(memoryview(taken))
-        return bytes(taken)
 
     def state(self) -> int | None:
         return self._pieces

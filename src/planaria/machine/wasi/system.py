@@ -8,16 +8,18 @@ offset of `fd_seek` is signed) and returns a WASI errno. Through `Wasi.functions
 from __future__ import annotations
 
 import collections
+import errno
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from planaria.errors import SnapshotError
 from planaria.files.filesystem import FileSystem
+from planaria.files.manifest import bytes_of, text_of
 from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
 from planaria.machine.wasi.capture import capture, rebuild
 from planaria.machine.wasi.clock import Clock, SystemClock
-from planaria.machine.wasi.descriptors import DescriptorTable
+from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
 from planaria.machine.wasi.files import FileCalls
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.paths import PathCalls
@@ -95,37 +97,63 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.sleep = sleep
         #: Permission bits that new files and directories do not get; preview 1 cannot tell it.
         self.umask = 0o022
+        self.locks: set[bytes] = set()
         #: What went wrong on the host's side while a function ran, the latest last: not for the guest.
         self.failures: collections.deque[BaseException] = collections.deque(maxlen=_FAILURES_KEPT)
-        #: What the machine binds, by name.
+        #: By name, never raising. (The machine calls the methods themselves, and `answer` when they raise.)
         self.functions: dict[str, Callable[..., int]] = {
             name: self._guarded(getattr(self, name)) for name in SIGNATURES
         }
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
-        failures = self.failures
-
         def call(*parameters: int) -> int:
             try:
                 return function(*parameters)
-            except OSError as error:
-                number = errno_of(error)
-                if number is None:
-                    failures.append(error)
-                    return _IO
-                return number
-            except ProcessExit:
-                raise
             except BaseException as error:
-                # Not even KeyboardInterrupt may pass through the frames of the guest below us.
-                failures.append(error)
-                return _INTR if isinstance(error, KeyboardInterrupt) else _IO
+                return self.answer(error)
 
         return call
+
+    def answer(self, error: BaseException) -> int:
+        """The errno that the guest gets when a function raised `error`; ProcessExit is raised again.
+
+        Not even KeyboardInterrupt may pass through the frames of the guest below a function.
+        """
+        if isinstance(error, OSError):
+            number = errno_of(error)
+            if number is not None:
+                return number
+        elif isinstance(error, ProcessExit):
+            raise error
+        self.failures.append(error)
+        return _INTR if isinstance(error, KeyboardInterrupt) else _IO
 
     def chmod(self, path: bytes, mode: int, *, follow: bool = True) -> None:
         """Change permission bits, which preview 1 has no function for; raises `OSError`."""
         self.files.chmod(path, mode & 0o7777, follow=follow)
+
+    def fchmod(self, descriptor: int, mode: int) -> None:
+        """As `chmod`, of what a descriptor has open."""
+        self._file(descriptor).handle.chmod(mode & 0o7777)
+
+    def dup(self, descriptor: int, to: int | None = None) -> int:
+        """Another number for an open descriptor, `to` if given, as dup2(2) does; raises `OSError`."""
+        table = self.table
+        if descriptor not in table.open or (to is not None and to not in table.open and to != descriptor):
+            raise OSError(errno.EBADF, f"descriptor {descriptor} or {to} is not open")
+        if PREOPEN in (descriptor, to):
+            raise OSError(errno.ENOTSUP, "the root directory keeps its number")
+        if to == descriptor:
+            return descriptor
+        if to is None:
+            if len(table) >= table.limit:
+                raise OSError(errno.EMFILE, f"{table.limit} descriptors are open")
+            return table.duplicate(descriptor)
+        shared = table.open[descriptor]
+        shared.shared += 1
+        table.open[to].close()
+        table.open[to] = shared
+        return to
 
     # -- as a value --------------------------------------------------------------------------------
 
@@ -134,6 +162,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         return {
             "descriptors": capture(self.table),
             "umask": self.umask,
+            "locks": sorted(text_of(path) for path in self.locks),
             "clock": self.clock.state(),
             "random": self.random.state(),
         }
@@ -157,12 +186,19 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         descriptors = state.get("descriptors")
         if not isinstance(descriptors, list) or not all(isinstance(value, Mapping) for value in descriptors):
             raise SnapshotError("the captured descriptors are not a list of mappings")
+        locks = state.get("locks", [])
+        if not isinstance(locks, list) or not all(type(path) is str and path[:1] == "/" for path in locks):
+            raise SnapshotError("the captured locks are not a list of paths")
         rebuild(self.table, descriptors)
+        self.take_locks(bytes_of(path) for path in locks)
         self.umask = umask
         self.clock.restore(clock)
         self.random.restore(random)
 
     def close(self) -> None:
-        """Close every descriptor and let go of the memory, which must still be there until then."""
+        """Close every descriptor, release the locks, and let go of the memory, which must still be there
+        until then.
+        """
         self.table.clear()
+        self.release_locks()
         self.memory = _no_memory()
