@@ -219,7 +219,7 @@ def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
     at = len(snapshot.container.body) - sum(map(len, frames))
     parts: list[_Part] = []
     blobs: dict[str, bytes] = {}
-    inline = at_last = 0
+    inline = 0  # where the bytes begin that are in no part yet
     for frame in frames:
         if len(frame) >= _INLINE:
             digest = digest_of(frame)
@@ -227,9 +227,9 @@ def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
             if inline < at:
                 parts.append(data[inline:at])
             parts.append(digest)
-            inline = at_last = at + len(frame)
+            inline = at + len(frame)
         at += len(frame)
-    parts.append(data[max(inline, at_last) :])
+    parts.append(data[inline:])
     return parts, blobs
 
 
