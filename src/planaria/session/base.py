@@ -471,10 +471,10 @@ class BaseSession:
     ) -> None:
         snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
         snapshot.check_key(key)
-        lacking = Lacking.of(snapshot, self._callbacks, self._files)
+        lacking = Lacking.of(snapshot, self._callbacks, self._executor.files)
         lacking.judge(missing)
         state = read_state(
-            snapshot, self._files, memory_limit=self._limits.memory, without_mounts=lacking.mounts
+            snapshot, self._executor.files, memory_limit=self._limits.memory, without_mounts=lacking.mounts
         )
         settings: dict[str, Any] = {}
         declarations = [*(callback.declaration() for callback in self._callbacks), *lacking.callbacks.values()]
