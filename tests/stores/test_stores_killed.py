@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import address, open_store
+from made_snapshots import address, open_store
 
 _WRITER = """
 import sys
 sys.path[:0] = sys.argv[3:]
-from conftest import make_snapshot, open_store
+from made_snapshots import make_snapshot, open_store
 store = open_store(sys.argv[1], sys.argv[2])
 print("ready", flush=True)
 parent = None

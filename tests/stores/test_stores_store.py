@@ -6,7 +6,7 @@ import random
 import threading
 
 import pytest
-from conftest import make_snapshot
+from made_snapshots import make_snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

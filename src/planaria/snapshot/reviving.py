@@ -26,7 +26,7 @@ def revive(executor: WasmExecutor, state: WasmState, tier: str) -> None:
     executor.restore(state)
     if tier == "full" and executor.tier == "core":
         needed = _needs_full(executor)
-        executor.restore(state, files=False)  # as if it had not been asked
+        executor.restore(state)  # as if it had not been asked
         if needed:
             executor.move_up()
 
