@@ -1,4 +1,6 @@
-"""Everything that a session can hold: how it is made, and a question whose answer tells whether it is whole."""
+"""Everything that a session can hold: how it is made, and a question that tells whether it is whole."""
+
+# ruff: noqa: E501 - the code of cells
 
 from __future__ import annotations
 
@@ -34,8 +36,14 @@ KINDS: dict[str, tuple[str, str]] = {
         "counted = enumerate('abc'); next(counted); left, right = itertools.tee(range(4)); next(left)",
         "(next(bits), next(pairs), next(counted), list(left), list(right))",
     ),
-    "cycle": ("ring = [1]; ring.append(ring); table = {'me': None}; table['me'] = table", "(ring[1][1] is ring, table['me'] is table)"),
-    "none": ("nothing = None; empty = ((), [], {}, set(), '', b'')", "(nothing, empty, 'nothing' in globals())"),
+    "cycle": (
+        "ring = [1]; ring.append(ring); table = {'me': None}; table['me'] = table",
+        "(ring[1][1] is ring, table['me'] is table)",
+    ),
+    "none": (
+        "nothing = None; empty = ((), [], {}, set(), '', b'')",
+        "(nothing, empty, 'nothing' in globals())",
+    ),
     "module": (
         "import types, sys\nsettings = types.ModuleType('settings'); settings.level = 3\nsys.modules['settings'] = settings",
         "__import__('settings').level",
@@ -93,13 +101,22 @@ KINDS: dict[str, tuple[str, str]] = {
         "async def ticks():\n    for i in range(9): yield i\nticking = ticks(); await anext(ticking)",
         "(await queue.get(), await anext(ticking))",
     ),
-    "random": ("import random\nrandom.seed(7); random.random()\nown = random.Random(8); own.random()", "(random.random(), own.random())"),
-    "environment": ("import os\nos.environ['GREETING'] = 'hello'; os.environ.pop('LANG', None)", "(os.environ['GREETING'], 'LANG' in os.environ)"),
+    "random": (
+        "import random\nrandom.seed(7); random.random()\nown = random.Random(8); own.random()",
+        "(random.random(), own.random())",
+    ),
+    "environment": (
+        "import os\nos.environ['GREETING'] = 'hello'; os.environ.pop('LANG', None)",
+        "(os.environ['GREETING'], 'LANG' in os.environ)",
+    ),
     "path": (
         "import sys, os\nos.makedirs('mods', exist_ok=True); open('mods/mine.py', 'w').write('value = 5'); sys.path.insert(0, 'mods')\nimport mine\nmine.value = 6",
         "(sys.path[0], mine.value, __import__('importlib').reload(mine).value)",
     ),
-    "warnings": ("import warnings\nwarnings.simplefilter('error', DeprecationWarning)", "warnings.filters[0][:3]"),
+    "warnings": (
+        "import warnings\nwarnings.simplefilter('error', DeprecationWarning)",
+        "warnings.filters[0][:3]",
+    ),
     "context": (
         "import contextvars, decimal, locale\nvariable = contextvars.ContextVar('v'); variable.set(9)\ndecimal.getcontext().prec = 5",
         "(variable.get(), str(decimal.Decimal(1) / 3))",
@@ -112,7 +129,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "(list(last), last.maxlen, pattern.match('aab').group(1), counts.most_common(1), cached(1) is first,"
         " cached.cache_info().hits, logging.getLogger('x').level, numbers.tolist())",
     ),
-    "large": ("large = list(range(100_000)); text = 'ä' * 50_000; blob = bytes(range(256)) * 4000", "(sum(large), len(text), hash(blob) == hash(bytes(range(256)) * 4000))"),
+    "large": (
+        "large = list(range(100_000)); text = 'ä' * 50_000; blob = bytes(range(256)) * 4000",
+        "(sum(large), len(text), hash(blob) == hash(bytes(range(256)) * 4000))",
+    ),
 }
 
 #: Those that need the full tier.

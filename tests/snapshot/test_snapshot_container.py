@@ -16,7 +16,7 @@ import planaria.snapshot.container
 from planaria.errors import SnapshotCorrupt, SnapshotError, SnapshotKeyError, SnapshotVersionError
 from planaria.machine.memory import MemoryFile, anonymous_file
 from planaria.snapshot.chunks import CHUNKS, chunk_sections, read_chunks
-from planaria.snapshot.container import MAX_SECTION, Container, Section, canonical_json, pack
+from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, pack
 from planaria.snapshot.header import Header
 from planaria.snapshot.pages import PAGES, changed_pages, overlay, page_sections, read_pages, runs_of, since
 from planaria.snapshot.record import Record
@@ -36,10 +36,20 @@ def synthetic(key: bytes | None = None, parent: Snapshot | None = None) -> Snaps
         chunks[planaria.files.contents.digest_of(chunk)] = chunk
     call = HostCall(3, "tools.approve", (1, b"x"), {"amount": 900})
     record = Record(
-        {"umask": 18, "descriptors": [{"number": 0, "file": (1, 2, 3), "listing": b"l"}], "clock": {"monotonic": 5}},
+        {
+            "umask": 18,
+            "descriptors": [{"number": 0, "file": (1, 2, 3), "listing": b"l"}],
+            "clock": {"monotonic": 5},
+        },
         (HostCall(2, "late"),),
         WaitingRun("await tools.approve(1)", 4, (call,), {3: "ask"}, 1.0, b"out", b"err"),
-        ({"name": "tools.approve", "description": "d", "signature": [("amount", "KEYWORD_ONLY", "int", "1")]},),
+        (
+            {
+                "name": "tools.approve",
+                "description": "d",
+                "signature": [("amount", "KEYWORD_ONLY", "int", "1")],
+            },
+        ),
     )
     header = Header(
         image="ab" * 32,
@@ -65,8 +75,8 @@ def synthetic(key: bytes | None = None, parent: Snapshot | None = None) -> Snaps
 def read_all(data: bytes) -> None:
     """Read everything that can be read without a sandbox."""
     snapshot = Snapshot(data)
-    snapshot.info
-    snapshot.manifest
+    assert snapshot.info is not None
+    assert snapshot.manifest is not None
     read_pages(snapshot.container.of_kind(PAGES), snapshot.header.memory)
     read_chunks(snapshot.container.of_kind(CHUNKS))
 
@@ -102,7 +112,7 @@ def test_same_values_same_bytes() -> None:
 def test_every_byte_is_guarded() -> None:
     """No byte can be changed, added or lost anywhere without an error."""
     for whole in (bytes(synthetic()), bytes(synthetic(b"key"))):
-        places = {*range(0, 600), *range(len(whole) - 200, len(whole)), *range(0, len(whole), 997)}
+        places = {*range(600), *range(len(whole) - 200, len(whole)), *range(0, len(whole), 997)}
         for place in sorted(places):
             damaged = bytearray(whole)
             damaged[place] ^= 1 << place % 8
@@ -141,7 +151,11 @@ def test_forged_bytes(changes: list[tuple[int, int]], near: bool) -> None:
 @example(b"\x8aPLN\r\n\x1a\n")
 def test_any_bytes(data: bytes) -> None:
     """Any bytes at all are refused with a SnapshotError."""
-    for attempt in (data, reseal(data.ljust(32, b"\0")), reseal(b"\x8aPLN\r\n\x1a\n\1\0\1\0\0\0\0\0" + data + bytes(32))):
+    for attempt in (
+        data,
+        reseal(data.ljust(32, b"\0")),
+        reseal(b"\x8aPLN\r\n\x1a\n\1\0\1\0\0\0\0\0" + data + bytes(32)),
+    ):
         with pytest.raises(SnapshotError):
             read_all(attempt)
 
@@ -154,7 +168,10 @@ _json = st.recursive(
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from(["image", "memory", "count", "tier", "parent", "callbacks", "mounts", "versions", "new"]), _json)
+@given(
+    st.sampled_from(["image", "memory", "count", "tier", "parent", "callbacks", "mounts", "versions", "new"]),
+    _json,
+)
 def test_forged_headers(field: str, value: object) -> None:
     """A header with any value in any field is read or refused with a SnapshotError."""
     snapshot = synthetic()
@@ -167,7 +184,9 @@ def test_forged_headers(field: str, value: object) -> None:
 
 
 def test_bombs() -> None:
-    """Sections that say they are small and are not, or that are too many for the memory, are not decompressed."""
+    """Sections that say they are small and are not, or that are too many for the memory, are not
+    decompressed.
+    """
     bomb = Section.of("pages", bytes(MAX_SECTION))
     header = synthetic().header.to_json()
     tables = list(synthetic().container.sections[:2])
@@ -183,7 +202,7 @@ def test_later_version() -> None:
     data[8:12] = struct.pack("<HH", 9, 1)
     assert Snapshot(reseal(data)).info.format == 9
     data[8:12] = struct.pack("<HH", 9, 9)
-    with pytest.raises(SnapshotVersionError, match="format 9.*update it"):
+    with pytest.raises(SnapshotVersionError, match=r"format 9.*update it"):
         Snapshot(reseal(data))
 
 
@@ -263,7 +282,9 @@ def lay_out(pages: dict[int, bytes], size: int) -> bytes:
 @settings(max_examples=80, deadline=None)
 @given(_memory, st.lists(_memory, min_size=1, max_size=3), st.booleans())
 def test_memory_laws(image_pages: dict[int, bytes], states: list[dict[int, bytes]], moved: bool) -> None:
-    """Pages, by themselves or as deltas over any number of parents, give the memory back that they were taken from."""
+    """Pages, by themselves or as deltas over any number of parents, give the memory back that they were
+    taken from.
+    """
     image = memory_file(lay_out(image_pages, 2 << 16))
     size = 3 << 16
     known: dict[int, bytes] = {}

@@ -53,7 +53,10 @@ def test_another_process(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir(mode=0o700)
     key = tier_recipe(Tier.CORE).key
-    for place in (f"{key}.cwasm", f"{key}.json"):  # compiled code is no state; compiling takes too long for a test
+    for place in (
+        f"{key}.cwasm",
+        f"{key}.json",
+    ):  # compiled code is no state; compiling takes too long for a test
         if (cache_directory() / place).exists():
             shutil.copy(cache_directory() / place, cache)
     environment = {

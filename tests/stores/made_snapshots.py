@@ -1,4 +1,6 @@
-"""Snapshots without a sandbox, and stores that other processes can open, for tests of where snapshots are kept."""
+"""Snapshots without a sandbox, and stores that other processes can open, for tests of where snapshots are
+kept.
+"""
 
 from __future__ import annotations
 

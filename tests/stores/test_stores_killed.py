@@ -32,7 +32,8 @@ while True:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 @pytest.mark.parametrize("kind", ["file", "sqlite", "redis"])
 def test_killed_writers(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Whenever a writer is killed, what it had saved can be loaded, while others write and collect all the time."""
+    """Whenever a writer is killed, what it had saved can be loaded, while others write and collect all the
+    time."""
     place = address(kind, request, tmp_path)
     store = open_store(kind, place)
     dice = random.Random(4)
@@ -59,7 +60,9 @@ def test_killed_writers(kind: str, request: pytest.FixtureRequest, tmp_path: Pat
                 os.kill(writer.pid, signal.SIGKILL)
         for writer in writers:
             told = writer.communicate()[0]
-            saved.update(line.split()[1] for line in told.splitlines() if line.count(" ") == 1 and len(line) > 64)
+            saved.update(
+                line.split()[1] for line in told.splitlines() if line.count(" ") == 1 and len(line) > 64
+            )
     history = store.history("work")
     assert saved <= {one.digest for one in history}
     assert len({one.number for one in history}) == len(history)

@@ -6,9 +6,9 @@ import random
 import threading
 
 import pytest
-from made_snapshots import make_snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_snapshots import make_snapshot
 
 import planaria
 from planaria.snapshot.snapshot import Snapshot
@@ -38,14 +38,20 @@ def test_versions(store: Store) -> None:
 def test_unknown(store: Store) -> None:
     """A name or a version that is not there is SnapshotNotFound, which is a LookupError, too."""
     store.save("x", make_snapshot(1))
-    for ask in (lambda: store.load("y"), lambda: store.load("x", 2), lambda: store.history("y"), lambda: store.delete("y")):
+    for ask in (
+        lambda: store.load("y"),
+        lambda: store.load("x", 2),
+        lambda: store.history("y"),
+        lambda: store.delete("y"),
+    ):
         with pytest.raises(planaria.SnapshotNotFound):
             ask()
     assert issubclass(planaria.SnapshotNotFound, LookupError)
 
 
 @pytest.mark.parametrize(
-    "name", ["a/b", "../../etc/passwd", "..", ".", "CON", "A", "a", "ä ö", "%2e", "@", "~", "*?[x]", ":", "x" * 150]
+    "name",
+    ["a/b", "../../etc/passwd", "..", ".", "CON", "A", "a", "ä ö", "%2e", "@", "~", "*?[x]", ":", "x" * 150],
 )
 def test_names_lead_nowhere(store: Store, name: str) -> None:
     """Any printable text is a name, and only a name."""
@@ -74,7 +80,9 @@ def test_deltas_bring_their_parents(store: Store) -> None:
 
 
 def test_delta_without_parent(store: Store) -> None:
-    """A delta whose parent is nowhere is refused, and nothing is kept of it; with the parent in the store it is not."""
+    """A delta whose parent is nowhere is refused, and nothing is kept of it; with the parent in the store
+    it is not.
+    """
     root = make_snapshot(1)
     child = Snapshot(bytes(make_snapshot(2, parent=root)))
     with pytest.raises(planaria.SnapshotMismatch, match="save that first"):
@@ -155,7 +163,9 @@ def test_threads(store: Store) -> None:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("sdc"), st.integers(0, 3), st.integers(0, 5)), max_size=15))
 def test_model(store: Store, steps: list[tuple[str, int, int]]) -> None:
-    """Whatever is saved, deleted and collected, what a model of dictionaries has can be loaded, and nothing else."""
+    """Whatever is saved, deleted and collected, what a model of dictionaries has can be loaded, and nothing
+    else.
+    """
     for name in store.list():
         store.delete(name)
     model: dict[str, list[Snapshot]] = {}

@@ -6,10 +6,11 @@
     {prefix}saves, {prefix}collections counters
     {prefix}collecting                 while it is there, writers hold back
 
-What one call writes is one MULTI/EXEC, so a process that is killed leaves all of it or nothing. A writer leaves out
-what is there already, and what it relies on must not be collected meanwhile: writers watch the counter of collections,
-collectors that of saves, and each begins again when it has moved. So that collectors come to an end among busy writers,
-they ask them to hold back; nothing but speed depends on that, and it expires by itself.
+What one call writes is one MULTI/EXEC, so a process that is killed leaves all of it or nothing. A writer
+leaves out what is there already, and what it relies on must not be collected meanwhile: writers watch the
+counter of collections, collectors that of saves, and each begins again when it has moved. So that
+collectors come to an end among busy writers, they ask them to hold back; nothing but speed depends on that,
+and it expires by itself.
 """
 
 from __future__ import annotations
@@ -52,10 +53,13 @@ class RedisStore(Store):
             raise ImportError("RedisStore needs the package redis: pip install 'planaria[redis]'") from error
         self._changed = redis.WatchError
         self._own = client is None
-        self._client: Any = redis.Redis.from_url(url) if url is not None else client
-        encoder = self._client.get_encoder()
-        if encoder.decode_responses:
-            raise TypeError("RedisStore(client=…): snapshots are bytes; make the client without decode_responses")
+        self._client: Any = client
+        if url is not None:
+            self._client = redis.Redis.from_url(url)
+        if self._client.get_encoder().decode_responses:
+            raise TypeError(
+                "RedisStore(client=…): snapshots are bytes; make the client without decode_responses"
+            )
         self._prefix = prefix
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
@@ -95,7 +99,9 @@ class RedisStore(Store):
         finally:
             if paused:
                 self._client.delete(pause)
-        raise SnapshotError(f"this store was too busy: {_ATTEMPTS} attempts were overtaken by others; try again")
+        raise SnapshotError(
+            f"this store was too busy: {_ATTEMPTS} attempts were overtaken by others; try again"
+        )
 
     def _hold_back(self, pause: str) -> None:
         until = time.monotonic() + _PAUSE / 1e3
