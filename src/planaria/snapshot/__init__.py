@@ -1,1 +1,3 @@
-"""Sessions as bytes: everything needed to go on elsewhere. The format is in docs/internals/snapshot-format.md."""
+"""Sessions as bytes: everything needed to go on elsewhere. The format is in
+docs/internals/snapshot-format.md.
+"""

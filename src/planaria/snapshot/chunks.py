@@ -1,7 +1,8 @@
 """Contents of files: chunks named by their digest, many to a section.
 
-A section is a count (uint32), so many lengths (uint32), and the chunks in order of their digests. Where one section
-ends and the next begins depends on the digests, so that a new file changes one section and not all after it.
+A section is a count (uint32), so many lengths (uint32), and the chunks in order of their digests. Where one
+section ends and the next begins depends on the digests, so that a new file changes one section and not all
+after it.
 """
 
 from __future__ import annotations

@@ -82,7 +82,9 @@ class Section:
         try:
             facts = zstandard.get_frame_parameters(self.frame)
             if facts.content_size != self.size or facts.window_size > _MAX_WINDOW or facts.dict_id:
-                raise SnapshotCorrupt(f"a section of kind {self.kind!r} is not of the size that the header says")
+                raise SnapshotCorrupt(
+                    f"a section of kind {self.kind!r} is not of the size that the header says"
+                )
             # The frame says its size, so no more than that is allocated.
             reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
             contents = reader.decompress(self.frame, max_output_size=self.size, allow_extra_data=False)
@@ -120,7 +122,12 @@ class Container:
         view = memoryview(data)
         seals = 2 * _SEAL if flags & _SIGNED else _SEAL
         end = len(data) - seals
-        if flags & ~_SIGNED or not floor or floor > version or header_size > min(_MAX_HEADER, end - _PREFIX.size):
+        if (
+            flags & ~_SIGNED
+            or not floor
+            or floor > version
+            or header_size > min(_MAX_HEADER, end - _PREFIX.size)
+        ):
             raise SnapshotCorrupt("the beginning of this snapshot is damaged, or its end is lost")
         digest = hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest()
         if not hmac.compare_digest(digest, view[-_SEAL:]):
@@ -151,7 +158,9 @@ class Container:
             return
         secret = key_bytes(key)
         if self.signature is None:
-            raise SnapshotKeyError("this snapshot is not signed, so its key proves nothing; restore it without")
+            raise SnapshotKeyError(
+                "this snapshot is not signed, so its key proves nothing; restore it without"
+            )
         if not hmac.compare_digest(_sign(secret, self.body), self.signature):
             raise SnapshotKeyError("this snapshot was signed with another key, or altered since")
 
@@ -165,7 +174,7 @@ def _entries(header: dict[str, Any]) -> list[tuple[str, int, int]]:
             case [str(kind), int(stored), int(size)] if (
                 type(stored) is type(size) is int
                 and 0 < len(kind) <= _MAX_KIND
-                and 0 < stored
+                and stored > 0
                 and 0 < size <= MAX_SECTION
             ):
                 pass

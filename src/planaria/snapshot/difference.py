@@ -25,7 +25,8 @@ __all__ = ["FileChanges", "SnapshotDifference", "Variable", "difference"]
 #: Seconds in which a kernel has to answer.
 _PATIENCE: Final = 60.0
 
-#: Run inside a sandbox that is thrown away: texts cannot tell two large arrays or two versions of a function apart.
+#: Run inside a sandbox that is thrown away: texts cannot tell two large arrays or two versions of a
+#: function apart.
 _DIGESTS: Final = """
 import hashlib, marshal, pickle, types
 
@@ -33,7 +34,8 @@ def contents(value):
     if isinstance(value, types.FunctionType):
         return marshal.dumps(value.__code__), [contents(one) for one in value.__defaults__ or ()]
     if isinstance(value, type):
-        return [(name, contents(one)) for name, one in sorted(vars(value).items()) if not name.startswith("__")]
+        members = sorted(vars(value).items())
+        return [(name, contents(one)) for name, one in members if not name.startswith("__")]
     return pickle.dumps(value)
 
 def digest(value):
@@ -212,7 +214,10 @@ def _files(manifest: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             path, directory = pending.pop()
             for name, inode in directory["names"].items():
                 node = nodes[inode]
-                yield f"{path}/{name}", (node["mode"], node.get("size"), node.get("chunks"), node.get("target"))
+                yield (
+                    f"{path}/{name}",
+                    (node["mode"], node.get("size"), node.get("chunks"), node.get("target")),
+                )
                 if "names" in node and inode not in seen:
                     seen.add(inode)
                     pending.append((f"{path}/{name}", node))

@@ -1,8 +1,9 @@
 """Linear memory as the pages that differ from the image's.
 
-A page is stored as its exclusive or with the image's page (with zeros beyond the image): most pages differ in a few
-reference counts and pointers only, so what is left is nearly all zeros. Pages are grouped by regions of the
-address space, one section each, so that a store can share the regions that two snapshots have in common.
+A page is stored as its exclusive or with the image's page (with zeros beyond the image): most pages differ
+in a few reference counts and pointers only, so what is left is nearly all zeros. Pages are grouped by
+regions of the address space, one section each, so that a store can share the regions that two snapshots
+have in common.
 
 A section is a count (uint32), so many page numbers (uint32, ascending), and the pages.
 """
@@ -38,7 +39,9 @@ def changed_pages(image: MemoryFile, memory: MemoryFile, runs: Iterable[Run], si
     with image.view() as original:
         if memory is not image:
             written = {
-                page for start, data in runs for page in range(start // PAGE_BYTES, (start + len(data)) // PAGE_BYTES)
+                page
+                for start, data in runs
+                for page in range(start // PAGE_BYTES, (start + len(data)) // PAGE_BYTES)
             }
             with memory.view() as moved:
                 for block in _differing_blocks(original, moved, size):
@@ -80,7 +83,9 @@ def _differences(pages: Pages, image: MemoryFile) -> Pages:
 
 
 def overlay(older: Pages, newer: Pages) -> Pages:
-    """What a later set of pages leaves of an earlier one, and itself; pages that are the image's again are gone."""
+    """What a later set of pages leaves of an earlier one, and itself; pages that are the image's again are
+    gone.
+    """
     return {number: page for number, page in (older | newer).items() if page != _ZERO_PAGE}
 
 
@@ -97,7 +102,9 @@ def page_sections(pages: Pages) -> list[Section]:
     for number in sorted(pages):
         regions.setdefault(number // _REGION, []).append(number)
     return [
-        Section.of(PAGES, b"".join([_COUNT.pack(len(group)), _numbers(group), *(pages[one] for one in group)]))
+        Section.of(
+            PAGES, b"".join([_COUNT.pack(len(group)), _numbers(group), *(pages[one] for one in group)])
+        )
         for group in regions.values()
     ]
 
@@ -115,7 +122,9 @@ def read_pages(sections: Iterable[Section], size: int) -> Pages:
     Before anything is decompressed, all sections together are compared with `size`.
     """
     sections = list(sections)
-    if sum(section.size for section in sections) > size + size // PAGE_BYTES * 4 + _COUNT.size * len(sections):
+    if sum(section.size for section in sections) > size + size // PAGE_BYTES * 4 + _COUNT.size * len(
+        sections
+    ):
         raise SnapshotCorrupt("this snapshot has more pages than its memory")
     pages: Pages = {}
     last = -1

@@ -53,8 +53,8 @@ def read_state(
     """The state that a session over `files` can become; `files` is not changed.
 
     `memory_limit` is in bytes. What was mounted at one of the paths `without_mounts` is left away. Raises
-    SnapshotMismatch when something is not here or does not fit, SnapshotVersionError when other versions wrote it,
-    and SnapshotCorrupt.
+    SnapshotMismatch when something is not here or does not fit, SnapshotVersionError when other versions
+    wrote it, and SnapshotCorrupt.
     """
     header = snapshot.header
     chain = snapshot.chain()
@@ -66,12 +66,15 @@ def read_state(
         raise SnapshotCorrupt("the memory of this snapshot is smaller than its image")
     if memory_limit is not None and header.memory > memory_limit:
         raise SnapshotMismatch(
-            f"this snapshot has {header.memory >> 20} MiB of memory; this session's limit is {memory_limit >> 20} MiB"
+            f"this snapshot has {header.memory >> 20} MiB of memory; "
+            f"this session's limit is {memory_limit >> 20} MiB"
         )
     limit = files.usage().bytes_limit or memory_limit or _MOST_FILES
     sections = [section for one in chain for section in one.container.of_kind(CHUNKS)]
     if sum(section.size for section in sections) > limit:
-        raise SnapshotMismatch(f"the files of this snapshot are larger than the {limit} bytes that this session has")
+        raise SnapshotMismatch(
+            f"the files of this snapshot are larger than the {limit} bytes that this session has"
+        )
     manifest = snapshot.manifest
     if without_mounts:
         manifest = _without(manifest, without_mounts)
@@ -102,7 +105,9 @@ def _image(header: Header) -> Image:
         )
     known = {field.name for field in fields(Recipe)}
     if header.recipe.keys() != known:
-        raise SnapshotVersionError(f"this snapshot's image is made in a way that is not known here ({versions})")
+        raise SnapshotVersionError(
+            f"this snapshot's image is made in a way that is not known here ({versions})"
+        )
     try:
         recipe = Recipe(**{name: _frozen(value) for name, value in header.recipe.items()})
         image = load_image(recipe)
@@ -110,7 +115,8 @@ def _image(header: Header) -> Image:
         raise SnapshotMismatch(f"the image of this snapshot cannot be made here: {error}") from error
     if image.digest != header.image:
         raise SnapshotMismatch(
-            f"the image made here ({image.digest[:12]}) is not the one that the snapshot rests on ({header.image[:12]})"
+            f"the image made here ({image.digest[:12]}) is not the one that the snapshot rests on "
+            f"({header.image[:12]})"
         )
     return image
 

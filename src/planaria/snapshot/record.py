@@ -22,7 +22,9 @@ _MAX_COUNT: Final = 1 << 53
 
 
 def fingerprint(declaration: Declaration) -> str:
-    """Names what a call of a callback has to look like: its name, parameters and schema; not the description."""
+    """Names what a call of a callback has to look like: its name, parameters and schema; not the
+    description.
+    """
     told = (declaration["name"], declaration.get("signature"), declaration.get("schema"))
     return hashlib.blake2b(encode(told), digest_size=16).hexdigest()
 
@@ -68,13 +70,15 @@ class Record:
             raise SnapshotCorrupt(f"the tables of this snapshot are damaged: {error}") from None
         match value:
             case (dict(system), list(pending), run, list(declarations)):
-                return cls(
-                    system,
-                    tuple(_call(call) for call in pending),
-                    None if run is None else _run(run),
-                    tuple(_declaration(one) for one in declarations),
-                )
-        _refuse("the tables")
+                pass
+            case _:
+                _refuse("the tables")
+        return cls(
+            system,
+            tuple(_call(call) for call in pending),
+            None if run is None else _run(run),
+            tuple(_declaration(one) for one in declarations),
+        )
 
 
 def _told(call: HostCall) -> tuple[Any, ...]:
@@ -130,7 +134,9 @@ def _declaration(value: object) -> Declaration:
             and isinstance(rest.get("schema"), (dict, type(None)))
         ):
             _check_signature(rest.get("signature"))
-            return {"name": name, "description": description, **rest}
+            told: Declaration = {"name": name, "description": description}
+            told.update((str(key), one) for key, one in rest.items())
+            return told
     _refuse("the callbacks")
 
 
@@ -156,4 +162,3 @@ def _check_signature(value: object) -> None:
         inspect.Signature(parameters)
     except ValueError:
         _refuse("the parameters of callbacks")
-

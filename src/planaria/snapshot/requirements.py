@@ -44,7 +44,9 @@ class Lacking:
         """Compare by names and fingerprints. Raises SnapshotCorrupt for damaged tables."""
         here = {callback.name: callback.declaration() for callback in callbacks}
         there = {declaration["name"]: declaration for declaration in snapshot.record.declarations}
-        mounted = {text_of(mount.path) for mount in files.mounts()} if isinstance(files, MountFileSystem) else set()
+        mounted = (
+            {text_of(mount.path) for mount in files.mounts()} if isinstance(files, MountFileSystem) else set()
+        )
         return cls(
             {name: declaration for name, declaration in there.items() if name not in here},
             [name for name in there if name in here and fingerprint(there[name]) != fingerprint(here[name])],
@@ -59,7 +61,9 @@ class Lacking:
         if self.callbacks:
             told.append(f"the callbacks {', '.join(map(repr, self.callbacks))}, which this session has not")
         if self.changed:
-            told.append(f"the callbacks {', '.join(map(repr, self.changed))}, which take other arguments here")
+            told.append(
+                f"the callbacks {', '.join(map(repr, self.changed))}, which take other arguments here"
+            )
         if self.mounts:
             told.append(f"mounts at {', '.join(map(repr, self.mounts))}, which this session has not")
         if not told or missing == "ignore":

@@ -20,13 +20,14 @@ _MODULES: Final = "list(__import__('sys').modules)"
 def revive(executor: WasmExecutor, state: WasmState, tier: str) -> None:
     """Have `executor` become `state`, which ran on `tier`; it moves up to the full tier when that is needed.
 
-    A state from the full tier can go on on the core tier as long as it has loaded nothing that is missing there: the
-    kernel is asked. Raises what `WasmExecutor.restore` raises; the executor is then in neither state.
+    A state from the full tier can go on on the core tier as long as it has loaded nothing that is missing
+    there: the kernel is asked. Raises what `WasmExecutor.restore` raises; the executor is then in neither
+    state.
     """
     executor.restore(state)
     if tier == "full" and executor.tier == "core":
         needed = _needs_full(executor)
-        executor.restore(state, files=False)  # as if it had not been asked
+        executor.restore(state)  # as if it had not been asked
         if needed:
             executor.move_up()
 

@@ -45,7 +45,9 @@ class SnapshotInfo:
     """The tier of the runtime that the session ran on: "core" or "full"."""
     execution_count: int
     callbacks: dict[str, str]
-    """The host functions that the session had, each with the fingerprint of its name, parameters and schema."""
+    """The host functions that the session had, each with the fingerprint of its name, parameters and
+    schema.
+    """
     mounts: tuple[str, ...]
     """Where directories of the host were mounted; their contents are not in the snapshot."""
     waiting: bool
@@ -62,9 +64,10 @@ class SnapshotInfo:
 class Snapshot:
     """A session at rest, as bytes that any other session can go on from.
 
-    `Session.snapshot_state()` makes one; here one is made of bytes from anywhere. A snapshot that is a delta needs
-    its `parent`. Raises SnapshotCorrupt for bytes that are not a whole snapshot, SnapshotVersionError for one of a
-    later format, SnapshotMismatch when `parent` is not the one it was taken from.
+    `Session.snapshot_state()` makes one; here one is made of bytes from anywhere. A snapshot that is a
+    delta needs its `parent`. Raises SnapshotCorrupt for bytes that are not a whole snapshot,
+    SnapshotVersionError for one of a later format, SnapshotMismatch when `parent` is not the one it was
+    taken from.
     """
 
     def __init__(self, data: bytes | bytearray | memoryview, *, parent: Snapshot | None = None) -> None:
@@ -94,7 +97,9 @@ class Snapshot:
 
     def __repr__(self) -> str:
         delta = f", delta of {self._header.parent[:12]}" if self._header.parent else ""
-        return f"<Snapshot {self.digest[:12]} after {self._header.count} executions, {len(self)} bytes{delta}>"
+        return (
+            f"<Snapshot {self.digest[:12]} after {self._header.count} executions, {len(self)} bytes{delta}>"
+        )
 
     @property
     def digest(self) -> str:
@@ -155,7 +160,8 @@ class Snapshot:
     def diff(self, other: Snapshot) -> SnapshotDifference:
         """The variables and files that `other` has more, less or otherwise.
 
-        Both are brought to life in sandboxes that are thrown away after. Raises SnapshotError when one cannot be.
+        Both are brought to life in sandboxes that are thrown away after. Raises SnapshotError when one
+        cannot be.
         """
         from planaria.snapshot.difference import difference
 
@@ -208,12 +214,14 @@ class Snapshot:
                 return
             if one._parent is None:
                 raise SnapshotMismatch(
-                    f"snapshot {one.digest[:12]} is a delta of {one._header.parent[:12]}, which is not at hand: "
-                    "give it, as in Snapshot.load(path, parent=…), or load both from a store"
+                    f"snapshot {one.digest[:12]} is a delta of {one._header.parent[:12]}, which is not at "
+                    "hand: give it, as in Snapshot.load(path, parent=…), or load both from a store"
                 )
             one = one._parent
 
     def check_key(self, key: bytes | str | None) -> None:
-        """Raises SnapshotKeyError unless it and all that it rests on were signed with this key, or nothing was."""
+        """Raises SnapshotKeyError unless it and all that it rests on were signed with this key, or nothing
+        was.
+        """
         for one in self.chain():
             one._container.check_key(key)

@@ -1,4 +1,6 @@
-"""Everything a session at rest is, as values of this process; `planaria.snapshot.writing` turns it into bytes."""
+"""Everything a session at rest is, as values of this process; `planaria.snapshot.writing` turns it into
+bytes.
+"""
 
 from __future__ import annotations
 

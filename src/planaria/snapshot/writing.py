@@ -9,6 +9,8 @@ from typing import Any
 
 from planaria import __version__
 from planaria.errors import EncodeError, SnapshotError, SnapshotMismatch
+from planaria.files.host import FORMAT as HOST
+from planaria.files.overlay import FORMAT as OVERLAY
 from planaria.runtime.artifact import artifact
 from planaria.runtime.library import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
@@ -22,8 +24,8 @@ from planaria.snapshot.state import SessionState
 
 __all__ = ["host_mounts", "take"]
 
-#: Manifests of filesystems whose contents lie on the host.
-_ON_HOST = frozenset({"planaria-host-1"})
+#: Descriptions of filesystems whose contents lie on the host, or below whose contents the host's lie.
+_ON_HOST = frozenset({HOST, OVERLAY})
 
 
 def take(
@@ -36,8 +38,8 @@ def take(
 ) -> Snapshot:
     """The snapshot of a state; with `parent`, what changed since that one.
 
-    Raises SnapshotMismatch when `parent` rests on another image, SnapshotKeyError when it is not signed with `key`,
-    SnapshotError for arguments of waiting calls that have no form outside of this process.
+    Raises SnapshotMismatch when `parent` rests on another image, SnapshotKeyError when it is not signed
+    with `key`, SnapshotError for arguments of waiting calls that have no form outside of this process.
     """
     kernel = state.kernel
     image = kernel.image
@@ -47,7 +49,9 @@ def take(
     if parent is not None:
         parent.check_key(key)
         if parent.header.image != image.digest:
-            raise SnapshotMismatch("the parent was taken from a session of another image; take a complete snapshot")
+            raise SnapshotMismatch(
+                "the parent was taken from a session of another image; take a complete snapshot"
+            )
         pages = since(pages_of(parent, kernel.size), pages)
         for digest in chunk_names(parent.manifest):
             chunks.pop(digest, None)
@@ -87,7 +91,8 @@ def host_mounts(manifest: dict[str, Any]) -> list[str]:
     return [
         mount["path"]
         for mount in manifest.get("mounts", ())
-        if mount["path"] != LIBRARY_PATH and (mount["state"] is None or mount["state"].get("format") in _ON_HOST)
+        if mount["path"] != LIBRARY_PATH
+        and (mount["state"] is None or mount["state"].get("format") in _ON_HOST)
     ]
 
 
@@ -100,7 +105,11 @@ def chunk_names(value: Any) -> set[str]:
         if isinstance(one, dict):
             for key, inner in one.items():
                 if key == "chunks" and isinstance(inner, list):
-                    names.update(one[1] for one in inner if isinstance(one, list) and len(one) == 2 and isinstance(one[1], str))
+                    names.update(
+                        one[1]
+                        for one in inner
+                        if isinstance(one, list) and len(one) == 2 and isinstance(one[1], str)
+                    )
                 elif key != "names":
                     pending.append(inner)
         elif isinstance(one, list):

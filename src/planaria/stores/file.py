@@ -5,9 +5,10 @@
     name/@order/1  the versions of a name
     lock           held in common by readers and writers, alone by who removes
 
-Files appear whole: each is written beside its place and linked to it when it is complete, blobs before the record that
-needs them and that before the name. A process that is killed leaves at worst files that nothing leads to; the system
-takes its lock back. Numbers of versions never meet, since a link does not replace what is there.
+Files appear whole: each is written beside its place and linked to it when it is complete, blobs before the
+record that needs them and that before the name. A process that is killed leaves at worst files that nothing
+leads to; the system takes its lock back. Numbers of versions never meet, since a link does not replace what
+is there.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 class FileStore(Store):
     """Keeps snapshots in the directory `path`, which is made when it is missing.
 
-    Files are written through to the disk before they can be seen. Raises OSError when the directory cannot be used.
+    Files are written through to the disk before they can be seen. Raises OSError when the directory cannot
+    be used.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -149,7 +151,9 @@ class _Directory(Shelves):
 
 
 def folder_name(name: str) -> str:
-    """A name as one that any filesystem takes, also one that does not tell capitals, and that leads nowhere else."""
+    """A name as one that any filesystem takes, also one that does not tell capitals, and that leads nowhere
+    else.
+    """
     return _NAME + "".join(
         letter if letter in _PLAIN else "".join(f"%{byte:02X}" for byte in letter.encode()) for letter in name
     )

@@ -4,14 +4,18 @@
     {prefix}names                      the set of names
     {prefix}version:…                  a hash for each name, from number to version
     {prefix}saves, {prefix}collections counters
+    {prefix}collecting                 while it is there, writers hold back
 
-What one call writes is one MULTI/EXEC, so a process that is killed leaves all of it or nothing. A writer leaves out
-what is there already, and what it relies on must not be collected meanwhile: writers watch the counter of collections,
-collectors that of saves, and each begins again when it has moved.
+What one call writes is one MULTI/EXEC, so a process that is killed leaves all of it or nothing. A writer
+leaves out what is there already, and what it relies on must not be collected meanwhile: writers watch the
+counter of collections, collectors that of saves, and each begins again when it has moved. So that
+collectors come to an end among busy writers, they ask them to hold back; nothing but speed depends on that,
+and it expires by itself.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -27,6 +31,9 @@ Result = TypeVar("Result")
 
 #: How often a transaction begins again before it gives up.
 _ATTEMPTS: Final = 100
+#: After so many attempts a collector asks writers to hold back, for this many milliseconds at most.
+_PATIENCE: Final = 2
+_PAUSE: Final = 10_000
 
 
 class RedisStore(Store):
@@ -46,40 +53,60 @@ class RedisStore(Store):
             raise ImportError("RedisStore needs the package redis: pip install 'planaria[redis]'") from error
         self._changed = redis.WatchError
         self._own = client is None
-        self._client: Any = redis.Redis.from_url(url) if url is not None else client
-        encoder = self._client.get_encoder()
-        if encoder.decode_responses:
-            raise TypeError("RedisStore(client=…): snapshots are bytes; make the client without decode_responses")
+        self._client: Any = client
+        if url is not None:
+            self._client = redis.Redis.from_url(url)
+        if self._client.get_encoder().decode_responses:
+            raise TypeError(
+                "RedisStore(client=…): snapshots are bytes; make the client without decode_responses"
+            )
         self._prefix = prefix
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
-        return self._transact(action, "collections", None)
+        return self._transact(action, ["collections"], None)
 
     def _write(self, action: Callable[[Shelves], Result]) -> Result:
-        return self._transact(action, "collections", "saves")
+        return self._transact(action, ["collections"], "saves")
 
     def _collect(self, action: Callable[[Shelves], Result]) -> Result:
-        return self._transact(action, "saves", "collections", "collections")
+        return self._transact(action, ["collections", "saves"], "collections")
 
-    def _transact(self, action: Callable[[Shelves], Result], *counters: str | None) -> Result:
-        *watched, moved = counters
-        keys = [f"{self._prefix}{name}" for name in watched]
-        for _ in range(_ATTEMPTS):
-            with self._client.pipeline(transaction=True) as pipeline:
-                pipeline.watch(*keys)
-                shelves = _Keys(pipeline, self._prefix)
-                result = action(shelves)
-                pipeline.multi()
-                for name, arguments in shelves.commands:
-                    getattr(pipeline, name)(*arguments)
-                if moved is not None:
-                    pipeline.incr(f"{self._prefix}{moved}")
-                try:
-                    pipeline.execute()
-                except self._changed:
-                    continue
-                return result
-        raise SnapshotError(f"this store was too busy: {_ATTEMPTS} attempts were overtaken by others; try again")
+    def _transact(self, action: Callable[[Shelves], Result], watched: list[str], moved: str | None) -> Result:
+        keys = [self._prefix + name for name in watched]
+        pause = f"{self._prefix}collecting"
+        paused = False
+        try:
+            for attempt in range(_ATTEMPTS):
+                if moved == "saves":
+                    self._hold_back(pause)
+                elif moved == "collections" and attempt >= _PATIENCE:
+                    self._client.set(pause, b"1", px=_PAUSE)
+                    paused = True
+                with self._client.pipeline(transaction=True) as pipeline:
+                    pipeline.watch(*keys)
+                    shelves = _Keys(pipeline, self._prefix)
+                    result = action(shelves)
+                    pipeline.multi()
+                    for name, arguments in shelves.commands:
+                        getattr(pipeline, name)(*arguments)
+                    if moved is not None:
+                        pipeline.incr(self._prefix + moved)
+                    try:
+                        pipeline.execute()
+                    except self._changed:
+                        continue
+                    return result
+        finally:
+            if paused:
+                self._client.delete(pause)
+        raise SnapshotError(
+            f"this store was too busy: {_ATTEMPTS} attempts were overtaken by others; try again"
+        )
+
+    def _hold_back(self, pause: str) -> None:
+        until = time.monotonic() + _PAUSE / 1e3
+        while self._client.exists(pause) and time.monotonic() < until:
+            time.sleep(0.005)
 
     def close(self) -> None:
         if self._own:
@@ -93,9 +120,8 @@ class _Keys(Shelves):
         self._redis = pipeline
         self._prefix = prefix
         self.commands: list[tuple[str, tuple[Any, ...]]] = []
-        self._written: dict[str, bytes] = {}
-        self._appended: dict[str, list[tuple[int, bytes]]] = {}
-        self._forgotten: dict[str, set[int]] = {}
+        self._written: set[str] = set()
+        self._named: dict[str, dict[int, bytes]] = {}
 
     def _key(self, kind: str, name: str) -> str:
         return f"{self._prefix}{kind}:{name}"
@@ -110,7 +136,7 @@ class _Keys(Shelves):
 
     def put(self, kind: Kind, digest: str, data: bytes) -> None:
         key = self._key(kind, digest)
-        self._written[key] = data
+        self._written.add(key)
         self.commands.append(("set", (key, data)))
 
     def remove(self, kind: Kind, digest: str) -> int:
@@ -127,12 +153,21 @@ class _Keys(Shelves):
         return [name.decode() for name in self._redis.smembers(f"{self._prefix}names")]
 
     def versions(self, name: str) -> list[tuple[int, bytes]]:
-        stored = self._redis.hgetall(self._key("version", name))
-        versions = [(int(number), data) for number, data in stored.items()]
-        return sorted(versions + self._appended.get(name, []))
+        if name not in self._named:
+            key = self._key("version", name)
+            self._redis.watch(key)  # the next number is known only as long as nobody else adds one
+            self._named[name] = {int(number): data for number, data in self._redis.hgetall(key).items()}
+        return sorted(self._named[name].items())
 
     def append(self, name: str, data: bytes) -> None:
-        ...
+        number = max((number for number, _ in self.versions(name)), default=0) + 1
+        self._named[name][number] = data
+        self.commands.append(("hset", (self._key("version", name), str(number), data)))
+        self.commands.append(("sadd", (f"{self._prefix}names", name)))
 
     def forget(self, name: str, number: int) -> None:
-        ...
+        self.versions(name)
+        del self._named[name][number]
+        self.commands.append(("hdel", (self._key("version", name), str(number))))
+        if not self._named[name]:
+            self.commands.append(("srem", (f"{self._prefix}names", name)))

@@ -28,8 +28,8 @@ _TABLES: Final = (
 class SqliteStore(Store):
     """Keeps snapshots in the SQLite file `path`, which is made when it is missing.
 
-    Every operation is one transaction, so a process that is killed leaves nothing half done. Raises sqlite3.Error when
-    the file cannot be used or is no database.
+    Every operation is one transaction, so a process that is killed leaves nothing half done. Raises
+    sqlite3.Error when the file cannot be used or is no database.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -42,7 +42,9 @@ class SqliteStore(Store):
     def _connect(self) -> sqlite3.Connection:
         # A connection must not be carried over fork().
         if self._connection is None or self._process != os.getpid():
-            connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(
+                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             for table in _TABLES:
@@ -109,7 +111,8 @@ class _Tables(Shelves):
 
     def append(self, name: str, data: bytes) -> None:
         self._execute(
-            "INSERT INTO version SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM version WHERE name = ?1", (name, data)
+            "INSERT INTO version SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM version WHERE name = ?1",
+            (name, data),
         )
 
     def forget(self, name: str, number: int) -> None:

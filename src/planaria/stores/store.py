@@ -1,15 +1,16 @@
 """`Store`: what all stores can do, written once over the few things in which they differ.
 
-A snapshot is kept as a record: its bytes, with the larger sections replaced by the digests of blobs. Snapshots
-that have regions of memory or files in common share those blobs. A name has versions, each the digest of a
-snapshot; a record names its parent. What can be reached from names is kept, the rest is garbage.
+A snapshot is kept as a record: its bytes, with the larger sections replaced by the digests of blobs.
+Snapshots that have regions of memory or files in common share those blobs. A name has versions, each the
+digest of a snapshot; a record names its parent. What can be reached from names is kept, the rest is
+garbage.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
@@ -108,8 +109,8 @@ class Store(ABC):
     def save(self, name: str, snapshot: Snapshot) -> Version:
         """Keep a snapshot as the newest version of `name`, with all that it rests on.
 
-        Raises SnapshotMismatch when it is a delta whose parent is neither at hand nor in this store, ValueError for
-        a name that cannot be.
+        Raises SnapshotMismatch when it is a delta whose parent is neither at hand nor in this store,
+        ValueError for a name that cannot be.
         """
         _check_name(name)
         saved_at = time.time()
@@ -147,7 +148,7 @@ class Store(ABC):
         """The names, sorted."""
         return self._read(lambda shelves: sorted(shelves.names()))
 
-    def history(self, name: str) -> list[Version]:
+    def history(self, name: str) -> Sequence[Version]:
         """The versions of a name, the oldest first. Raises SnapshotNotFound."""
         _check_name(name)
         versions = self._read(lambda shelves: _versions(shelves, name))
@@ -180,8 +181,8 @@ class Store(ABC):
         """
         return self._collect(_sweep)
 
-    def close(self) -> None:
-        """Give connections back; closing twice is harmless."""
+    def close(self) -> None:  # noqa: B027 - most have nothing to give back
+        """Give connections back, where there are any; closing twice is harmless."""
 
 
 def _check_name(name: str) -> None:
@@ -207,7 +208,8 @@ def _put(shelves: Shelves, snapshot: Snapshot) -> None:
         parent = one.header.parent
         if parent is not None and one.parent is None and not shelves.has("record", parent):
             raise SnapshotMismatch(
-                f"snapshot {one.digest[:12]} is a delta of {parent[:12]}, which is not in this store: save that first"
+                f"snapshot {one.digest[:12]} is a delta of {parent[:12]}, which is not in this store: "
+                "save that first"
             )
         shelves.put("record", one.digest, encode((parent, parts)))
         one = one.parent
@@ -219,7 +221,7 @@ def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
     at = len(snapshot.container.body) - sum(map(len, frames))
     parts: list[_Part] = []
     blobs: dict[str, bytes] = {}
-    inline = at_last = 0
+    inline = 0  # where the bytes begin that are in no part yet
     for frame in frames:
         if len(frame) >= _INLINE:
             digest = digest_of(frame)
@@ -227,9 +229,9 @@ def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
             if inline < at:
                 parts.append(data[inline:at])
             parts.append(digest)
-            inline = at_last = at + len(frame)
+            inline = at + len(frame)
         at += len(frame)
-    parts.append(data[max(inline, at_last) :])
+    parts.append(data[inline:])
     return parts, blobs
 
 
