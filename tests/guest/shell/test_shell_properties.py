@@ -41,8 +41,8 @@ def both(script: str) -> tuple[str, str]:
 
 
 ATOMS = st.sampled_from(
-    ["0", "1", "7", "10", "0x1f", "017", "2#101", "i", "j", "$k", "${j}", "-3", "n", "a[1]", "a[i]", "${a[2]}", "${#s}",
-     "9223372036854775807", "m[x]", "i++", "--j", "a[1]++"]
+    ["0", "1", "7", "10", "0x1f", "017", "2#101", "i", "j", "$k", "${j}", "-3", "n", "a[1]", "a[i]", "${a[2]}",
+     "${#s}",      "9223372036854775807", "m[x]", "i++", "--j", "a[1]++"]
 )  # fmt: skip
 OPERATORS = st.sampled_from(
     [
@@ -129,7 +129,8 @@ EXPANSIONS = st.one_of(
     st.builds("${{{}:{}}}".format, VALUES, st.sampled_from(["0", "1", " -1", "1:1", "0:2", "i", "$i:1"])),
     st.builds("${{{}{}}}".format, VALUES, st.sampled_from(["^", "^^", ",", ",,", "@Q", "@U"])),
     st.builds("${{#{}}}".format, VALUES),
-    st.sampled_from(["$s", "$w", "$@", "$*", '"$@"', '"$*"', "$(echo 'a  b')", "{a,b}", "{1..3}", "lit", "'x y'", "\\$"]),
+    st.sampled_from(["$s", "$w", "$@", "$*", '"$@"', '"$*"', "$(echo 'a  b')", "{a,b}",
+                     "{1..3}", "lit", "'x y'", "\\$"]),
 )  # fmt: skip
 FIELDS = st.sampled_from(["", "IFS=:; ", 'IFS=" :"; ', "IFS=a; "])
 

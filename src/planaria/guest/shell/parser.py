@@ -97,7 +97,8 @@ class Parser(Lexer):
         self.aliases = aliases
         #: Aliases being expanded: name and how many characters stand behind the text it gave.
         self._expanding: list[tuple[str, int]] = []
-        #: Where an alias that ends in a blank ends, counted from the source's end: the next word is tried too.
+        #: Where an alias that ends in a blank ends, counted from the source's end: after it, the next word
+        #: is tried too.
         self._alias_next = -1
 
     def inner(self, source: str, line: int) -> Parser:
