@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import shlex
 import stat
@@ -374,7 +375,11 @@ class Execution:
 
     def suggestion(self: Shell, name: str) -> str:
         """A command with nearly the same name, as a hint."""
-        return ""
+        if not 2 < len(name) < 30:
+            return ""
+        known = {*self.builtins, *COMMANDS, *self.commands, *self.functions}
+        near = difflib.get_close_matches(name, known, 1, 0.75)
+        return f" (did you mean {near[0]}?)" if near else ""
 
     # -- subshells ---------------------------------------------------------------------------------
 

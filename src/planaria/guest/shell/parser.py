@@ -93,7 +93,8 @@ class Parser(Lexer):
     def __init__(
         self, source: str, *, line: int = 1, extglob: bool = False, aliases: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(source, line=line, extglob=extglob)
+        # A shell has no NUL in its texts: bash drops them from what it reads.
+        super().__init__(source.replace("\0", ""), line=line, extglob=extglob)
         self.aliases = aliases
         #: Aliases being expanded: name and how many characters stand behind the text it gave.
         self._expanding: list[tuple[str, int]] = []

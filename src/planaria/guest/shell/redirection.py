@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -68,13 +67,14 @@ def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> 
         raise ShellError(": No such file or directory")
     path = shell.path(name)
     flush_all()
+    fifo = shell.fifo(path)
+    if fifo is not None:
+        if mode in (_READ, _UPDATE):
+            return fifo.reader(shell, update=mode == _UPDATE)
+        return fifo.writer()
     try:
         if mode == _READ:
-            descriptor = os.open(path, os.O_RDONLY)
-            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                # Opening a directory is well; reading it is not.
-                return FileInput(descriptor, path)
-            return FileInput(descriptor, path)
+            return FileInput(os.open(path, os.O_RDONLY), path)
         if mode == _UPDATE:
             return FileUpdate(os.open(path, os.O_RDWR | os.O_CREAT, 0o666 & ~shell.umask), path)
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == _APPEND else os.O_TRUNC)

@@ -11,13 +11,13 @@ from typing import Any
 
 from .arithmetic import evaluate
 from .builtins import BUILTINS, Builtin
-from .command import CommandFunction, Input, Output
+from .command import COMMANDS, CommandFunction, Input, Output
 from .control import Break, Continue, Exit, LimitReachedError, Return
 from .diagnostics import Diagnostics
 from .execution import Execution
 from .functions import Frame, FunctionBody
 from .globbing import GlobOptions, glob
-from .jobs import Job, Jobs
+from .jobs import Fifo, Job, Jobs
 from .lexer import Lexer, ShellSyntaxError
 from .limits import Counters, Limits
 from .options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
@@ -177,6 +177,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self._next_process = [self.process_id + 1]
         # Jobs and the like.
         self.jobs: list[Job] = []
+        #: The shell whose jobs may write into named pipes that this one reads.
+        self.job_owner: Shell = self
         self.last_background = 0
         self.background = False
         #: Shared by a job and its subshells: when it wants to go on, and whether it waits for input.
@@ -189,6 +191,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.exited = False
         self.consumers: list[tuple[Pipe, Generator[None, None, int]]] = []
         self.process_descriptors: list[int] = []
+        #: Named pipes that are open, by path; shared with subshells.
+        self.fifos: dict[str, Fifo] = {}
         self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
         # What special variables need.
         self.ifs = " \t\n"
@@ -257,6 +261,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 unit = next(units, None)
                 if unit is None:
                     return
+                if self.verbose:
+                    self.error_output(unit.text if unit.text.endswith("\n") else unit.text + "\n")
                 if self.noexec:
                     continue
                 self.status = unit.run(self)
@@ -366,6 +372,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
         child.jobs = []
+        child.job_owner = self.job_owner if not self.jobs else self
         child.consumers = []
         child.process_descriptors = []
         child.spooled_outputs = []
@@ -589,6 +596,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         """Import the modules that register commands."""
         from . import commands, invocation
 
-        assert invocation
         commands.load()
+        COMMANDS.update(invocation.OWN)
         self.commands_loaded = True
