@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
@@ -175,8 +176,9 @@ SECTIONS = [
     for section in re.split(r"^# ----\n", path.read_text(), flags=re.MULTILINE)[1:]
 ]
 PIECES = st.sampled_from(
-    [*"\"'`$(){}[]|&;<>\n \\!#*?=+-~@%^,:/", "$(", "${", "$((", "<<E\n", "<(", "[[", "]]", "if ", "then ", "fi", "do ",
-     "done", "case ", "esac", ";;", "f() ", "((", "=(", "$'", "${x:", "coproc ", "\udcff", "\0"]
+    [*"\"'`$(){}[]|&;<>\n \\!#*?=+-~@%^,:/", "$(", "${", "$((", "<<E\n", "<(", "[[", "]]", "if ",
+     "then ", "fi", "do ", "done", "case ", "esac", ";;", "f() ", "((",
+     "=(", "$'", "${x:", "coproc ", "\udcff", "\0"]
 )  # fmt: skip
 
 
@@ -188,10 +190,6 @@ def test_damaged_scripts_fail_as_scripts_do(script: str, damage: list[tuple[int,
         place %= len(script)
         script = script[:place] + piece + script[place + len(piece) % 3 :]
     analyze(script)
-    try:
-        units = parse(script, extglob=True)
-    except ShellSyntaxError as error:
-        assert error.line >= 1
-        return
-    for unit in units:
-        source_of(unit)
+    with contextlib.suppress(ShellSyntaxError):
+        for unit in parse(script, extglob=True):
+            source_of(unit)

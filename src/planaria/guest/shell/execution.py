@@ -292,7 +292,9 @@ class Execution:
             except ShellError as error:
                 self.complain(error.message)
                 return error.status
-        set_process_umask(self.umask)
+        self.heed_umask()
+        if path.endswith(("/mkfifo", "/mknod")):
+            self.expect_fifos()
         process = RunningCommand(self, argv)
         spooled = len(self.spooled_outputs)
         try:
@@ -318,6 +320,13 @@ class Execution:
         finally:
             if len(self.spooled_outputs) > spooled:
                 self.collect_outputs(spooled)
+
+    def heed_umask(self: Shell) -> None:
+        """Make the system heed the shell's umask, where the system has one."""
+        if self.system_umask[0] != self.umask:
+            self.system_umask[0] = self.umask
+            if hasattr(os, "umask"):
+                os.umask(self.umask)
 
     def _drive(self: Shell, generator: Generator[None, None, int]) -> Generator[None, None, int]:
         """Run a command's generator; where it would read from an empty pipe, wait first."""
@@ -543,17 +552,6 @@ class Execution:
             self.report_syntax_error(error)
             return 2
         return status
-
-
-_process_umask = -1
-
-
-def set_process_umask(mask: int) -> None:
-    """Make the system heed the shell's umask, where the system has one."""
-    global _process_umask
-    if mask != _process_umask and hasattr(os, "umask"):
-        os.umask(mask)
-        _process_umask = mask
 
 
 def _builtin_as_program(process: object) -> int:

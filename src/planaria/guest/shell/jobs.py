@@ -141,8 +141,14 @@ class Fifo:
 class Jobs:
     """The job table of a shell."""
 
+    def expect_fifos(self: Shell) -> None:
+        """From now on there may be named pipes."""
+        self.fifos_expected[0] = True
+
     def fifo(self: Shell, path: str) -> Fifo | None:
         """The named pipe at `path`, or None when there is another kind of file or none."""
+        if not self.fifos_expected[0]:
+            return None
         try:
             if not stat.S_ISFIFO(os.stat(path).st_mode):
                 return None

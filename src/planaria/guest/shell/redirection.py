@@ -21,6 +21,8 @@ __all__ = ["Saved", "compile_redirect", "open_stream", "restore"]
 Saved = list[tuple[int, "Stream | None"]]
 RedirectCode = Callable[["Shell", Saved], None]
 
+#: Whether the system itself takes permissions away from new files.
+HAS_UMASK = hasattr(os, "umask")
 _READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
 _NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -80,10 +82,14 @@ def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> 
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == _APPEND else os.O_TRUNC)
         if mode == _WRITE and not clobber and os.path.isfile(path):
             raise ShellError(f"{name}: cannot overwrite existing file")
+        shell.heed_umask()
+        if HAS_UMASK or shell.umask == 0o022:
+            return FileOutput(os.open(path, flags, 0o666 & ~shell.umask), path)
         new = not os.path.lexists(path)
         descriptor = os.open(path, flags, 0o666 & ~shell.umask)
         if new:
-            shell.created(path, 0o666)
+            # The system has no umask that would do it.
+            os.chmod(path, 0o666 & ~shell.umask)
         return FileOutput(descriptor, path)
     except OSError as error:
         raise ShellError(f"{name}: {os.strerror(error.errno or errno.EIO)}") from None

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from .arithmetic import evaluate
@@ -193,6 +193,10 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.process_descriptors: list[int] = []
         #: Named pipes that are open, by path; shared with subshells.
         self.fifos: dict[str, Fifo] = {}
+        #: Whether there may be named pipes at all (otherwise opening a file need not look); shared too.
+        self.fifos_expected = [False]
+        #: The umask that was last told to the system; shared too.
+        self.system_umask = [-1]
         self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
         # What special variables need.
         self.ifs = " \t\n"
@@ -203,8 +207,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.history: list[str] = []
         self.completions: dict[str, str] = {}
         self._set_environment(dict(os.environ) if env is None else env)
-        #: Called with (path, mode) for every file a redirection makes.
-        self.on_created: Callable[[str, int], None] | None = None
 
     def _deepest(self) -> int:
         if sys.getrecursionlimit() < _RECURSION:
@@ -397,6 +399,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         )
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
         child.counters = self.counters
+        child.fifos = self.fifos
+        child.fifos_expected = self.fifos_expected
+        child.system_umask = self.system_umask
         child.umask = self.umask
         child.commands_loaded = self.commands_loaded
         child._next_process = self._next_process
@@ -573,15 +578,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         while start in self.fds:
             start += -1 if down else 1
         return start
-
-    def created(self, path: str, mode: int) -> None:
-        """A redirection made a file: its permissions are what the shell's umask leaves."""
-        wanted = mode & ~self.umask
-        try:
-            if os.stat(path).st_mode & 0o777 != wanted:
-                os.chmod(path, wanted)
-        except OSError:
-            pass
 
     def set_matches(self, groups: list[str]) -> None:
         """BASH_REMATCH."""

@@ -77,7 +77,7 @@ f
 )
 echo $LINENO
 # ----
-{ (kill -TERM $BASHPID; echo never); echo $?; bash -c 'kill -9 $$'; echo $?; } 2>/dev/null; sleep 10 & kill -INT $!; wait $!; echo $?; kill %9; echo $?; kill -0 $$ ; echo $?
+{ (kill -TERM $BASHPID; echo never); echo $?; bash -c 'kill -9 $$'; echo $?; } 2>/dev/null; sleep 10 & kill $!; wait $! 2>/dev/null; echo $?; kill %9; echo $?; kill -0 $$ ; echo $?
 # ----
 echo ${x@Q} ${HOME@A} ; arr=(1 'a b'); echo "${arr[@]@Q}" "${arr[@]@A}" "${arr@a}"; declare -A m=([k]='v w'); echo "${m[@]@K}" "${m[@]@k}"; declare -ir n=5; echo ${n@a} ${n@A}; s='\u@\h'; p='$HOME \$'; echo "${p@P}"; set -- "q r" s; echo "${@@Q}" "${*@Q}"
 # ----
