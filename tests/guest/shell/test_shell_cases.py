@@ -22,7 +22,7 @@ GOAL = 0.99
 
 
 def run_case(script: str) -> tuple[str, int]:
-    """Standard output and status of a script in a process of its own (it may use /tmp and change anything)."""
+    """Standard output and status of a script in a process of its own, since it may change anything."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:

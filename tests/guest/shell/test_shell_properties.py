@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from planaria.guest.shell.analysis import analyze
+from planaria.guest.shell.parser import ShellSyntaxError, parse
+from planaria.guest.shell.printing import source_of
 from planaria.guest.shell.quoting import printf_quoted, single_quoted
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.streams import CapturedOutput, NullStream
@@ -41,8 +47,9 @@ def both(script: str) -> tuple[str, str]:
 
 
 ATOMS = st.sampled_from(
-    ["0", "1", "7", "10", "0x1f", "017", "2#101", "i", "j", "$k", "${j}", "-3", "n", "a[1]", "a[i]", "${a[2]}", "${#s}",
-     "9223372036854775807", "m[x]", "i++", "--j", "a[1]++"]
+    ["0", "1", "7", "10", "0x1f", "017", "2#101", "i", "j", "$k", "${j}", "-3", "n", "a[1]", "a[i]",
+     "${a[2]}",
+     "${#s}",      "9223372036854775807", "m[x]", "i++", "--j", "a[1]++"]
 )  # fmt: skip
 OPERATORS = st.sampled_from(
     [
@@ -129,7 +136,8 @@ EXPANSIONS = st.one_of(
     st.builds("${{{}:{}}}".format, VALUES, st.sampled_from(["0", "1", " -1", "1:1", "0:2", "i", "$i:1"])),
     st.builds("${{{}{}}}".format, VALUES, st.sampled_from(["^", "^^", ",", ",,", "@Q", "@U"])),
     st.builds("${{#{}}}".format, VALUES),
-    st.sampled_from(["$s", "$w", "$@", "$*", '"$@"', '"$*"', "$(echo 'a  b')", "{a,b}", "{1..3}", "lit", "'x y'", "\\$"]),
+    st.sampled_from(["$s", "$w", "$@", "$*", '"$@"', '"$*"', "$(echo 'a  b')", "{a,b}",
+                     "{1..3}", "lit", "'x y'", "\\$"]),
 )  # fmt: skip
 FIELDS = st.sampled_from(["", "IFS=:; ", 'IFS=" :"; ', "IFS=a; "])
 
@@ -159,3 +167,29 @@ def test_quoting_is_read_back_by_bash(texts: list[str]) -> None:
     expected = "".join(f"{text}\0{text}\0" for text in texts)
     assert real == expected
     assert ours == expected
+
+
+SCRIPTS = Path(__file__).parent / "scripts"
+SECTIONS = [
+    section
+    for path in sorted(SCRIPTS.glob("*.sh"))
+    for section in re.split(r"^# ----\n", path.read_text(), flags=re.MULTILINE)[1:]
+]
+PIECES = st.sampled_from(
+    [*"\"'`$(){}[]|&;<>\n \\!#*?=+-~@%^,:/", "$(", "${", "$((", "<<E\n", "<(", "[[", "]]", "if ",
+     "then ", "fi", "do ", "done", "case ", "esac", ";;", "f() ", "((",
+     "=(", "$'", "${x:", "coproc ", "\udcff", "\0"]
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(SECTIONS), st.lists(st.tuples(st.integers(0, 2000), PIECES), min_size=1, max_size=4))
+def test_damaged_scripts_fail_as_scripts_do(script: str, damage: list[tuple[int, str]]) -> None:
+    """Whatever stands in a script, reading, printing and analysing it gives a syntax error at most."""
+    for place, piece in damage:
+        place %= len(script)
+        script = script[:place] + piece + script[place + len(piece) % 3 :]
+    analyze(script)
+    with contextlib.suppress(ShellSyntaxError):
+        for unit in parse(script, extglob=True):
+            source_of(unit)

@@ -40,6 +40,8 @@ def missing(script: str) -> set[str]:
     known = {*COMMANDS, *BUILTINS, "["}
     text = analyze(script)
     words = {name for name in text.commands if re.fullmatch(r"[a-z][a-z0-9]*", name)}
+    if re.search(r"\bls\b", script):
+        words.add("ls")
     return {name for name in words if name not in known and shutil.which(name)}
 
 

@@ -52,7 +52,7 @@ def first(process: Process) -> int:
 
 
 def test_state_lasts_between_calls(tmp_path: Path) -> None:
-    """Variables, functions, options, the working directory and open descriptors are there in the next call."""
+    """Variables, functions, options, the directory and open descriptors are there in the next call."""
     session = Session(cwd=str(tmp_path))
     session("x=5; a=(1 2); f() { echo f$1; }; set -u; mkdir() { :; }; cd /; exec 7> " + str(tmp_path / "out"))
     assert session("echo $x ${a[1]} $PWD $-; f 1; echo to7 >&7; (exit 4)") == ("5 2 / huBc\nf1\n", 4)
@@ -134,7 +134,8 @@ def test_state_as_a_document_comes_back() -> None:
     """`state` is JSON; a new shell that takes it behaves as the old one."""
     session = Session()
     session(
-        'x="a b"; arr=([3]=q); declare -A m=([k]=v); f() { echo "f $1 ${m[k]}"; }; alias l=ls; set -u; cd /tmp'
+        'x="a b"; arr=([3]=q); declare -A m=([k]=v); f() { echo "f $1 ${m[k]}"; }'
+        "; alias l=ls; set -u; cd /tmp"
     )
     document = json.loads(json.dumps(session.shell.state()))
     other = Session()
@@ -156,7 +157,7 @@ def test_a_damaged_document_changes_nothing(damage: dict[str, object]) -> None:
 
 
 def test_analysis_names_what_a_script_would_touch() -> None:
-    """`analyze` finds commands, files and variables, also inside substitutions and functions, and runs nothing."""
+    """`analyze` finds commands, files and variables, also inside substitutions and functions."""
     found = analyze(
         'f() { rm -rf "$dir"; }; f; for x in $(ls /etc); do ((n+=1)); done > out.txt; cat < in.txt; eval "$c"'
     )

@@ -27,8 +27,11 @@ from .syntax import (
 __all__ = ["Analysis", "analyze"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\s*(?:[-+*/%&^|]|<<|>>)?=(?!=)|(?:\+\+|--)\s*([A-Za-z_]\w*)"
-                       r"|([A-Za-z_]\w*)\s*(?:\+\+|--)", re.ASCII)  # fmt: skip
+_ASSIGNED = re.compile(
+    r"([A-Za-z_]\w*)(?:\[[^]]*\])?\s*(?:[-+*/%&^|]|<<|>>)?=(?!=)"
+    r"|(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--)",
+    re.ASCII,
+)
 #: Builtins whose operands are names that they set.
 _SETTING = frozenset(
     ["read", "declare", "typeset", "local", "export", "readonly", "unset", "mapfile", "readarray"]

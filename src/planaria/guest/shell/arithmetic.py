@@ -142,7 +142,9 @@ def _constant(text: str, token: str) -> int:
     if "#" in token:
         base_text, digits = token.split("#", 1)
         if base_text[0] == "0":
-            raise ArithmeticSyntaxError(f'{text.strip()}: value too great for base (error token is "{token}")')
+            raise ArithmeticSyntaxError(
+                f'{text.strip()}: value too great for base (error token is "{token}")'
+            )
         base = int(base_text) if base_text.isdecimal() else 0
         if not 2 <= base <= 64:
             raise ArithmeticSyntaxError(f'{text}: invalid arithmetic base (error token is "{token}")')
@@ -594,7 +596,8 @@ _LOADS = {
     # A variable whose number is known, else the long way.
     "variable": (
         "v = sh.table.get({side}_name)\n"
-        "        {target} = v.number if v is not None and v.numbered is v.value else value_of(sh, {side}_name)"
+        "        known = v is not None and v.numbered is v.value\n"
+        "        {target} = v.number if known else value_of(sh, {side}_name)"
     ),
     "constant": "{target} = {side}_constant",
     "code": "{target} = {side}(sh, a)",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .expansion import ArgumentsCode, TextCode, WordCompiler
 from .quoting import value_quoted
-from .syntax import ArrayElement, Assignment, Word
+from .syntax import Arithmetic, ArrayElement, Assignment, Word
 from .variables import (
     ASSOCIATIVE,
     EXPORT,
@@ -145,6 +145,25 @@ class AssignmentCompiler:
                     sh.variables.set(name, text, append=True)
 
             return add
+
+        parts = node.value.parts if node.value is not None else []
+        if len(parts) == 1 and isinstance(parts[0], Arithmetic):
+            calculate = self.words.arithmetic(parts[0].expression)
+
+            def store_number(sh: Shell) -> None:
+                number = calculate(sh)
+                variable = sh.table.get(name)
+                if variable is None or variable.flags & SLOW_WRITE or sh.xtrace:
+                    text = str(number)
+                    if sh.xtrace:
+                        sh.trace_assignment(name, text, append)
+                    sh.variables.set(name, text)
+                else:
+                    # The number is kept beside its text: the next expression need not read it again.
+                    variable.value = variable.numbered = str(number)
+                    variable.number = number
+
+            return store_number
 
         def store(sh: Shell) -> None:
             text = value(sh)

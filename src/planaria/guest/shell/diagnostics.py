@@ -145,7 +145,8 @@ class Diagnostics:
         fixed = {
             "a": "\a", "e": "\x1b", "n": "\n", "r": "\r", "\\": "\\", "[": "", "]": "", "$": "#",
             "u": self.variables.get("USER") or "root", "h": "localhost", "H": "localhost", "s": self.name,
-            "v": "5.2", "V": "5.2.15", "w": short, "W": short.rpartition("/")[2] or "/", "j": str(len(self.jobs)),
+            "v": "5.2", "V": "5.2.15", "w": short, "W": short.rpartition("/")[2] or "/",
+            "j": str(len(self.jobs)),
             "d": time.strftime("%a %b %d", now), "t": time.strftime("%H:%M:%S", now),
             "T": time.strftime("%I:%M:%S", now), "@": time.strftime("%I:%M %p", now),
             "A": time.strftime("%H:%M", now), "#": "1", "!": "1", "l": "tty",

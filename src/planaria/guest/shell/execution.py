@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import shlex
 import stat
@@ -291,7 +292,9 @@ class Execution:
             except ShellError as error:
                 self.complain(error.message)
                 return error.status
-        set_process_umask(self.umask)
+        self.heed_umask()
+        if path.endswith(("/mkfifo", "/mknod")):
+            self.expect_fifos()
         process = RunningCommand(self, argv)
         spooled = len(self.spooled_outputs)
         try:
@@ -317,6 +320,13 @@ class Execution:
         finally:
             if len(self.spooled_outputs) > spooled:
                 self.collect_outputs(spooled)
+
+    def heed_umask(self: Shell) -> None:
+        """Make the system heed the shell's umask, where the system has one."""
+        if self.system_umask[0] != self.umask:
+            self.system_umask[0] = self.umask
+            if hasattr(os, "umask"):
+                os.umask(self.umask)
 
     def _drive(self: Shell, generator: Generator[None, None, int]) -> Generator[None, None, int]:
         """Run a command's generator; where it would read from an empty pipe, wait first."""
@@ -374,7 +384,11 @@ class Execution:
 
     def suggestion(self: Shell, name: str) -> str:
         """A command with nearly the same name, as a hint."""
-        return ""
+        if not 2 < len(name) < 30:
+            return ""
+        known = {*self.builtins, *COMMANDS, *self.commands, *self.functions}
+        near = difflib.get_close_matches(name, known, 1, 0.75)
+        return f" (did you mean {near[0]}?)" if near else ""
 
     # -- subshells ---------------------------------------------------------------------------------
 
@@ -538,17 +552,6 @@ class Execution:
             self.report_syntax_error(error)
             return 2
         return status
-
-
-_process_umask = -1
-
-
-def set_process_umask(mask: int) -> None:
-    """Make the system heed the shell's umask, where the system has one."""
-    global _process_umask
-    if mask != _process_umask and hasattr(os, "umask"):
-        os.umask(mask)
-        _process_umask = mask
 
 
 def _builtin_as_program(process: object) -> int:

@@ -347,6 +347,8 @@ class WordCompiler:
 
         def fields(sh: Shell) -> list[str]:
             text = get(sh)
+            if sh.ifs == " \t\n" and text.isalnum():
+                return [text]
             found = split(text, sh.ifs)
             if not sh.noglob and _MAGIC_EXTENDED.search(text):
                 return sh.glob_fields(found)
@@ -410,9 +412,9 @@ class WordCompiler:
     def _with_tilde(self, parts: list[Part], *, assignment: bool) -> list[Part | _Tilde]:
         """The parts with leading tildes (and those after colons in assignments) made parts of their own."""
         first = parts[0] if parts else None
-        if not isinstance(first, Literal) or "~" not in first.text:
-            if not assignment or not any(isinstance(p, Literal) and ":~" in p.text for p in parts):
-                return list(parts)
+        leading = isinstance(first, Literal) and "~" in first.text
+        if not leading and not (assignment and any(isinstance(p, Literal) and ":~" in p.text for p in parts)):
+            return list(parts)
         result: list[Part | _Tilde] = []
         for place, part in enumerate(parts):
             if not isinstance(part, Literal) or "~" not in part.text:

@@ -224,5 +224,5 @@ def sleep(process: Process) -> Generator[None, None, int]:
     return 0
 
 
-#: `sleep` belongs to the shell, whoever else registers one.
+#: These belong to the shell, whoever else registers one: only the shell's `sleep` lets jobs run.
 OWN = {name: COMMANDS[name] for name in ("bash", "sh", "dash", "sleep")}

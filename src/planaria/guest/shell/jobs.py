@@ -11,6 +11,7 @@ sleep side by side. A job that is killed before it has ended never runs the rest
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Generator
@@ -24,6 +25,7 @@ from .streams import (
     Pipe,
     PipeInput,
     PipeOutput,
+    PipeUpdate,
     flush_all,
 )
 from .variables import INDEXED, Variable
@@ -90,8 +92,69 @@ class Job:
         return "Done" if self.status == 0 else f"Exit {self.status}"
 
 
+class Fifo:
+    """A named pipe: what its writers have written and its reader has not read yet.
+
+    Opening one never waits, since nobody else would run meanwhile: a reader runs the background jobs until
+    one of them has written or there is none left; what is written stays until somebody reads it.
+    """
+
+    __slots__ = ("output", "pipe")
+
+    def __init__(self) -> None:
+        self.pipe = Pipe()
+        self.output: PipeOutput | None = None
+
+    def writer(self) -> PipeOutput:
+        """The stream of one more writer."""
+        self.pipe.reader_closed = False
+        if self.output is None or self.output.owners == 0:
+            self.pipe.writer_closed = False
+            self.output = PipeOutput(self.pipe)
+            return self.output
+        self.output.retain()
+        return self.output
+
+    def reader(self, shell: Shell, *, update: bool = False) -> PipeInput:
+        """The stream of a reader, which runs the jobs of `shell` while the pipe is empty. With `update` it
+        can be written to as well."""
+
+        def pull() -> bool:
+            live = [job for job in shell.job_owner.jobs if job.status is None]
+            progress = False
+            for job in live:
+                if not job.sleeping and job.advance():
+                    progress = True
+            if live and not progress and any(job.sleeping for job in live):
+                shell.pause(min(job.sleeping for job in live if job.status is None))
+                progress = True
+            return progress or bool(self.pipe.pieces)
+
+        self.pipe.pull = pull
+        self.pipe.reader_closed = False
+        if self.output is None or self.output.owners == 0:
+            # The next writer is waited for, not the end that the last one left.
+            self.pipe.writer_closed = False
+        return PipeUpdate(self.pipe, self.output) if update else PipeInput(self.pipe, self.output)
+
+
 class Jobs:
     """The job table of a shell."""
+
+    def expect_fifos(self: Shell) -> None:
+        """From now on there may be named pipes."""
+        self.fifos_expected[0] = True
+
+    def fifo(self: Shell, path: str) -> Fifo | None:
+        """The named pipe at `path`, or None when there is another kind of file or none."""
+        if not self.fifos_expected[0]:
+            return None
+        try:
+            if not stat.S_ISFIFO(os.stat(path).st_mode):
+                return None
+        except OSError:
+            return None
+        return self.fifos.setdefault(path, Fifo())
 
     def start_job(self: Shell, code: StreamCode, text: str) -> Job:
         """Put a command into the background."""
@@ -278,6 +341,22 @@ class Jobs:
         os.close(descriptor)
         self.spooled_outputs.append((path, stream, stream))
         return path
+
+    def fifo_path(self: Shell, path: str) -> str:
+        """A file with what comes out of the named pipe at `path`; other paths as they are."""
+        fifo = self.fifo(path)
+        if fifo is None or not (fifo.pipe.pieces or any(job.status is None for job in self.job_owner.jobs)):
+            return path
+        for spooled, _, source in self.spooled_outputs:
+            if isinstance(source, PipeInput) and source.pipe is fifo.pipe:
+                return spooled
+        stream = fifo.reader(self)
+        descriptor, spooled = tempfile.mkstemp(prefix="planaria-")
+        with os.fdopen(descriptor, "wb") as file:
+            for piece in stream.chunks():
+                file.write(piece)
+        self.spooled_outputs.append((spooled, None, stream))
+        return spooled
 
     def collect_outputs(self: Shell, mark: int) -> None:
         """Move what commands wrote into such files to where it belongs."""

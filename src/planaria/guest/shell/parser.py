@@ -93,11 +93,13 @@ class Parser(Lexer):
     def __init__(
         self, source: str, *, line: int = 1, extglob: bool = False, aliases: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(source, line=line, extglob=extglob)
+        # A shell has no NUL in its texts: bash drops them from what it reads.
+        super().__init__(source.replace("\0", ""), line=line, extglob=extglob)
         self.aliases = aliases
         #: Aliases being expanded: name and how many characters stand behind the text it gave.
         self._expanding: list[tuple[str, int]] = []
-        #: Where an alias that ends in a blank ends, counted from the source's end: the next word is tried too.
+        #: Where an alias that ends in a blank ends, counted from the source's end: after it, the next word
+        #: is tried too.
         self._alias_next = -1
 
     def inner(self, source: str, line: int) -> Parser:

@@ -16,6 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["RunningCommand"]
 
 
+#: Commands that work on a file as such: to them a named pipe is a name, not something to read.
+_ABOUT_FILES = frozenset(
+    [
+        "chgrp",
+        "chmod",
+        "chown",
+        "file",
+        "find",
+        "ln",
+        "ls",
+        "mkfifo",
+        "mknod",
+        "mv",
+        "rm",
+        "stat",
+        "touch",
+        "unlink",
+    ]
+)
+
+
 class RunningCommand:
     """One running command of the shell."""
 
@@ -48,9 +69,11 @@ class RunningCommand:
         number = descriptor_of(name)
         if number is not None:
             return self.shell.descriptor_path(number, name)
-        if name.startswith("/"):
-            return name
-        return self.cwd + name if self.cwd == "/" else f"{self.cwd}/{name}"
+        path = name if name.startswith("/") else self.cwd + name if self.cwd == "/" else f"{self.cwd}/{name}"
+        shell = self.shell
+        if (shell.fifos or shell.job_owner.jobs) and os.path.basename(self.argv[0]) not in _ABOUT_FILES:
+            return shell.fifo_path(path)
+        return path
 
     def open(self, name: str, mode: str = "r") -> Stream:
         """Open a file as a stream: mode "r", "w" or "a". Names like `/dev/fd/63` give the stream itself,
@@ -80,7 +103,6 @@ class RunningCommand:
     ) -> int:
         """Run another command to its end (xargs, find -exec, env, timeout, nohup …)."""
         child = self.shell.fork()
-        child.functions = {}
         if isinstance(stdin, bytes):
             child.put_stream(0, TextInput(stdin))
         else:
@@ -91,15 +113,14 @@ class RunningCommand:
             child.replace_environment(env)
         if cwd is not None:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
-        return child.run_subshell(lambda sh: sh.execute(argv))
+        return child.run_subshell(lambda sh: sh.external(argv))
 
     def stream(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, int]:
         """Run another command in this one's place: yields as it does."""
         child = self.shell.fork()
-        child.functions = {}
         child.set_stream(0, self.stdin)
         child.set_stream(1, self.stdout)
         child.set_stream(2, self.stderr)
         if env is not None:
             child.replace_environment(env)
-        return child.stream_subshell(lambda sh: sh.stream_execute(argv))
+        return child.stream_subshell(lambda sh: sh.stream_external(argv))

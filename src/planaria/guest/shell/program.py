@@ -21,10 +21,11 @@ _cache: dict[tuple[str, int, bool], Program] = {}
 class Unit:
     """The commands of one line, with all that belongs to them."""
 
-    __slots__ = ("_compiler", "_run", "_stream", "extglob", "node")
+    __slots__ = ("_compiler", "_run", "_stream", "extglob", "node", "text")
 
-    def __init__(self, node: Sequence, compiler: Compiler, extglob: bool) -> None:
+    def __init__(self, node: Sequence, compiler: Compiler, extglob: bool, text: str) -> None:
         self.node = node
+        self.text = text
         self.extglob = extglob
         self._compiler = compiler
         self._run: Code | None = None
@@ -98,6 +99,7 @@ class Program:
         parser = self._parser
         parser.extglob = "extglob" in shell.shopts
         parser.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
+        start = parser.position
         try:
             node = parser.unit()
         except ShellSyntaxError as error:
@@ -106,6 +108,6 @@ class Program:
         if node is None:
             self._ended = True
             return None
-        unit = Unit(node, self.compiler, parser.extglob)
+        unit = Unit(node, self.compiler, parser.extglob, parser.source[start : parser.position])
         self._units.append(unit)
         return unit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,8 @@ __all__ = ["Saved", "compile_redirect", "open_stream", "restore"]
 Saved = list[tuple[int, "Stream | None"]]
 RedirectCode = Callable[["Shell", Saved], None]
 
+#: Whether the system itself takes permissions away from new files.
+HAS_UMASK = hasattr(os, "umask")
 _READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
 _NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -68,22 +69,27 @@ def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> 
         raise ShellError(": No such file or directory")
     path = shell.path(name)
     flush_all()
+    fifo = shell.fifo(path)
+    if fifo is not None:
+        if mode in (_READ, _UPDATE):
+            return fifo.reader(shell, update=mode == _UPDATE)
+        return fifo.writer()
     try:
         if mode == _READ:
-            descriptor = os.open(path, os.O_RDONLY)
-            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                # Opening a directory is well; reading it is not.
-                return FileInput(descriptor, path)
-            return FileInput(descriptor, path)
+            return FileInput(os.open(path, os.O_RDONLY), path)
         if mode == _UPDATE:
             return FileUpdate(os.open(path, os.O_RDWR | os.O_CREAT, 0o666 & ~shell.umask), path)
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == _APPEND else os.O_TRUNC)
         if mode == _WRITE and not clobber and os.path.isfile(path):
             raise ShellError(f"{name}: cannot overwrite existing file")
+        shell.heed_umask()
+        if HAS_UMASK or shell.umask == 0o022:
+            return FileOutput(os.open(path, flags, 0o666 & ~shell.umask), path)
         new = not os.path.lexists(path)
         descriptor = os.open(path, flags, 0o666 & ~shell.umask)
         if new:
-            shell.created(path, 0o666)
+            # The system has no umask that would do it.
+            os.chmod(path, 0o666 & ~shell.umask)
         return FileOutput(descriptor, path)
     except OSError as error:
         raise ShellError(f"{name}: {os.strerror(error.errno or errno.EIO)}") from None

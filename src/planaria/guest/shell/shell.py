@@ -6,18 +6,18 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from .arithmetic import evaluate
 from .builtins import BUILTINS, Builtin
-from .command import CommandFunction, Input, Output
+from .command import COMMANDS, CommandFunction, Input, Output
 from .control import Break, Continue, Exit, LimitReachedError, Return
 from .diagnostics import Diagnostics
 from .execution import Execution
 from .functions import Frame, FunctionBody
 from .globbing import GlobOptions, glob
-from .jobs import Job, Jobs
+from .jobs import Fifo, Job, Jobs
 from .lexer import Lexer, ShellSyntaxError
 from .limits import Counters, Limits
 from .options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
@@ -177,6 +177,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self._next_process = [self.process_id + 1]
         # Jobs and the like.
         self.jobs: list[Job] = []
+        #: The shell whose jobs may write into named pipes that this one reads.
+        self.job_owner: Shell = self
         self.last_background = 0
         self.background = False
         #: Shared by a job and its subshells: when it wants to go on, and whether it waits for input.
@@ -189,6 +191,12 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.exited = False
         self.consumers: list[tuple[Pipe, Generator[None, None, int]]] = []
         self.process_descriptors: list[int] = []
+        #: Named pipes that are open, by path; shared with subshells.
+        self.fifos: dict[str, Fifo] = {}
+        #: Whether there may be named pipes at all (otherwise opening a file need not look); shared too.
+        self.fifos_expected = [False]
+        #: The umask that was last told to the system; shared too.
+        self.system_umask = [-1]
         self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
         # What special variables need.
         self.ifs = " \t\n"
@@ -199,8 +207,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.history: list[str] = []
         self.completions: dict[str, str] = {}
         self._set_environment(dict(os.environ) if env is None else env)
-        #: Called with (path, mode) for every file a redirection makes.
-        self.on_created: Callable[[str, int], None] | None = None
 
     def _deepest(self) -> int:
         if sys.getrecursionlimit() < _RECURSION:
@@ -257,6 +263,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 unit = next(units, None)
                 if unit is None:
                     return
+                if self.verbose:
+                    self.error_output(unit.text if unit.text.endswith("\n") else unit.text + "\n")
                 if self.noexec:
                     continue
                 self.status = unit.run(self)
@@ -366,6 +374,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
         child.jobs = []
+        child.job_owner = self.job_owner if not self.jobs else self
         child.consumers = []
         child.process_descriptors = []
         child.spooled_outputs = []
@@ -390,6 +399,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         )
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
         child.counters = self.counters
+        child.fifos = self.fifos
+        child.fifos_expected = self.fifos_expected
+        child.system_umask = self.system_umask
         child.umask = self.umask
         child.commands_loaded = self.commands_loaded
         child._next_process = self._next_process
@@ -567,15 +579,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
             start += -1 if down else 1
         return start
 
-    def created(self, path: str, mode: int) -> None:
-        """A redirection made a file: its permissions are what the shell's umask leaves."""
-        wanted = mode & ~self.umask
-        try:
-            if os.stat(path).st_mode & 0o777 != wanted:
-                os.chmod(path, wanted)
-        except OSError:
-            pass
-
     def set_matches(self, groups: list[str]) -> None:
         """BASH_REMATCH."""
         variable = self.table.get("BASH_REMATCH")
@@ -589,6 +592,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         """Import the modules that register commands."""
         from . import commands, invocation
 
-        assert invocation
         commands.load()
+        COMMANDS.update(invocation.OWN)
         self.commands_loaded = True

@@ -25,6 +25,7 @@ __all__ = [
     "Pipe",
     "PipeInput",
     "PipeOutput",
+    "PipeUpdate",
     "Stream",
     "TextInput",
     "flush_all",
@@ -426,3 +427,14 @@ class PipeInput(_BufferedInput):
     def close(self) -> None:
         self.pipe.reader_closed = True
         self.pipe.pieces.clear()
+
+
+class PipeUpdate(PipeInput):
+    """Both ends of a named pipe at once (`<>`)."""
+
+    __slots__ = ()
+    writable = True
+
+    def write(self, data: bytes) -> None:
+        self.pipe.pieces.append(data)
+        self.pipe.size += len(data)

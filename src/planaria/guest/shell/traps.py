@@ -16,9 +16,9 @@ __all__ = ["SIGNALS", "Traps", "signal_name", "signal_number"]
 
 SIGNALS: dict[int, str] = {
     1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
-    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 16: "STKFLT", 17: "CHLD", 18: "CONT", 19: "STOP",
-    20: "TSTP", 21: "TTIN", 22: "TTOU", 23: "URG", 24: "XCPU", 25: "XFSZ", 26: "VTALRM", 27: "PROF", 28: "WINCH",
-    29: "IO", 30: "PWR", 31: "SYS",
+    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 16: "STKFLT", 17: "CHLD", 18: "CONT",
+    19: "STOP", 20: "TSTP", 21: "TTIN", 22: "TTOU", 23: "URG", 24: "XCPU", 25: "XFSZ", 26: "VTALRM",
+    27: "PROF", 28: "WINCH", 29: "IO", 30: "PWR", 31: "SYS",
     **{34 + n: "RTMIN" if n == 0 else f"RTMIN+{n}" for n in range(16)},
     **{64 - n: "RTMAX" if n == 0 else f"RTMAX-{n}" for n in range(14, -1, -1)},
 }  # fmt: skip

@@ -129,6 +129,7 @@ class Variable:
         self.ordered = True
 
     def copy(self) -> Variable:
+        """The same value and attributes, independent from now on."""
         twin = Variable(self.value, self.flags)
         if self.array is not None:
             twin.array = self.array.copy()
@@ -244,9 +245,13 @@ class Variables:
 
     def copy_into(self, other: Variables) -> None:
         """Make `other` hold the same variables, independently."""
-        other.table.clear()
-        for name, variable in self.table.items():
-            other.table[name] = variable.copy()
+        # Computed variables hold nothing of their own and are shared.
+        other.table.update(
+            {
+                name: variable if variable.flags & DYNAMIC else variable.copy()
+                for name, variable in self.table.items()
+            }
+        )
         other.scopes = []
         for scope in self.scopes:
             twin = Scope(temporary=scope.temporary)

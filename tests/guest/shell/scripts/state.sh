@@ -77,7 +77,7 @@ f
 )
 echo $LINENO
 # ----
-{ (kill -TERM $BASHPID; echo never); echo $?; bash -c 'kill -9 $$'; echo $?; } 2>/dev/null; sleep 10 & kill -INT $!; wait $!; echo $?; kill %9; echo $?; kill -0 $$ ; echo $?
+{ (kill -TERM $BASHPID; echo never); echo $?; bash -c 'kill -9 $$'; echo $?; } 2>/dev/null; sleep 10 & kill $!; wait $! 2>/dev/null; echo $?; kill %9; echo $?; kill -0 $$ ; echo $?
 # ----
 echo ${x@Q} ${HOME@A} ; arr=(1 'a b'); echo "${arr[@]@Q}" "${arr[@]@A}" "${arr@a}"; declare -A m=([k]='v w'); echo "${m[@]@K}" "${m[@]@k}"; declare -ir n=5; echo ${n@a} ${n@A}; s='\u@\h'; p='$HOME \$'; echo "${p@P}"; set -- "q r" s; echo "${@@Q}" "${*@Q}"
 # ----
@@ -92,3 +92,13 @@ mkdir -p sub/{a,b}; touch sub/a/{1,2}.txt; for f in sub/*/*.txt; do echo "${f##*
 unset IFS; x=$'a\tb\nc'; echo $x; IFS=$'\n'; for l in $x; do echo "[$l]"; done; unset IFS; IFS= read -r l <<< "  sp  "; echo "[$l]"; read l <<< "  sp  "; echo "[$l]"; read -r a b <<< "x\\ty z"; echo "$a"; read a b <<< "x\\ y z"; echo "$a|$b"; IFS=: read a b c <<< "::x"; echo "$a|$b|$c"; IFS=: read a b <<< "1:2:3:"; echo "$b"; IFS=: read a b <<< "1:2:"; echo "$b"; read a b <<< " 1  2  3  "; echo "[$b]"
 # ----
 hash -r; set -- a b c; echo "$*" "${*:2}" "${@:0:1}" > /dev/null; echo ${*: -1}; echo "${@: -2:1}"; set -- ; echo $#; set -- -a; echo $1; set a b; echo $2; set -o | grep -c on > /dev/null; set +o | head -1; shopt extglob; shopt -q extglob; echo $?; shopt -p extglob; [[ -o errexit ]]; echo $?
+# ----
+mkfifo p; echo hi > p & cat p; wait; (sleep 0.05; echo later > p) & read x < p; echo "got $x"; cat p & echo to-bg > p; wait; rm p; echo done
+# ----
+mkfifo q; while read -r l; do echo "r:$l"; done < q & for i in 1 2 3; do echo $i; done > q; wait; [ -p q ] && echo fifo; exec 3<>q; echo x >&3; read y <&3; echo $y; exec 3>&-
+# ----
+set -v
+echo one
+x=1
+set +v
+echo two

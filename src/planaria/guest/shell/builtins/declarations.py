@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ..shell import Shell
 
 _FLAGS = {
-    "a": INDEXED, "A": ASSOCIATIVE, "i": INTEGER, "l": LOWER, "n": NAMEREF, "r": READONLY, "t": TRACE, "u": UPPER,
-    "x": EXPORT, "c": CAPITALIZE,
+    "a": INDEXED, "A": ASSOCIATIVE, "i": INTEGER, "l": LOWER, "n": NAMEREF, "r": READONLY, "t": TRACE,
+    "u": UPPER, "x": EXPORT, "c": CAPITALIZE,
 }  # fmt: skip
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)(?:\[(.*?)\])?(?:(\+?=)(.*))?\Z", re.DOTALL | re.ASCII)
 

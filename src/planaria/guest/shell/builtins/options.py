@@ -208,6 +208,7 @@ def _list_signals(shell: Shell) -> None:
     _text(shell, lines)
 
 
+_BITS = {"r": 4, "w": 2, "x": 1}
 _CLAUSE = re.compile(r"([ugoa]*)([-+=])([rwx]*)\Z")
 
 
@@ -219,7 +220,7 @@ def umask(shell: Shell, argv: list[str]) -> int:
         if "S" in letters:
             allowed = ~shell.umask & 0o777
             text = ",".join(
-                f"{who}={''.join(letter for letter, bit in (('r', 4), ('w', 2), ('x', 1)) if allowed >> shift & bit)}"
+                who + "=" + "".join(letter for letter, bit in _BITS.items() if allowed >> shift & bit)
                 for who, shift in (("u", 6), ("g", 3), ("o", 0))
             )
             text = f"umask -S {text}" if "p" in letters else text
@@ -239,7 +240,7 @@ def umask(shell: Shell, argv: list[str]) -> int:
         if match is None:
             raise UsageError(f"`{clause[:1]}': invalid symbolic mode operator", 1)
         who, operator, permissions = match.groups()
-        bits = sum({"r": 4, "w": 2, "x": 1}[letter] for letter in set(permissions))
+        bits = sum(_BITS[letter] for letter in set(permissions))
         for letter in "ugo" if not who or "a" in who else who:
             shift = {"u": 6, "g": 3, "o": 0}[letter]
             if operator == "+":

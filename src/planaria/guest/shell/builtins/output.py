@@ -108,7 +108,8 @@ _DIRECTIVE = re.compile(
 )
 _NUMBER = re.compile(r"[ \t\n]*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+)")
 _FLOAT = re.compile(
-    r"[ \t\n]*[+-]?(?:0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)",
+    r"[ \t\n]*[+-]?(?:0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+    r"|inf(?:inity)?|nan)",
     re.I,
 )
 
