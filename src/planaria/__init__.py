@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from planaria.machine.wasi.clock import OffsetClock as OffsetClock
     from planaria.protocol import Repr as Repr
     from planaria.session.async_session import AsyncSession as AsyncSession
+    from planaria.session.bash import AsyncBash as AsyncBash
+    from planaria.session.bash import Bash as Bash
     from planaria.session.callbacks import Callback as Callback
     from planaria.session.callbacks import CallbackRegistry as CallbackRegistry
     from planaria.session.result import Completions as Completions
@@ -88,7 +90,9 @@ _HOMES = {
         "planaria.errors",
     ),
     "AsyncSandbox": "planaria.session.sandbox",
+    "AsyncBash": "planaria.session.bash",
     "AsyncSession": "planaria.session.async_session",
+    "Bash": "planaria.session.bash",
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",

@@ -7,6 +7,7 @@ import importlib
 import os
 from collections.abc import Callable, Sequence
 
+from planaria.guest.bash import SessionShell
 from planaria.guest.kernel import boot
 from planaria.guest.settle import settle
 from planaria.protocol import encode
@@ -41,6 +42,7 @@ def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str], preload: 
     kernel.imports.modules = frozenset(tier_modules)
     for name in preload:
         importlib.import_module(name)
+    SessionShell(kernel.call_blocking).connect(kernel)
     _entry = kernel.enter
     _settle = functools.partial(settle, door)
     door(b"B" + encode((id(_entry), id(_settle))))

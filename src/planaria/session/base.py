@@ -50,6 +50,7 @@ from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import decode, encode
 from planaria.runtime.library import library
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
+from planaria.session.commands import as_command
 from planaria.session.collector import Collector, Listeners
 from planaria.session.flight import Flight
 from planaria.session.result import Completions, Result
@@ -106,6 +107,7 @@ class BaseSession:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        commands: Mapping[str, Callable[..., Any]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
@@ -121,7 +123,9 @@ class BaseSession:
         `callbacks` are functions, dicts with name, fn, description and schema, or a `CallbackRegistry`.
         `execution_timeout_ms` is `limits.timeout` in milliseconds. `vfs` is a storage to share and keep, seen at
         `vfs_mount_path`; `mounts` are directories of the host; `quota` bounds the session's own files (1 GiB and a
-        million nodes unless given). `env` are environment variables beside the
+        million nodes unless given). `commands` are commands for the
+        shell, functions of arguments (list of str), standard input (bytes) and environment that return text or
+        bytes to print, an exit status, or a tuple (status, output, errors). `env` are environment variables beside the
         usual ones; nothing comes from the host's. `stdin` feeds `input()`: a text, or a function of the prompt
         that gives a line or None. `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
@@ -132,6 +136,7 @@ class BaseSession:
         self._limits = limits or Limits()
         if not isinstance(execution_timeout_ms, NotGiven):
             self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
+        self._commands = {name: as_command(name, function) for name, function in (commands or {}).items()}
         self._listeners = Listeners(on_stdout, on_stderr, on_output, on_bytes)
         self._stdin = _line_reader(stdin)
         self._environment = dict(env or {})
@@ -274,7 +279,13 @@ class BaseSession:
                 "return from the callback first, or use another session"
             )
 
-    def _begin(self, code: str, timeout: float | NotGiven | None, name: str | None = None) -> Flight:
+    def _begin(
+        self,
+        code: str,
+        timeout: float | NotGiven | None,
+        name: str | None = None,
+        stdin: bytes | None = None,
+    ) -> Flight:
         if not isinstance(code, str):
             raise TypeError(f"code is a str, not a {type(code).__name__}")
         bound = self._limits.timeout if isinstance(timeout, NotGiven) else timeout
@@ -289,7 +300,7 @@ class BaseSession:
         self._timeline.undone.clear()
         self._checkpoint()
         self._count += 1
-        run = Run(code, self._count, self._executor.tier, self._pending, name)
+        run = Run(code, self._count, self._executor.tier, self._pending, name, stdin)
         flight = Flight(run, self._new_collector(), bound, self._limits)
         flight.inside = True
         self._flight = flight
@@ -418,6 +429,7 @@ class BaseSession:
         """A session like this one that goes on from `state`, which is this one's present."""
         other = type(self).__new__(type(self))
         other._callbacks = self._callbacks
+        other._commands = self._commands
         other._limits = self._limits
         other._listeners = self._listeners
         other._stdin = self._stdin
@@ -603,6 +615,8 @@ class BaseSession:
             "recursion_limit": self._limits.recursion,
             "argv": self._argv,
         }
+        if self._commands:
+            settings["commands"] = list(self._commands)
         if self._limits.value is not None:
             settings["value_limit"] = self._limits.value
         if self._environment:
@@ -781,6 +795,7 @@ class BaseSession:
             stderr_truncated=stderr_truncated,
             repr=details.get("repr"),
         )
+        result.status = details.get("exit_code") if outcome[0] == "done" else None
         if outcome[0] == "error":
             result.value = result.repr = None
             result.error = self._error(flight, result, details)
@@ -845,7 +860,7 @@ class BaseSession:
         """
         flight = self._flight
         assert flight is not None
-        callback = self._callbacks.get(name)
+        callback = self._commands.get(name[1:]) if name.startswith("!") else self._callbacks.get(name)
         if callback is None:
             if name in self._missing:
                 raise NameError(f"the session that this snapshot was taken from had a callback {name!r}; this has not")

@@ -69,6 +69,8 @@ class Result:
     stderr_truncated: bool = False
     suspended: list[HostCall] = field(default_factory=list)
     """The calls for which the execution waits; it goes on with `session.run_in_progress`."""
+    status: int | None = None
+    """The exit status of a shell script; None for Python."""
     repr: str | None = None
     """The value as the guest's `repr` shows it, shortened; None without a value."""
 
@@ -87,10 +89,10 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """What the code would leave as a script's exit status: 0, 1 after an exception, sys.exit()'s status,
+        """What the code would leave as a script's exit status: a shell script's own, 0, 1 after an exception, sys.exit()'s status,
         124 after a timeout (as timeout(1) has it)."""
         if self.error is None:
-            return 0
+            return self.status or 0
         code = getattr(self.error, "exit_code", None)
         if code is not None:
             return int(code)

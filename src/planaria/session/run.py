@@ -29,8 +29,11 @@ class Run:
         tier: str,
         pending: dict[int, HostCall] | None = None,
         name: str | None = None,
+        stdin: bytes | None = None,
     ) -> None:
         self.source = source
+        #: The source is a script for the shell, with this as its standard input.
+        self.stdin = stdin
         #: What tracebacks call the source, when it is not `<cell N>`.
         self.name = name
         self.count = count
@@ -49,6 +52,8 @@ class Run:
 
     def start_command(self) -> tuple[Any, ...]:
         """The command with which the execution begins."""
+        if self.stdin is not None:
+            return ("bash", self.source, self.stdin)
         command = ("run", self.source, self.count, self.tier)
         return command if self.name is None else (*command, self.name)
 

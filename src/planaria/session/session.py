@@ -67,6 +67,26 @@ class Session(BaseSession):
             raise Suspended(f"the execution waits for {names}; see session.run_in_progress", result.suspended)
         return result
 
+    def bash(
+        self,
+        script: str,
+        timeout: float | NotGiven | None = NOT_GIVEN,
+        *,
+        stdin: str | bytes = b"",
+    ) -> Result:
+        """Run a script in the session's shell, which lasts from one call to the next.
+
+        An exit status that is not 0 is no error: it is the result's `exit_code`. Raises TimeoutError and the
+        other errors of a stopped execution.
+        """
+        with self._turn():
+            data = stdin.encode("utf-8", "surrogateescape") if isinstance(stdin, str) else bytes(stdin)
+            flight = self._begin(script, timeout, stdin=data)
+            result = self._advance(flight, sleep=True)
+        if result.error is not None:
+            raise result.error
+        return result
+
     def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Execution:
         """Begin to execute `code` and return when it is over or waits.
 

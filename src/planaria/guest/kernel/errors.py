@@ -16,13 +16,16 @@ MAX_MESSAGE = 64 * 1024
 MAX_TRACEBACK = 256 * 1024
 
 _PLANARIA = __file__.rsplit(os.sep, 3)[0] + os.sep
-_STANDARD_LIBRARY = os.__file__.rpartition(os.sep)[0] + os.sep
+#: Where its modules are, and where they were when they were compiled.
+_STANDARD_LIBRARY = tuple(
+    path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
+)
 
 
 def is_library(filename: str) -> bool:
     """Whether a source file belongs to Python, an installed package or the kernel, not to the user."""
     return (
-        filename.startswith((_PLANARIA, _STANDARD_LIBRARY, "<frozen "))
+        filename.startswith((_PLANARIA, *_STANDARD_LIBRARY, "<frozen "))
         or "site-packages" in filename
         or "dist-packages" in filename
     )

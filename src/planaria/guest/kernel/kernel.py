@@ -13,6 +13,7 @@ import contextvars
 import inspect
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -85,7 +86,7 @@ class Kernel:
         self._calls = HostCalls()
         self.loop = self.new_loop()
         self._runs = Runs(self.loop, self.new_loop)
-        self._callbacks = Callbacks(self._calls.make, self._call_blocking)
+        self._callbacks = Callbacks(self._calls.make, self.call_blocking)
         self.display = display.Display(self._send_output)
         self.imports = imports.TierImports(door)
         #: Names that cells find without having defined them; the caller puts them into `builtins`.
@@ -430,7 +431,7 @@ class Kernel:
 
     # -- host calls ------------------------------------------------------------------------------------
 
-    def _call_blocking(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_blocking(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._flush is not None:
             self._flush()
         request = encode((name, args, kwargs), names.stand_in, max_bytes=self._max_value)
@@ -443,7 +444,7 @@ class Kernel:
         """Make an open host call now, for a loop that cannot park."""
         _, name, args, kwargs = self._calls.open[number]
         try:
-            value = self._call_blocking(name, args, kwargs)
+            value = self.call_blocking(name, args, kwargs)
         except Exception as error:
             self._calls.answer(number, None, error)
         else:
@@ -485,6 +486,18 @@ class Kernel:
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def add_command(self, name: str, function: Callable[..., Report]) -> None:
+        """Have `function`, whose result is the report, called for a command of the host. It counts as user code."""
+        self._commands[name] = partial(self._added, function)
+
+    def _added(self, function: Callable[..., Report], *arguments: Any) -> Report:
+        if self._execution is not None:
+            return self._misuse("a cell is waiting: resume or cancel it before anything else is run")
+        try:
+            return _call(self._context.run, function, *arguments)  # type: ignore[no-any-return]
+        except BaseException as error:
+            return self._error(error)
 
     def _refuse_command(self) -> Report:
         """There was no memory for the command."""

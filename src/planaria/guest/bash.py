@@ -1,0 +1,126 @@
+"""The shell of a session: one bash that lasts, in the same sandbox and on the same files as Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from planaria.guest.kernel.kernel import Kernel
+from planaria.guest.shell import commands
+from planaria.guest.shell.command import Process
+from planaria.guest.shell.limits import Limits
+from planaria.guest.shell.shell import Shell
+from planaria.guest.shell.state import StateError
+from planaria.guest.shell.streams import TextInput
+from planaria.guest.shell.variables import EXPORT, Variable
+
+__all__ = ["SessionShell", "shell"]
+
+#: Frames of Python that a script may have on the stack; more is bash's "maximum nesting level".
+_RECURSION = 50_000
+
+_only: SessionShell
+
+
+def shell() -> Shell:
+    """The shell of this sandbox."""
+    return _only.shell
+
+
+class SessionShell:
+    """Runs scripts for the host; `ask(name, arguments, keywords)` calls a function of the host's and waits."""
+
+    def __init__(self, ask: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+        global _only
+        commands.load()
+        self._ask = ask
+        self.shell = self._new()
+        _only = self
+
+    def _new(self) -> Shell:
+        return Shell(cwd=os.getcwd(), limits=Limits())
+
+    def connect(self, kernel: Kernel) -> None:
+        """Have the kernel hand the commands that concern the shell to this object."""
+        kernel.add_command("bash", self.run)
+        kernel.add_command("bash_state", self.state)
+        kernel.add_command("bash_restore", self.restore)
+        configure = kernel.configure
+
+        def configure_all(settings: dict[str, Any]) -> None:
+            self.configure(settings)
+            if configure is not None:
+                configure(settings)
+
+        kernel.configure = configure_all
+
+    def configure(self, settings: dict[str, Any]) -> None:
+        """Take what concerns the shell out of `settings`: commands of the host, limits, environment."""
+        for name in settings.pop("commands", ()):
+            self.shell.commands[name] = partial(self._host_command, name)
+        for name, bound in settings.pop("shell_limits", {}).items():
+            setattr(self.shell.limits, name, bound)
+        for name, text in settings.get("environ", {}).items():
+            if text is not None and name.isidentifier():
+                self.shell.table[name] = Variable(text, EXPORT)
+
+    def run(self, source: str, stdin: bytes = b"") -> tuple[str, dict[str, Any]]:
+        """Run a script; the report tells its exit status.
+
+        Shell and Python share the working directory, so it is taken over before and handed back after.
+        """
+        shell = self.shell
+        here = os.getcwd()
+        if here != shell.cwd:
+            shell.run(f"cd -- {_quoted(here)}")
+        before = sys.getrecursionlimit()
+        shell.fds[0] = TextInput(stdin)
+        try:
+            sys.setrecursionlimit(max(before, _RECURSION))
+            status = shell.run(source)
+        finally:
+            sys.setrecursionlimit(before)
+            try:
+                os.chdir(shell.cwd)
+            except OSError:  # a script may remove the directory it is in
+                pass
+        return ("done", {"exit_code": status})
+
+    def state(self) -> tuple[str, Any]:
+        """The shell's state as a JSON text."""
+        return ("answer", json.dumps(self.shell.state()))
+
+    def restore(self, document: str) -> tuple[str, Any]:
+        """Become the shell of a state; an error changes nothing."""
+        fresh = self._new()
+        fresh.commands = self.shell.commands
+        fresh.limits = self.shell.limits
+        try:
+            fresh.from_state(json.loads(document))
+        except StateError as error:
+            return ("error", {"type": "StateError", "message": str(error)})
+        self.shell = fresh
+        if os.path.isdir(fresh.cwd):
+            os.chdir(fresh.cwd)
+        return ("done", {})
+
+    def _host_command(self, name: str, process: Process) -> int:
+        """A command that is a function of the host: it gets arguments, standard input and environment."""
+        try:
+            status, output, errors = self._ask(
+                "!" + name, (process.argv[1:], process.stdin.read(), dict(process.env)), {}
+            )
+        except Exception as error:
+            process.error(str(error) or type(error).__name__)
+            return 1
+        process.stdout.write(output)
+        process.stderr.write(errors)
+        return int(status)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
