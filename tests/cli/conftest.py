@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
-
-COMMAND = [sys.executable, "-c", "from planaria.cli import main; main()"]
+from planaria_process import COMMAND, Run
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, Run
+from planaria_process import COMMAND, Run
 
 from planaria.cli.report import as_json
 from planaria.session.result import Result

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from planaria_process import Run
 from rich.console import Console
 
 import planaria as package

@@ -47,7 +47,7 @@ def commands() -> None:
     """Run Python in a sandbox. Without a command, `planaria` opens an interactive session."""
 
 
-@commands.command()
+@commands.command(short_help="Open an interactive session.")
 @session_options
 def repl(**options: Any) -> None:
     """An interactive session (this is what `planaria` alone does).
@@ -59,7 +59,7 @@ def repl(**options: Any) -> None:
     sys.exit(interact(SessionOptions(**options)))
 
 
-@commands.command(context_settings={"allow_interspersed_args": False})
+@commands.command(short_help="Run a program.", context_settings={"allow_interspersed_args": False})
 @click.option("-c", "code", metavar="CODE", help="Run this text; what follows are its arguments.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the output.")
 @session_options
@@ -76,7 +76,7 @@ def run(arguments: tuple[str, ...], code: str | None, as_json: bool, **options: 
     sys.exit(run_program(program, SessionOptions(**options), as_json=as_json))
 
 
-@commands.command()
+@commands.command(short_help="Compile the runtime ahead of time.")
 @click.option("--full", is_flag=True, help="Also what numpy, pandas, scipy and matplotlib need (a minute).")
 def setup(full: bool) -> None:
     """Compile the runtime ahead of time, so that no session has to wait for it."""
@@ -85,7 +85,7 @@ def setup(full: bool) -> None:
     prepare(full)
 
 
-@commands.command()
+@commands.command(short_help="Tell what is installed and what is wrong.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(as_json: bool) -> None:
     """Tell what is installed and compiled, where, how large, and what is wrong (exit status 1)."""

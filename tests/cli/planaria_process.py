@@ -1,0 +1,11 @@
+"""How tests start the program `planaria`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+COMMAND = [sys.executable, "-c", "from planaria.cli import main; main()"]
