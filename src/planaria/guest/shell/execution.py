@@ -318,6 +318,7 @@ class Execution:
             process.error(f"internal error: {type(error).__name__}: {error}")
             return 70
         finally:
+            process.close_opened()
             if len(self.spooled_outputs) > spooled:
                 self.collect_outputs(spooled)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from .command import Input, Output
 from .redirection import descriptor_of, open_stream
-from .streams import Stream, TextInput, flush_all
+from .streams import AdaptedStream, Stream, TextInput, flush_all
+from .variables import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -40,12 +42,13 @@ _ABOUT_FILES = frozenset(
 class RunningCommand:
     """One running command of the shell."""
 
-    __slots__ = ("_env", "argv", "cwd", "shell", "stderr", "stdin", "stdout")
+    __slots__ = ("_env", "_opened", "argv", "cwd", "shell", "stderr", "stdin", "stdout")
 
     def __init__(self, shell: Shell, argv: list[str], env: dict[str, str] | None = None) -> None:
         self.shell = shell
         self.argv = argv
         self._env = env
+        self._opened: list[Stream] = []
         self.cwd = shell.cwd
         fds = shell.fds
         self.stdin: Input = fds.get(0) or Stream()
@@ -78,12 +81,24 @@ class RunningCommand:
     def open(self, name: str, mode: str = "r") -> Stream:
         """Open a file as a stream: mode "r", "w" or "a". Names like `/dev/fd/63` give the stream itself,
         without waiting for its end. Raises OSError."""
-        from .variables import ShellError
-
+        number = descriptor_of(name)
+        if number is not None:
+            stream = self.shell.fds.get(number)
+            if stream is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+            # Lent: the command may close it, which closes nothing of the shell's.
+            return AdaptedStream(stream)
         try:
-            return open_stream(self.shell, name, {"r": "<", "w": ">", "a": ">>"}[mode])
+            stream = open_stream(self.shell, name, {"r": "<", "w": ">", "a": ">>"}[mode])
         except ShellError as error:
-            raise OSError(2, error.message.rpartition(": ")[2], name) from None
+            raise OSError(error.errno or errno.EIO, error.message.rpartition(": ")[2], name) from None
+        self._opened.append(stream)
+        return stream
+
+    def close_opened(self) -> None:
+        """Close what the command has opened and not closed."""
+        while self._opened:
+            self._opened.pop().close()
 
     def error(self, message: str) -> None:
         """Write `NAME: message` and a newline to standard error."""

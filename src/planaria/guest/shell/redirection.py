@@ -92,7 +92,9 @@ def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> 
             os.chmod(path, 0o666 & ~shell.umask)
         return FileOutput(descriptor, path)
     except OSError as error:
-        raise ShellError(f"{name}: {os.strerror(error.errno or errno.EIO)}") from None
+        failure = ShellError(f"{name}: {os.strerror(error.errno or errno.EIO)}")
+        failure.errno = error.errno or errno.EIO
+        raise failure from None
 
 
 def compile_redirect(redirect: Redirect, words: WordCompiler) -> RedirectCode:

@@ -183,6 +183,7 @@ class FileInput(_BufferedInput):
 
     def close(self) -> None:
         if self.owned:
+            self.owned = False
             os.close(self.descriptor)
 
 
@@ -255,6 +256,7 @@ class FileOutput(Stream):
             self.flush()
         finally:
             if self.owned:
+                self.owned = False
                 os.close(self.descriptor)
 
 

@@ -72,6 +72,8 @@ class ShellError(Exception):
         super().__init__(message)
         self.message = message
         self.status = status
+        #: The system's number for what went wrong with a file, where that is what it is about.
+        self.errno = 0
         #: Whether a script that is not interactive ends with it.
         self.fatal = fatal
 
