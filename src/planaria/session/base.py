@@ -821,8 +821,7 @@ class BaseSession:
         except Exception as error:
             return ("error", *describe_exception(error))
 
-    @staticmethod
-    def _block(flight: Flight, name: str, future: Future[Answer]) -> Answer:
+    def _block(self, flight: Flight, name: str, future: Future[Answer]) -> Answer:
         """Wait for an answer while the guest blocks."""
         with flight.waking() as alarm:
             ends: list[Future[Any]] = [alarm, future]
@@ -832,6 +831,7 @@ class BaseSession:
         future.cancel()
         if flight.asked:
             return ("error", "RuntimeError", f"callback {name}() was interrupted")
+        self._executor.interrupt("timeout")
         return ("error", "TimeoutError", f"no time left for callback {name}()")
 
     @staticmethod

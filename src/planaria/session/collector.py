@@ -30,15 +30,26 @@ class _Stream:
         room = self._room
         if room is not None:
             if len(data) > room:
-                data = _whole_characters(data[:room])
-                self.truncated = True
-                self._room = 0
-            else:
-                self._room = room - len(data)
+                if not self.truncated:
+                    self._cut_off(data[:room])
+                return
+            self._room = room - len(data)
         if data:
             self.pieces.append(data)
             if self._decoder is not None:
                 self._tell(self._decoder.decode(data))
+
+    def _cut_off(self, last: bytes) -> None:
+        """Take `last` and nothing more, without the part of a character that it or what came before ends with."""
+        self.truncated = True
+        self._room = 0
+        before = b"".join(self.pieces[-3:])
+        whole = _whole_characters(before + last)
+        self.pieces[-3:] = [whole]
+        if self._decoder is not None:
+            # What it holds back is the part of a character that was taken off again.
+            self._tell(self._decoder.decode(whole[len(before) :]))
+            self._decoder.reset()
 
     def finish(self) -> None:
         if self._decoder is not None:
