@@ -47,6 +47,7 @@ from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import decode, encode
 from planaria.runtime.library import library
+from planaria.session.arguments import check_arguments
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
 from planaria.session.flight import Flight
@@ -116,6 +117,8 @@ class BaseSession:
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
         called as output arrives.
         """
+        listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
+        mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
         self._callbacks = CallbackRegistry.of(callbacks)
         self._limits = limits or Limits()
         if not isinstance(execution_timeout_ms, NotGiven):
@@ -182,6 +185,8 @@ class BaseSession:
 
         Names that are not absolute are below /home/user.
         """
+        self._check_open()
+        self._changed = True
         return Files(self._executor.files, _HOME)
 
     @property
@@ -660,6 +665,7 @@ class BaseSession:
             peak_memory_bytes=self._executor.memory_bytes,
             stdout_truncated=stdout_truncated,
             stderr_truncated=stderr_truncated,
+            outputs_truncated=flight.collector.outputs_truncated,
             suspended=list(flight.run.pending.values()),
         )
 
@@ -693,6 +699,7 @@ class BaseSession:
             peak_memory_bytes=self._executor.memory_bytes,
             stdout_truncated=stdout_truncated,
             stderr_truncated=stderr_truncated,
+            outputs_truncated=collector.outputs_truncated,
             repr=details.get("repr"),
         )
         if outcome[0] == "error":

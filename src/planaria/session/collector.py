@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from planaria.session.result import Output
 
 __all__ = ["Collector", "Listeners"]
+
+#: What a rich output costs beside its contents.
+_OUTPUT_BYTES: Final = 200
 
 
 class _Stream:
@@ -99,12 +102,14 @@ class Listeners:
 
 
 class Collector:
-    """Gathers the output of one execution, each stream up to `limit` bytes."""
+    """Gathers the output of one execution: each stream, and the rich outputs, up to `limit` bytes."""
 
     def __init__(self, limit: int | None, listeners: Listeners) -> None:
         self._streams = {1: _Stream(limit, listeners.stdout), 2: _Stream(limit, listeners.stderr)}
         self._display = listeners.display
         self.outputs: list[Output] = []
+        self.outputs_truncated = False
+        self._room = limit
 
     def output(self, descriptor: int, data: bytes) -> None:
         self._streams[descriptor].write(data)
@@ -113,6 +118,15 @@ class Collector:
         if kind == "clear":
             self.outputs.clear()
             return
+        if self._room is not None:
+            size = _OUTPUT_BYTES + sum(
+                len(content) if isinstance(content, (str, bytes)) else len(repr(content))
+                for content in (*data.values(), metadata)
+            )
+            if size > self._room:
+                self.outputs_truncated = True
+                return
+            self._room -= size
         output = Output(data, metadata)
         self.outputs.append(output)
         if self._display is not None:
