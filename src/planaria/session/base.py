@@ -372,7 +372,9 @@ class BaseSession:
 
     def _crashed(self, flight: Flight, stopped: Stopped) -> None:
         """The kernel is gone: bring the session back to life and end the execution."""
-        flight.reason = flight.reason or stopped.reason
+        if flight.reason is None:
+            flight.reason = stopped.reason
+            flight.by_keyboard = stopped.reason == "interrupt" and not flight.asked
         flight.crash = stopped.message
         flight.state, flight.run.pending = self._recover(self._count - 1)
         details = {"type": "Stopped", "message": stopped.message, "exit_code": stopped.exit_code}
