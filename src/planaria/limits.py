@@ -48,8 +48,8 @@ class Limits:
     memory: int | None = 2048 * _MIB
     """The sandbox's whole memory; the interpreter itself takes about 40 MiB of it."""
     output: int | None = 16 * _MIB
-    """Standard output and standard error, each, of one execution; what is beyond is dropped and
-    `Result.stdout_truncated` says so."""
+    """Standard output, standard error and rich outputs, each, of one execution; what is beyond is dropped and
+    `Result.stdout_truncated` and so on say so."""
     value: int | None = 256 * _MIB
     """Size of a result's value or a callback's argument on its way over the boundary."""
     recursion: int = 1000

@@ -55,8 +55,8 @@ class Executor(ABC):
         """
 
     @abstractmethod
-    def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the code that runs now."""
+    def interrupt(self, reason: StopReason = "interrupt") -> None:
+        """Raise KeyboardInterrupt in the code that runs now, from any thread."""
 
     @abstractmethod
     def reset(self) -> None:

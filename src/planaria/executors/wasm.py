@@ -13,7 +13,7 @@ from planaria.errors import EncodeError, ProtocolError
 from planaria.executors.executor import Entered, Executor, Host
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
 from planaria.files.layout import connect
-from planaria.limits import Guard, Stopped
+from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.image import Image
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
@@ -260,9 +260,9 @@ class WasmExecutor(Executor):
             raise ProtocolError("the kernel sent a report that is not one")
         return Entered(report, reason)
 
-    def interrupt(self) -> None:
+    def interrupt(self, reason: StopReason = "interrupt") -> None:
         if self._machine is not None:
-            self._machine.interrupt()
+            self._machine.interrupt(reason)
 
     def _door(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""

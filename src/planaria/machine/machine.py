@@ -242,10 +242,10 @@ class Machine:
 
     # -- being stopped --------------------------------------------------------------------------------
 
-    def interrupt(self) -> None:
+    def interrupt(self, reason: StopReason = "interrupt") -> None:
         """Raise KeyboardInterrupt in the guest at the line it is at; from any thread, or a signal handler."""
         if self._reason is None:
-            self._reason = "interrupt"
+            self._reason = reason
         self._awake.set()
         _ticker().visit()
 

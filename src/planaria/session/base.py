@@ -49,6 +49,7 @@ from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import decode, encode
 from planaria.runtime.library import library
+from planaria.session.arguments import check_arguments
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.commands import as_command
 from planaria.session.collector import Collector, Listeners
@@ -132,6 +133,8 @@ class BaseSession:
         called as output arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2,
         also beyond `limits.output`. `argv` is the code's `sys.argv`.
         """
+        listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
+        mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
         self._callbacks = CallbackRegistry.of(callbacks)
         self._limits = limits or Limits()
         if not isinstance(execution_timeout_ms, NotGiven):
@@ -205,6 +208,8 @@ class BaseSession:
 
         Names that are not absolute are below /home/user.
         """
+        self._check_open()
+        self._changed = True
         return Files(self._executor.files, _HOME)
 
     @property
@@ -396,7 +401,9 @@ class BaseSession:
 
     def _crashed(self, flight: Flight, stopped: Stopped) -> None:
         """The kernel is gone: bring the session back to life and end the execution."""
-        flight.reason = flight.reason or stopped.reason
+        if flight.reason is None:
+            flight.reason = stopped.reason
+            flight.by_keyboard = stopped.reason == "interrupt" and not flight.asked
         flight.crash = stopped.message
         flight.state, flight.run.pending = self._recover(self._count - 1)
         details = {"type": "Stopped", "message": stopped.message, "exit_code": stopped.exit_code}
@@ -760,6 +767,7 @@ class BaseSession:
             peak_memory_bytes=self._executor.memory_bytes,
             stdout_truncated=stdout_truncated,
             stderr_truncated=stderr_truncated,
+            outputs_truncated=flight.collector.outputs_truncated,
             suspended=list(flight.run.pending.values()),
         )
 
@@ -793,6 +801,7 @@ class BaseSession:
             peak_memory_bytes=self._executor.memory_bytes,
             stdout_truncated=stdout_truncated,
             stderr_truncated=stderr_truncated,
+            outputs_truncated=collector.outputs_truncated,
             repr=details.get("repr"),
         )
         result.status = details.get("exit_code") if outcome[0] == "done" else None
@@ -925,8 +934,7 @@ class BaseSession:
         except Exception as error:
             return ("error", *describe_exception(error))
 
-    @staticmethod
-    def _block(flight: Flight, name: str, future: Future[Answer]) -> Answer:
+    def _block(self, flight: Flight, name: str, future: Future[Answer]) -> Answer:
         """Wait for an answer while the guest blocks."""
         with flight.waking() as alarm:
             ends: list[Future[Any]] = [alarm, future]
@@ -936,6 +944,7 @@ class BaseSession:
         future.cancel()
         if flight.asked:
             return ("error", "RuntimeError", f"callback {name}() was interrupted")
+        self._executor.interrupt("timeout")
         return ("error", "TimeoutError", f"no time left for callback {name}()")
 
     @staticmethod

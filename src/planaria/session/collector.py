@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from planaria.session.result import Output
 
 __all__ = ["Collector", "Listeners"]
+
+#: What a rich output costs beside its contents.
+_OUTPUT_BYTES: Final = 200
 
 
 class _Stream:
@@ -30,15 +33,26 @@ class _Stream:
         room = self._room
         if room is not None:
             if len(data) > room:
-                data = _whole_characters(data[:room])
-                self.truncated = True
-                self._room = 0
-            else:
-                self._room = room - len(data)
+                if not self.truncated:
+                    self._cut_off(data[:room])
+                return
+            self._room = room - len(data)
         if data:
             self.pieces.append(data)
             if self._decoder is not None:
                 self._tell(self._decoder.decode(data))
+
+    def _cut_off(self, last: bytes) -> None:
+        """Take `last` and nothing more, without the part of a character that it or what came before ends with."""
+        self.truncated = True
+        self._room = 0
+        before = b"".join(self.pieces[-3:])
+        whole = _whole_characters(before + last)
+        self.pieces[-3:] = [whole]
+        if self._decoder is not None:
+            # What it holds back is the part of a character that was taken off again.
+            self._tell(self._decoder.decode(whole[len(before) :]))
+            self._decoder.reset()
 
     def finish(self) -> None:
         if self._decoder is not None:
@@ -93,13 +107,15 @@ class Listeners:
 
 
 class Collector:
-    """Gathers the output of one execution, each stream up to `limit` bytes."""
+    """Gathers the output of one execution: each stream, and the rich outputs, up to `limit` bytes."""
 
     def __init__(self, limit: int | None, listeners: Listeners) -> None:
         self._streams = {1: _Stream(limit, listeners.stdout), 2: _Stream(limit, listeners.stderr)}
         self._display = listeners.display
         self._bytes = listeners.bytes
         self.outputs: list[Output] = []
+        self.outputs_truncated = False
+        self._room = limit
 
     def output(self, descriptor: int, data: bytes) -> None:
         if self._bytes is not None:
@@ -110,6 +126,15 @@ class Collector:
         if kind == "clear":
             self.outputs.clear()
             return
+        if self._room is not None:
+            size = _OUTPUT_BYTES + sum(
+                len(content) if isinstance(content, (str, bytes)) else len(repr(content))
+                for content in (*data.values(), metadata)
+            )
+            if size > self._room:
+                self.outputs_truncated = True
+                return
+            self._room -= size
         output = Output(data, metadata, is_value=kind == "result")
         self.outputs.append(output)
         if self._display is not None:

@@ -67,6 +67,7 @@ class Result:
     peak_memory_bytes: int = 0
     stdout_truncated: bool = False
     stderr_truncated: bool = False
+    outputs_truncated: bool = False
     suspended: list[HostCall] = field(default_factory=list)
     """The calls for which the execution waits; it goes on with `session.run_in_progress`."""
     status: int | None = None

@@ -8,11 +8,36 @@ fork gets its own (`copy.copy`).
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from typing import Protocol
 
 __all__ = ["Clock", "FrozenClock", "OffsetClock", "SystemClock"]
+
+
+#: The processor time that this process's ancestors had used when they forked it, in nanoseconds.
+_inherited = 0
+_at_fork = 0
+
+
+def _processor_time() -> int:
+    """As `time.process_time_ns`, which begins anew in the child of a fork; this goes on."""
+    return _inherited + time.process_time_ns()
+
+
+def _before_fork() -> None:
+    global _at_fork
+    _at_fork = _processor_time()
+
+
+def _after_fork() -> None:
+    global _inherited
+    _inherited = _at_fork
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 class Clock(Protocol):
@@ -43,7 +68,7 @@ class SystemClock:
 
     def __init__(self) -> None:
         self._monotonic_base = time.monotonic_ns()
-        self._cpu_base = time.process_time_ns()
+        self._cpu_base = _processor_time()
 
     def realtime(self) -> int:
         return time.time_ns()
@@ -52,7 +77,7 @@ class SystemClock:
         return time.monotonic_ns() - self._monotonic_base
 
     def cpu(self) -> int:
-        return time.process_time_ns() - self._cpu_base
+        return _processor_time() - self._cpu_base
 
     def slept(self, nanoseconds: int) -> None:
         pass  # it went by on its own
@@ -66,7 +91,7 @@ class SystemClock:
         now = time.time_ns()
         elapsed = max(0, now - state.get("realtime", now))
         self._monotonic_base = time.monotonic_ns() - state["monotonic"] - elapsed
-        self._cpu_base = time.process_time_ns() - state["cpu"]
+        self._cpu_base = _processor_time() - state["cpu"]
 
 
 class FrozenClock:

@@ -1,0 +1,47 @@
+"""What is said of arguments that a session cannot be made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from planaria.files.quota import Quota
+from planaria.files.storage import Mount, VfsStorage
+from planaria.limits import Limits
+
+__all__ = ["check_arguments"]
+
+
+def check_arguments(
+    limits: Any, vfs: Any, mounts: Any, quota: Any, env: Any, seed: Any, listeners: Mapping[str, Any]
+) -> tuple[Mount, ...]:
+    """Raise TypeError or ValueError, with the name of the argument, for the first that is not usable.
+
+    Returns the mounts, which may have been an iterator.
+    """
+    for name, value, kind in (("limits", limits, Limits), ("vfs", vfs, VfsStorage), ("quota", quota, Quota)):
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"{name}= is a planaria.{kind.__name__} or None, not a {type(value).__name__}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise TypeError(f"seed= is an int or None, not a {type(seed).__name__}")
+    for name, listener in listeners.items():
+        if listener is not None and not callable(listener):
+            raise TypeError(f"{name}= is a function, not a {type(listener).__name__}")
+    _check_environment(env)
+    found = tuple(mounts) if isinstance(mounts, Iterable) and not isinstance(mounts, (str, bytes)) else (mounts,)
+    for mount in found:
+        if not isinstance(mount, Mount):
+            raise TypeError(f"mounts= is a list of planaria.Mount, not of {type(mount).__name__}")
+    return found
+
+
+def _check_environment(env: Any) -> None:
+    if env is None:
+        return
+    if not isinstance(env, Mapping):
+        raise TypeError(f"env= is a dict of names and texts, not a {type(env).__name__}")
+    for name, text in env.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise TypeError(f"env= has names and texts, both str, not {name!r}: {text!r}")
+        if not name or "=" in name or "\0" in name + text:
+            raise ValueError(f"env= has {name!r}: a name has no '=', and neither has a null character")

@@ -1,0 +1,106 @@
+"""Rich outputs: displays, representations, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import planaria
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_display(session: Any) -> None:
+    """display() shows every representation that an object has; data of images are bytes."""
+    result = session.execute(
+        "class Rich:\n"
+        "    def _repr_html_(self): return '<b>x</b>'\n"
+        f"    def _repr_png_(self): return {PNG!r}\n"
+        "    def __repr__(self): return 'plain'\n"
+        "display(Rich(), 'text')\n"
+        "display({'text/markdown': '*a*', 'application/json': {'a': [1]}}, raw=True, metadata={'k': 1})\n"
+        "Rich()"
+    )
+    first, second, third, last = result.outputs
+    assert first.data == {"text/html": "<b>x</b>", "image/png": PNG, "text/plain": "plain"}
+    assert second.data == {"text/plain": "'text'"}
+    assert (third.data["application/json"], third.metadata) == ({"a": [1]}, {"k": 1})
+    assert last.data == first.data
+    assert isinstance(result.value, planaria.Repr)
+    assert (str(first), result.repr) == ("plain", "plain")
+    bundle, metadata = first._repr_mimebundle_()
+    assert isinstance(bundle["image/png"], str)
+    assert metadata == {}
+    page = result._repr_html_()
+    assert "image/png;base64," in page
+    assert "<b>x</b>" not in page  # shown in a frame of its own
+
+
+def test_mime_bundles(session: Any) -> None:
+    """`_repr_mimebundle_` wins, with metadata; a representation that raises is told on standard error."""
+    result = session.execute(
+        "class A:\n"
+        "    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+        "        return {'text/plain': 'own', 'text/x-own': 'y'}, {'text/x-own': {'w': 1}}\n"
+        "    def _repr_html_(self): raise ValueError('broken')\n"
+        "A()"
+    )
+    assert result.outputs[0].data == {"text/plain": "own", "text/x-own": "y"}
+    assert result.outputs[0].metadata == {"text/x-own": {"w": 1}}
+    assert "broken" in result.stderr
+
+
+def test_clear_output(session: Any) -> None:
+    """clear_output() forgets what was shown before."""
+    result = session.execute("display(1)\nclear_output()\ndisplay(2)")
+    assert [str(output) for output in result.outputs] == ["2"]
+
+
+def test_plain_values_have_no_outputs(session: Any) -> None:
+    """A value without rich forms is a value and a text only; a silent one is neither."""
+    result = session.execute("[1, 2]")
+    assert (result.outputs, result.repr, result.value) == ([], "[1, 2]", [1, 2])
+    assert session.execute("[1, 2];").repr is None
+
+
+def test_flood_of_displays(new_session: Callable[..., Any]) -> None:
+    """Rich outputs are bounded like the streams, and the result says so."""
+    session = new_session(limits=planaria.Limits(output=10_000))
+    result = session.execute("for i in range(1000): display('x' * 1000)")
+    assert result.outputs_truncated
+    assert 0 < len(result.outputs) < 10
+    assert not session.execute("display(1)").outputs_truncated
+
+
+@pytest.mark.full
+def test_data_frame(session: Any) -> None:
+    """A data frame is shown as a table."""
+    result = session.execute("import pandas as pd\npd.DataFrame({'a': [1, 2]})")
+    assert "<table" in result.outputs[0].data["text/html"]
+
+
+@pytest.mark.full
+def test_figures(session: Any) -> None:
+    """Figures of matplotlib that are open at the end of a cell are shown as PNG, each once."""
+    result = session.execute("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('t');", timeout=300)
+    assert [output.data["image/png"][:8] for output in result.outputs] == [PNG]
+    assert session.execute("1").outputs == []
+    shown = session.execute("plt.plot([1]); plt.show()\nplt.plot([2]); plt.show()\n5", timeout=300)
+    assert (len(shown.outputs), shown.value) == (2, 5)
+
+
+def test_text_of_results(session: Any) -> None:
+    """A result reads like a terminal, in a notebook like a page with everything escaped."""
+    result = session.run("print('<out>')\nimport sys; print('err', file=sys.stderr)\n'<v>'")
+    assert str(result) == "<out>\n'<v>'\nerr"
+    assert repr(result) == "<Result 1: value='<v>', stdout='<out>\\n', stderr='err\\n'>"
+    assert "&lt;out&gt;" in result._repr_html_()
+    assert "<out>" not in result._repr_html_()
+    failed = session.run("1 / 0")
+    assert str(failed).endswith("ZeroDivisionError: division by zero")
+    assert "Traceback" in str(failed)
+    assert repr(failed) == "<Result 2: error=ZeroDivisionError: division by zero>"
+    assert repr(session.run("x = 1")) == "<Result 3: ok>"
+    assert (result.exit_code, failed.exit_code) == (0, 1)

@@ -1,0 +1,171 @@
+"""Standard output, standard error and standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import planaria
+
+
+def test_exact_text(session: Any) -> None:
+    """Output is the exact text: nothing is stripped, no line end is changed."""
+    result = session.execute("import sys; print('  a\\r\\n\\tb', end='  '); sys.stderr.write('e\\n\\n')")
+    assert (result.stdout, result.stderr) == ("  a\r\n\tb  ", "e\n\n")
+    assert session.execute("print('é🐛', '\\ud800')").stdout_bytes.startswith("é🐛".encode())
+
+
+def test_descriptors(session: Any) -> None:
+    """What is written to the descriptors themselves, or by C code, is captured in order; other bytes survive."""
+    result = session.execute(
+        "import os, sys\nprint('a', end='')\nos.write(1, b'b\\xff')\nprint('c')\nos.write(2, b'e')\n"
+        "open('/dev/stdout', 'w').write('d')\nsys.stdout.buffer.write(b'f')\nprint('g', file=sys.__stdout__)"
+    )
+    assert result.stdout_bytes == b"ab\xffc\ndfg\n"
+    assert (result.stdout, result.stderr) == ("ab\ufffdc\ndfg\n", "e")
+
+
+def test_streaming(new_session: Callable[..., Any]) -> None:
+    """Listeners hear all of it, in the order in which it was written, across both streams and displays."""
+    heard: list[tuple[str, Any]] = []
+    lines: list[str] = []
+    errors: list[str] = []
+
+    async def tell() -> None:
+        heard.append(("host", ""))
+
+    session = new_session(
+        callbacks=[tell],
+        on_output=lambda stream, text: heard.append((stream, text)),
+        on_stdout=lines.append,
+        on_stderr=errors.append,
+    )
+    result = session.execute(
+        "import sys\nprint('one')\nprint('two', file=sys.stderr)\nawait tell()\nprint('three')\n"
+        "display({'a': 1})\nprint('four', end='')"
+    )
+    assert "".join(lines) == result.stdout == "one\nthree\nfour"
+    assert "".join(errors) == result.stderr == "two\n"
+    kinds = [stream for stream, _ in itertools.groupby(heard, lambda one: one[0])]
+    assert kinds == ["stdout", "stderr", "host", "stdout", "display", "stdout"]
+    assert [shown for stream, shown in heard if stream == "display"] == result.outputs
+
+
+@pytest.mark.parametrize("limit", [None, 10, 11, 12, 13, 14])
+def test_split_sequences(new_session: Callable[..., Any], limit: int | None) -> None:
+    """A listener never gets a part of a character, however it was written or where it was cut off."""
+    heard: list[str] = []
+    session = new_session(on_stdout=heard.append, limits=planaria.Limits(output=limit))
+    text = "aé€🐛" * 3
+    result = session.execute(f"import os\nfor byte in {text.encode()!r}: os.write(1, bytes([byte]))")
+    assert "".join(heard) == result.stdout
+    assert "\ufffd" not in result.stdout
+    assert text.startswith(result.stdout)
+    assert result.stdout_truncated is (limit is not None)
+    broken = session.execute("import os; os.write(1, b'ok\\xc3')")
+    assert broken.stdout == "ok\ufffd"
+
+
+def test_truncation(new_session: Callable[..., Any]) -> None:
+    """Each stream is cut off at its limit, which its own flag tells; a flood does no harm."""
+    session = new_session(limits=planaria.Limits(output=1000))
+    result = session.execute("import sys\nfor i in range(100_000): print('x' * 100)\nsys.stderr.write('short')\n5")
+    assert (len(result.stdout), result.stdout_truncated) == (1000, True)
+    assert (result.stderr, result.stderr_truncated, result.value) == ("short", False, 5)
+    result = session.execute("import sys\nsys.stderr.write('e' * 1001); print('y' * 999)")
+    assert (result.stdout_truncated, result.stderr_truncated) == (False, True)
+    assert (len(result.stderr), result.stdout) == (1000, "y" * 999 + "\n")
+    assert session.execute("print('again')").stdout == "again\n"
+
+
+def test_nothing_reaches_the_host() -> None:
+    """Nothing that the guest writes, nor a crash of it, appears on the host's own streams."""
+    source = """
+import planaria
+with planaria.Session() as session:
+    session.run("import os, sys; print('leak'); os.write(1, b'leak'); os.write(2, b'leak'); 1 / 0")
+    session.run("open('/dev/tty', 'w').write('leak')")
+    session.run("import faulthandler; faulthandler.dump_traceback()")
+    session.run("import os; os.abort()")
+    session.run("import warnings; warnings.warn('leak')")
+    session.run("import _host; _host.call(b'leak')")
+    session.run("raise SystemExit('leak')")
+    session.run("class A:\\n    def __del__(self): print('leak'); 1 / 0\\na = A()")
+    session.clear_state()
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_input_from_text(new_session: Callable[..., Any]) -> None:
+    """input() takes a text line by line, over executions, and raises EOFError at its end."""
+    session = new_session(stdin="one\ntwo\x0bstill two\r\nthree")
+    assert session.execute("print('?', end=''); input('name: ')").value == "one"
+    assert session.execute("input(), input()").value == ("two\x0bstill two", "three")
+    error = session.run("input()").error
+    assert (error.type, "stdin" in error.message) == ("EOFError", True)
+    assert session.execute("import sys; sys.stdin.read()").value == ""
+    fresh = new_session(stdin="a\nb\n")
+    assert fresh.execute("import sys\nlist(sys.stdin)").value == ["a\n", "b\n"]
+
+
+def test_input_from_a_function(new_session: Callable[..., Any]) -> None:
+    """A function of the prompt gives the lines; None is the end, and what it raises arrives in the guest."""
+    prompts: list[str] = []
+
+    def ask(prompt: str) -> Any:
+        prompts.append(prompt)
+        match len(prompts):
+            case 1:
+                return "answer\n"
+            case 2:
+                return None
+            case 3:
+                raise ValueError("no")
+            case _:
+                return 5
+
+    session = new_session(stdin=ask)
+    assert session.execute("input('who? ')").value == "answer"
+    assert session.run("input()").error.type == "EOFError"
+    error = session.run("input()").error
+    assert (error.type, error.message) == ("ValueError", "no")
+    error = session.run("input()").error
+    assert (error.type, "int" in error.message) == ("TypeError", True)
+    assert prompts == ["who? ", "", "", ""]
+    assert session.execute("1").value == 1
+
+
+def test_no_input(session: Any) -> None:
+    """Without stdin= input() raises EOFError, and the host's own standard input is not read."""
+    assert session.run("input('x')").error.type == "EOFError"
+    assert session.execute("import sys; sys.stdin.read()").value == ""
+
+
+def test_input_in_async_sessions() -> None:
+    """An asynchronous session takes input as well."""
+
+    async def main() -> Any:
+        async with planaria.AsyncSession(stdin=lambda prompt: prompt * 2) as session:
+            return (await session.execute("input('ab')")).value
+
+    assert asyncio.run(main()) == "abab"
+
+
+def test_failing_listener(new_session: Callable[..., Any]) -> None:
+    """What a listener raises is raised on the host once the guest has stopped; the session keeps its state."""
+
+    def fail(text: str) -> None:
+        raise LookupError(text)
+
+    session = new_session(on_stderr=fail)
+    with pytest.raises(LookupError, match="oops"):
+        session.execute("x = 5\nimport sys\nsys.stderr.write('oops')\nsys.stderr.flush()\nwhile True: pass")
+    assert session.execute("x").value == 5
+    assert session.history[0].code.startswith("x = 5")
