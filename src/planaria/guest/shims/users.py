@@ -1,4 +1,7 @@
-"""Who runs this: one user, `user`, with number 1000, in a group of the same name and number."""
+"""Who runs this: one user, `user`, with number 1000, in a group of the same name and number.
+
+The databases have root as well, as /etc/passwd has.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class struct_group(NamedTuple):  # noqa: N801
 
 def _entries() -> list[struct_passwd]:
     home = os.environ.get("HOME", "/")
-    return [struct_passwd(NAME, "x", NUMBER, NUMBER, "", home, "/bin/bash")]
+    return [
+        struct_passwd("root", "x", 0, 0, "root", "/root", "/bin/bash"),
+        struct_passwd(NAME, "x", NUMBER, NUMBER, "", home, "/bin/bash"),
+    ]
 
 
 def _getpwuid(uid: int, /) -> struct_passwd:
@@ -55,7 +61,7 @@ def _getpwnam(name: str, /) -> struct_passwd:
 
 
 def _groups() -> list[struct_group]:
-    return [struct_group(NAME, "x", NUMBER, [])]
+    return [struct_group("root", "x", 0, []), struct_group(NAME, "x", NUMBER, [])]
 
 
 def _getgrgid(id: int) -> struct_group:  # noqa: A002
