@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any, Final
 
 from planaria.guest.shims.users import NUMBER
@@ -213,10 +212,6 @@ def install(door: Callable[[bytes], bytes]) -> None:
         "mkdir": mkdir,
         "open": open_with_mode,
     }
-    # os.walk asks an entry for its kind only, and goes three times as fast over entries that are not wrapped.
-    walk = FunctionType(os.walk.__code__, {**vars(os), "scandir": _scandir}, "walk", os.walk.__defaults__)
-    walk.__doc__ = os.walk.__doc__
-    functions["walk"] = walk
     for name, function in functions.items():
         if not isinstance(function, type):
             function.__name__ = function.__qualname__ = name
