@@ -262,6 +262,18 @@ def test_files_follow_the_clock_of_the_session() -> None:
         assert printed(session, code) == f"{moment}.0 {moment}.0"
 
 
+def test_files_have_an_owner(session: planaria.Session) -> None:
+    """Everything belongs to the user, whom pathlib and shutil know by name, with or without HOME."""
+    code = """
+import os, shutil
+from pathlib import Path
+Path("x").touch()
+print(Path("x").owner(), Path("x").group(), os.stat("x").st_uid); shutil.chown("x", "user", "user")
+del os.environ["HOME"]; print(Path.home(), os.path.expanduser("~root"))
+"""
+    assert printed(session, code) == "user user 1000\n/home/user /root"
+
+
 def test_the_platform_is_told(session: planaria.Session) -> None:
     """platform and sysconfig find what they look for."""
     code = "import platform, sys, os; print(platform.libc_ver(), os.path.exists(sys.executable), platform.machine())"

@@ -45,7 +45,7 @@ from planaria.runtime.library import (
 __all__ = ["Image", "Recipe", "load_image", "plain_layout"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 #: The moment at which every image is made: 2026-01-01 00:00 UTC.
 _MOMENT: Final = 1_767_225_600 * 10**9
 
@@ -69,6 +69,8 @@ import sys
 sys.path[:] = ["", {library!r}, {path!r}]
 from planaria.guest import library
 library.move({archive!r}, {library!r})
+from planaria.guest.shims import users
+users.install()  # before pathlib, which looks for the module pwd when it is imported
 import _host
 from planaria.guest import boot
 boot.start(_host.call, {modules!r}, {preload!r})

@@ -102,12 +102,13 @@ def test_users() -> None:
         import getpass, grp, pwd
         print(os.getuid(), os.getegid(), os.getlogin(), getpass.getuser(), pwd.getpwuid(1000).pw_dir)
         print(pwd.getpwnam("user").pw_uid, grp.getgrgid(1000).gr_name, os.umask(0o77), oct(os.umask(0)))
-        try: pwd.getpwnam("root")
+        print(pwd.getpwuid(0).pw_name, len(pwd.getpwall()), len(grp.getgrall()))
+        try: pwd.getpwnam("nobody")
         except KeyError as e: print("no", e)
         """
     )
     assert out.splitlines()[:2] == ["1000 1000 user user /home/user", "1000 user 18 0o77"]
-    assert "root" in out
+    assert out.splitlines()[2:] == ["root 2 2", "no \"getpwnam(): name not found: 'nobody'\""]
 
 
 def test_kill() -> None:

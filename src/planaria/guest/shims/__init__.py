@@ -13,9 +13,10 @@ __all__ = ["install", "run_pending"]
 
 def install(door: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
-    from planaria.guest.shims import executors, modes, pools, processes, threads, users
+    from planaria.guest.shims import executors, modes, pools, processes, threads, users, walking
 
     users.install()
+    walking.install()
     modes.install(door)
     threads.install()
     executors.install()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any, Final
 
 from planaria.guest.shims.users import NUMBER
@@ -163,18 +162,16 @@ def install(door: Callable[[bytes], bytes]) -> None:
             return
         if dir_fd is not None:
             raise NotImplementedError("os.chmod with dir_fd: give the whole path")
+        if not follow_symlinks and os.path.islink(path):
+            raise NotImplementedError("os.chmod of a symbolic link: it has no permission bits of its own")
         name = os.fsencode(path)
         if not name.startswith(b"/"):
             name = os.fsencode(os.getcwd()) + b"/" + name
-        ask(path, "chmod", name, mode & 0o7777, follow_symlinks)
+        ask(path, "chmod", name, mode & 0o7777, True)
 
     def fchmod(fd: int, mode: int) -> None:
         """Change the access permissions of the file given by file descriptor fd."""
         ask(None, "fchmod", fd, mode & 0o7777)
-
-    def lchmod(path: Any, mode: int) -> None:
-        """Change the access permissions of a file, without following symbolic links."""
-        chmod(path, mode, follow_symlinks=False)
 
     def umask(new: int, /) -> int:
         """Set the current numeric umask and return the previous umask."""
@@ -208,7 +205,6 @@ def install(door: Callable[[bytes], bytes]) -> None:
         "scandir": _scandir_with_modes,
         "DirEntry": DirEntry,
         "chmod": chmod,
-        "lchmod": lchmod,
         "fchmod": fchmod,
         "umask": umask,
         "dup": dup,
@@ -216,17 +212,15 @@ def install(door: Callable[[bytes], bytes]) -> None:
         "mkdir": mkdir,
         "open": open_with_mode,
     }
-    # os.walk asks an entry for its kind only, and goes three times as fast over entries that are not wrapped.
-    walk = FunctionType(os.walk.__code__, {**vars(os), "scandir": _scandir}, "walk", os.walk.__defaults__)
-    walk.__doc__ = os.walk.__doc__
-    functions["walk"] = walk
     for name, function in functions.items():
         if not isinstance(function, type):
             function.__name__ = function.__qualname__ = name
         setattr(os, name, function)
     # shutil and tempfile look here for what they may ask.
-    os.supports_follow_symlinks.update({_stat_with_mode, chmod, _access})
+    os.supports_follow_symlinks.update({_stat_with_mode, _access})
     os.supports_fd.add(chmod)
+    if hasattr(os, "lchmod"):
+        del os.lchmod  # links have no permission bits of their own, as on Linux; shutil looks for it
     for supported in (os.supports_dir_fd, os.supports_follow_symlinks, os.supports_fd):
         for name, old in _REPLACED.items():
             if old in supported:

@@ -1,7 +1,12 @@
-"""Who runs this: one user, `user`, with number 1000, in a group of the same name and number."""
+"""Who runs this: one user, `user`, with number 1000, in a group of the same name and number.
+
+The databases have root as well, as /etc/passwd has.
+"""
 
 from __future__ import annotations
 
+import errno
+import operator
 import os
 import signal
 import sys
@@ -12,6 +17,7 @@ __all__ = ["install"]
 
 NAME: Final = "user"
 NUMBER: Final = 1000
+HOME: Final = "/home/user"
 
 
 class struct_passwd(NamedTuple):  # noqa: N801
@@ -36,8 +42,10 @@ class struct_group(NamedTuple):  # noqa: N801
 
 
 def _entries() -> list[struct_passwd]:
-    home = os.environ.get("HOME", "/")
-    return [struct_passwd(NAME, "x", NUMBER, NUMBER, "", home, "/bin/bash")]
+    return [
+        struct_passwd("root", "x", 0, 0, "root", "/root", "/bin/bash"),
+        struct_passwd(NAME, "x", NUMBER, NUMBER, "", HOME, "/bin/bash"),
+    ]
 
 
 def _getpwuid(uid: int, /) -> struct_passwd:
@@ -55,7 +63,7 @@ def _getpwnam(name: str, /) -> struct_passwd:
 
 
 def _groups() -> list[struct_group]:
-    return [struct_group(NAME, "x", NUMBER, [])]
+    return [struct_group("root", "x", 0, []), struct_group(NAME, "x", NUMBER, [])]
 
 
 def _getgrgid(id: int) -> struct_group:  # noqa: A002
@@ -80,6 +88,15 @@ def _kill(pid: int, sig: int, /) -> None:
         signal.raise_signal(sig)
 
 
+def _chown(
+    path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True
+) -> None:
+    """Change the owner and group id of path to the numeric uid and gid: nobody can give a file away."""
+    os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+    if {operator.index(uid), operator.index(gid)} - {-1, NUMBER}:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
+
+
 def _module(name: str, **members: Any) -> None:
     module = ModuleType(name)
     module.__dict__.update(members)
@@ -87,7 +104,7 @@ def _module(name: str, **members: Any) -> None:
 
 
 def install() -> None:
-    """Add what `os` lacks about users and processes, and the modules `pwd` and `grp`."""
+    """Add what `os` lacks about users and processes, and the modules `pwd` and `grp`; again is harmless."""
     number = {"getuid", "geteuid", "getgid", "getegid"}
     functions: dict[str, Any] = {name: (lambda: NUMBER) for name in number}
     functions.update(
@@ -96,6 +113,7 @@ def install() -> None:
         getppid=lambda: 1,
         getpgrp=os.getpid,
         kill=_kill,
+        chown=_chown,
         sched_getaffinity=lambda pid, /: {0},
         getloadavg=lambda: (0.0, 0.0, 0.0),
         cpu_count=lambda: 1,
