@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -42,7 +43,8 @@ class SessionShell:
         _only = self
 
     def _new(self) -> Shell:
-        return Shell(cwd=os.getcwd(), limits=Limits())
+        with _deep_recursion():  # it looks how deep functions may nest
+            return Shell(cwd=os.getcwd(), limits=Limits())
 
     def connect(self, kernel: Kernel) -> None:
         """Have the kernel hand the commands that concern the shell to this object."""
@@ -77,13 +79,11 @@ class SessionShell:
         here = os.getcwd()
         if here != shell.cwd:
             shell.run(f"cd -- {_quoted(here)}")
-        before = sys.getrecursionlimit()
         shell.fds[0] = TextInput(stdin)
         try:
-            sys.setrecursionlimit(max(before, _RECURSION))
-            status = shell.run(source)
+            with _deep_recursion():
+                status = shell.run(source)
         finally:
-            sys.setrecursionlimit(before)
             try:
                 os.chdir(shell.cwd)
             except OSError:  # a script may remove the directory it is in
@@ -120,6 +120,17 @@ class SessionShell:
         process.stdout.write(output)
         process.stderr.write(errors)
         return int(status)
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """The recursion limit of the shell, which is not that of the session's Python."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _quoted(text: str) -> str:
