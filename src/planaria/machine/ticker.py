@@ -72,6 +72,7 @@ class Ticker:
 
     def _loop(self) -> None:
         idle = tick = 0
+        self._asleep = False
         while True:
             running = list(self._running)
             if running:

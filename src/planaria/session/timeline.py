@@ -81,6 +81,8 @@ class Timeline:
     """For `redo`, the next one last."""
     past: Past | None = None
     """What was executed to come here."""
+    _own: list[int] = field(default_factory=list)
+    """For each point, the bytes that it does not share with the one before it, as far as counted."""
 
     @property
     def history(self) -> list[HistoryEntry]:
@@ -101,6 +103,7 @@ class Timeline:
         """Keep the present state; a label is taken from an older point that has it."""
         if label is not None:
             self.points = [one for one in self.points if one.label != label]
+            self._own.clear()
         self.points.append(Point(state, label, self.past))
         self._thin()
 
@@ -108,13 +111,22 @@ class Timeline:
         """Drop the oldest automatic points beyond the bounds, every other one first, so that far ones remain."""
         while True:
             automatic = [index for index, one in enumerate(self.points) if one.label is None]
-            if len(automatic) <= 1:
-                return
-            held = {id(data): len(data) for one in self.points for _, data in one.state.kernel.runs}
-            if len(automatic) <= _KEEP_POINTS and sum(held.values()) <= _KEEP_BYTES:
+            if len(automatic) <= 1 or (len(automatic) <= _KEEP_POINTS and self._held() <= _KEEP_BYTES):
                 return
             old = automatic[: max(2, len(automatic) // 2)]
-            del self.points[old[1] if len(old) > 2 else old[0]]
+            dropped = old[1] if len(old) > 2 else old[0]
+            del self.points[dropped]
+            self._own.clear()
+
+    def _held(self) -> int:
+        """Bytes of memory that the points hold, each piece counted where it is first held."""
+        while len(self._own) < len(self.points):
+            point = self.points[len(self._own)]
+            before = dict(self.points[len(self._own) - 1].state.kernel.runs) if self._own else {}
+            runs = point.state.kernel.runs
+            self._own.append(sum(len(data) for start, data in runs if before.get(start) is not data))
+        del self._own[len(self.points) :]
+        return sum(self._own)
 
     def _on_this_branch(self) -> list[Point]:
         """The points through which the session came here, the oldest first."""
