@@ -56,20 +56,15 @@ def store_array(
             variable.array = None
     simple = not variable.flags & SLOW_WRITE & ~INDEXED
     index = variable.next_index() if append else 0
-    old = variable.array
-    target: dict[int, str] = dict(variable.indexed()) if append and len(elements) > 64 else {}
-    if append and not target:
-        target = variable.indexed()
-    if not append and any(added for _, _, added in elements):
-        target = dict(variable.indexed()) if old is not None else {}
-        target.clear()
+    target: dict[int, str] = variable.indexed() if append else {}
     variable.array = target
+    variable.ordered = True
     for subscript, value, added in elements:
         if subscript is not None:
-            variable.array = target
             index = variables.evaluate(subscript)
             if index < 0:
                 index += variable.next_index()
+                target = variable.indexed()
                 if index < 0:
                     raise ShellError(f"[{subscript}]={value}: bad array subscript")
         if added or not simple:

@@ -81,3 +81,69 @@ a=1; b=a; c=b; echo ${!b} ${!c}; arr=(x y z); i=1; echo ${arr[i]} ${arr[$i]} ${a
 cd /tmp; pushd / >/dev/null; dirs -v; pushd /usr > /dev/null; dirs; popd > /dev/null; pwd; popd >/dev/null; pwd; popd; echo $?; cd; pwd 2>/dev/null; cd /usr/../usr/./bin; pwd; cd ..; pwd; cd - >/dev/null; pwd; echo $OLDPWD; CDPATH=/usr; cd lib > /dev/null; pwd; cd /nope; echo $?; cd a b; echo $?; cd ""; echo $?; HOME=/tmp; cd; pwd; (cd /; pwd); pwd
 # ----
 test 1 -eq 1 -a 2 -gt 1; echo $?; [ -n "" -o -z "" ]; echo $?; [ ! "" ]; echo $?; [ "a" != "b" ]; echo $?; [ -e / -a ! -f / ]; echo $?; test "(" = "("; echo $?; [ "" = "" ]; echo $?; [ -f ]; echo $?; [ ! ]; echo $?; [ a b ]; echo $?; [ 1 = 1 = 1 ]; echo $?; test -x /bin/sh; echo $?; test a \< b; echo $?; [ 08 -eq 8 ]; echo $?; [ " 5 " -eq 5 ]; echo $?; test -v HOME; echo $?; test -o errexit; echo $?; [ ! -z x -a ! -z y ]; echo $?
+# ----
+f() { local -; set -f; echo *; }; f; echo $-; g() { local x=$(exit 3); echo $?; local y; y=$(exit 4); echo $?; }; g; export x=$(exit 5); echo $?
+# ----
+for f in a b; do case $f in a) continue;; esac; echo $f; done; while read x; do [[ $x == b ]] && break; echo $x; done <<< $'a\nb\nc'; for i in 1 2 3; do for j in 1 2 3; do [[ $j == 2 ]] && continue 2; echo $i$j; done; done; until [[ $((++n)) -ge 3 ]]; do echo u$n; done; for ((;;)); do ((++q>2)) && break; done; echo $q; select s in; do :; done; echo end
+# ----
+{ echo a; exit 3; echo b; } | cat; echo ${PIPESTATUS[0]}; (exit 4); echo $?; x=$(exit 5); echo $?; f() { exit 6; }; (f); echo $?; eval 'exit 7' | true; echo ${PIPESTATUS[@]}; return 8 2>/dev/null; echo $?; exit 9; echo no
+# ----
+v=abc; v+=def; echo $v; declare v+=g; echo $v; a=(1); a+=2; echo ${a[0]}; a+=(3); echo ${a[@]}; declare -i i=1; i+=1; echo $i; s="x"; s+=$s$s; echo $s; export E=1; E+=2; env | grep ^E=; readonly R=1; R+=2; echo after
+# ----
+echo a\
+b; echo 'a\
+b'; echo "a\
+b"; if true
+then echo t
+elif false
+then echo e
+else echo f
+fi; for x in 1 \
+2 3
+do
+echo $x
+done; case a in
+a)
+echo ca
+;;
+esac; f ()
+{
+echo f
+}
+f; a=(
+1 # comment
+2
+); echo ${a[@]} # trailing
+! false && echo n; { echo b
+}; (echo s
+); while false
+do :
+done; echo a &&
+echo b ||
+echo c; echo x |
+cat
+# ----
+echo $(( 1 +
+2 )); x=$(
+echo multi
+echo line
+); echo "$x"; y="$(
+cat <<E
+in
+E
+)"; echo $y; [[ a == a &&
+b == b ]] && echo ok; ((
+1 > 0
+)) && echo ok2; echo ${x:-
+def}; arr=([0]=a
+[2]=c); echo ${!arr[@]}
+# ----
+echo $'\x41\x{42}\103\u0044\e[0m' | od -c | head -1; printf '%b' '\x41\n'; echo -e '\x41\0102\u43'; echo $'tab\there' "no\tescape" $'q\'q' $'d"d'; x=$'a\nb'; echo "$x" | wc -l; printf '%s' $'\t' | od -An -c; echo $"localized"; printf '%q\n' $'\e' $'a\tb' "é"
+# ----
+echo ${BASH_VERSION%%[^0-9.]*} | cut -d. -f1-2; echo $BASH; echo ${#BASH_VERSINFO[@]}; echo $OSTYPE $HOSTTYPE $MACHTYPE; echo $IFS | od -An -c; echo ${PS4}; echo $OPTIND; echo ${SHELLOPTS} ; echo $EUID; echo "$BASHPID" | grep -c '[0-9]'; [[ $EPOCHSECONDS -gt 1000 ]] && echo ep; [[ $EPOCHREALTIME == *.* ]] && echo er; echo $DIRSTACK; echo $SRANDOM | grep -c '[0-9]'; echo $_ ; true abc; echo $_; echo $COLUMNS$LINES; echo ${GROUPS[0]}; echo $BASH_SUBSHELL; unset RANDOM; echo "[$RANDOM]"
+# ----
+set -- x; [ $# -gt 0 ] && shift; echo $#; set -- 'a b' c; for a; do echo "[$a]"; done; echo "${*}" "${@}"; f() { echo $#; }; f "$@"; f $@; f "$*"; f "${@/b/X}"; set -- "${@/#/p-}"; echo "$1"; set -- $(seq 3); echo ${@: -2}; IFS=,; echo "$*"; set --; f "$@" ; f "${@-}" ; f ${@-}; set -- "" ""; f "$@"; f $@
+# ----
+[[ $(type -t [[) == keyword ]] && echo kw; type -t if [ : . source eval; type : ; command -V if; command -v ls cat | wc -l; command -p echo cp; builtin echo bi; builtin nope; echo $?; enable -n pwd; type -t pwd; enable pwd; type -t pwd; unalias nope; echo $?; alias a='b c'; alias a; type -t a; \echo esc; 'echo' q; e=echo; $e var; "$e" v2; ec''ho v3
+# ----
+shopt -s extglob nullglob; touch a.c b.c c.h 'sp ace'; for f in *.@(c|h); do echo $f; done; echo !(*.c) ; echo *.x; rm -f !(a.c); ls; [[ foobar == foo*(bar) ]] && echo m; [[ aab == +(a)b ]] && echo m2; x="  t  "; echo "[${x##+( )}]"; case abc in ?(x)a*(b)c) echo m3;; esac; echo "${x//+([[:space:]])/_}"; shopt -u nullglob; echo *.zz; touch {1..12}.n; echo [1-3].n ?.n | wc -w; echo 1[0-2].n; shopt -s nocaseglob; echo A.C; echo [A]*; echo [[:digit:]].n | wc -w

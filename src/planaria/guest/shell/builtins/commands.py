@@ -93,7 +93,6 @@ def type_(shell: Shell, argv: list[str]) -> int:
 def _command(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
     describe = ""
-    default_path = False
     while words and words[0].startswith("-") and len(words[0]) > 1:
         option = words.pop(0)
         if option == "--":
@@ -101,13 +100,10 @@ def _command(shell: Shell, argv: list[str]) -> int:
         for letter in option[1:]:
             if letter in "vV":
                 describe = letter
-            elif letter == "p":
-                default_path = True
-            else:
+            elif letter != "p":
                 shell.complain(f"command: -{letter}: invalid option")
                 shell.error_output("command: usage: command [-pVv] command [arg ...]\n")
                 return 2
-    del default_path
     if not words:
         return 0
     if describe:

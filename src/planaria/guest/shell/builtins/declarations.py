@@ -192,9 +192,7 @@ def _apply(
         target.flags &= ~(UPPER | LOWER | CAPITALIZE)
     target.flags = (target.flags | (on & ~READONLY)) & ~off
     if isinstance(argument, ArrayArgument):
-        current = shell.table.get(name)
         store_array(variables, name, target, argument.elements, append=argument.append)
-        del current
     elif operator is not None:
         assert value is not None
         _assign(shell, name, target, subscript, value, append=operator == "+=")
@@ -258,9 +256,7 @@ def _print(shell: Shell, request: _Request, operands: list[str]) -> int:
         for name in operands:
             variable = shell.table.get(name)
             if variable is None:
-                function = shell.functions.get(name)
                 shell.complain(f"{request.command}: {name}: not found")
-                del function
                 status = 1
                 continue
             if variable.flags & DYNAMIC:

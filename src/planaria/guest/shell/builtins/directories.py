@@ -23,14 +23,13 @@ def _change(shell: Shell, command: str, name: str, *, physical: bool) -> bool:
     if target.startswith("//"):
         target = target[1:]
     try:
-        mode = os.stat(path if physical else target)
+        os.stat(path if physical else target)
     except OSError as error:
         shell.complain(f"{command}: {name}: {error.strerror}")
         return False
     if not os.path.isdir(target):
         shell.complain(f"{command}: {name}: Not a directory")
         return False
-    del mode
     old = shell.cwd
     shell.cwd = target
     _remember(shell, "OLDPWD", shell.variables.get("PWD") or old)

@@ -178,14 +178,14 @@ def _script_path(shell: Shell, name: str) -> str:
 @builtin("exec")
 def exec_(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
-    name = ""
     clean = False
     while words and words[0].startswith("-") and len(words[0]) > 1:
         option = words.pop(0)
         if option == "--":
             break
         if option == "-a":
-            name = words.pop(0)
+            # Another `argv[0]` has no meaning for commands that are functions.
+            words.pop(0)
         elif set(option[1:]) <= {"c", "l"}:
             clean = clean or "c" in option
         else:
@@ -204,7 +204,6 @@ def exec_(shell: Shell, argv: list[str]) -> int:
         raise Exit(127)
     if clean:
         shell.replace_environment({})
-    del name
     status = shell.external(words)
     # What takes the shell's place runs no trap of it.
     shell.traps.pop("EXIT", None)

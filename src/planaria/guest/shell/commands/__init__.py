@@ -7,8 +7,14 @@ import pkgutil
 
 __all__ = ["load"]
 
+_loaded = False
+
 
 def load() -> None:
     """Import every module of commands, so that all of them are in `command.COMMANDS`."""
+    global _loaded
+    if _loaded:
+        return
     for module in pkgutil.walk_packages(__path__, f"{__name__}."):
         importlib.import_module(module.name)
+    _loaded = True
