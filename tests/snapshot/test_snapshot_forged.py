@@ -38,7 +38,7 @@ def session() -> planaria.Session:
 
 
 def attempt(session: planaria.Session, data: bytes) -> None:
-    """Restore, which succeeds or raises a SnapshotError; a session that was refused something is as it was."""
+    """Restore, which succeeds or raises a SnapshotError, after which the session is as it was."""
     good = session.snapshot_state()
     try:
         session.restore_state(data)

@@ -449,7 +449,10 @@ class BaseSession:
         reseed: bool = True,
         **arguments: Any,
     ) -> Self:
-        """A new session that goes on from a snapshot; `arguments` are the constructor's, the rest `restore_state`'s."""
+        """A new session that goes on from a snapshot.
+
+        `arguments` are the constructor's, the others `restore_state`'s, whose errors are raised.
+        """
         session = cls(**arguments)
         try:
             session._restore_snapshot(snapshot, key, missing, reseed)

@@ -28,8 +28,8 @@ class Session(BaseSession):
     """Python in a sandbox, alive between calls.
 
     May be used from any thread; one execution at a time, others wait for their turn. Plain callbacks run on
-    the thread that executes (see `Limits.callback_timeout`), asynchronous ones on an event loop that the session
-    keeps for them.
+    the thread that executes (see `Limits.callback_timeout`), asynchronous ones on an event loop that the
+    session keeps for them.
     """
 
     def _prepare(self) -> None:
@@ -45,8 +45,8 @@ class Session(BaseSession):
         """Execute `code`; what it raises is in the result's `error`.
 
         `timeout` is in seconds, None for no bound; not given, the session's limit holds. Raises only for
-        misuse (SessionClosed, SessionBusy, TypeError, ValueError), KeyboardInterrupt after Ctrl-C, and what an
-        `on_stdout` function of yours raised.
+        misuse (SessionClosed, SessionBusy, TypeError, ValueError), KeyboardInterrupt after Ctrl-C, and what
+        an `on_stdout` function of yours raised.
         """
         with self._turn():
             flight = self._begin(code, timeout)
@@ -198,12 +198,13 @@ class Session(BaseSession):
     # -- snapshots -------------------------------------------------------------------------------------
 
     def snapshot_state(self, *, parent: Snapshot | None = None, key: bytes | str | None = None) -> Snapshot:
-        """The whole present state as a value: variables, modules, files, open descriptors, an execution that waits.
+        """The whole present state as a value: variables, modules, files, open descriptors, an execution
+        that waits.
 
-        With `parent`, an earlier snapshot, only what changed since is in it; restoring it takes both. With `key` it is
-        signed, and can be restored with that key only. Raises SnapshotError when a waiting call has arguments that
-        cannot be written, SnapshotKeyError when the key is empty or not the parent's, SnapshotMismatch when the parent
-        is of another image.
+        With `parent`, an earlier snapshot, only what changed since is in it; restoring it takes both. With
+        `key` it is signed, and can be restored with that key only. Raises SnapshotError when a waiting call
+        has arguments that cannot be written, SnapshotKeyError when the key is empty or not the parent's,
+        SnapshotMismatch when the parent is of another image.
         """
         with self._turn():
             return self._snapshot(parent, key)
@@ -219,12 +220,12 @@ class Session(BaseSession):
         """Become what a snapshot is, in place of the present state; checkpoints and history begin afresh.
 
         `missing` says what happens when the snapshot had callbacks or mounts that this session lacks or has
-        differently: "error" refuses it, "warn" and "ignore" go on, and a missing callback raises when it is called.
-        Unless this session has a seed, or `reseed` is False, random numbers and temporary names will be others than in
-        other sessions that are restored from it.
+        differently: "error" refuses it, "warn" and "ignore" go on, and a missing callback raises when it is
+        called. Unless this session has a seed, or `reseed` is False, random numbers and temporary names
+        will be others than in other sessions that are restored from it.
 
-        Raises SnapshotError (SnapshotCorrupt, SnapshotVersionError, SnapshotKeyError, SnapshotMismatch); the session
-        is then as it was.
+        Raises SnapshotError (SnapshotCorrupt, SnapshotVersionError, SnapshotKeyError, SnapshotMismatch);
+        the session is then as it was.
         """
         with self._turn():
             self._restore_snapshot(snapshot, key, missing, reseed)

@@ -125,8 +125,8 @@ class _Silent:
     def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         return ("error", "RuntimeError", f"{name}() cannot be called while snapshots are compared")
 
-    def input(self, prompt: str) -> str | None:
-        return None
+    def input(self, prompt: str) -> tuple[Any, ...]:
+        return ("eof",)
 
 
 class _Kernel:
