@@ -28,8 +28,8 @@ class Session(BaseSession):
     """Python in a sandbox, alive between calls.
 
     May be used from any thread; one execution at a time, others wait for their turn. Plain callbacks run on
-    the thread that executes (see `Limits.callback_timeout`), asynchronous ones on an event loop that the
-    session keeps for them.
+    the thread that executes (see `Limits.callback_timeout`), asynchronous ones on an event loop that the session
+    keeps for them.
     """
 
     def _prepare(self) -> None:
@@ -45,8 +45,8 @@ class Session(BaseSession):
         """Execute `code`; what it raises is in the result's `error`.
 
         `timeout` is in seconds, None for no bound; not given, the session's limit holds. Raises only for
-        misuse (SessionClosed, SessionBusy, TypeError, ValueError), KeyboardInterrupt after Ctrl-C, and what
-        an `on_stdout` function of yours raised.
+        misuse (SessionClosed, SessionBusy, TypeError, ValueError), KeyboardInterrupt after Ctrl-C, and what an
+        `on_stdout` function of yours raised.
         """
         with self._turn():
             flight = self._begin(code, timeout)
