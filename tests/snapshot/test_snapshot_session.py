@@ -72,6 +72,20 @@ def test_pristine(session: planaria.Session) -> None:
     assert fresh.execute("1 + 1").value == 2
 
 
+def test_checkpoints_of_a_restored_state(session: planaria.Session) -> None:
+    """A session that never executed anything itself has checkpoints, copies and snapshots of what it restored."""
+    session.execute("x = 1")
+    snapshot = session.snapshot_state()
+    fresh = planaria.Session()
+    fresh.restore_state(snapshot, reseed=False)
+    fresh.checkpoint("restored")
+    (copy,) = fresh.fork()
+    again = planaria.Session.from_snapshot(fresh.snapshot_state())
+    fresh.execute("x = 2")
+    fresh.rewind("restored")
+    assert [one.execute("x").value for one in (fresh, copy, again)] == [1, 1, 1]
+
+
 def test_undo_after_restore(session: planaria.Session) -> None:
     """After a restore, executions can be undone down to the restored state and not further."""
     session.execute("x = 1")
