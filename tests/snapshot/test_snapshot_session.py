@@ -73,7 +73,7 @@ def test_pristine(session: planaria.Session) -> None:
 
 
 def test_checkpoints_of_a_restored_state(session: planaria.Session) -> None:
-    """A session that never executed anything itself has checkpoints, copies and snapshots of what it restored."""
+    """A session that executed nothing itself has checkpoints, copies and snapshots of what it restored."""
     session.execute("x = 1")
     snapshot = session.snapshot_state()
     fresh = planaria.Session()
