@@ -72,6 +72,20 @@ def test_pristine(session: planaria.Session) -> None:
     assert fresh.execute("1 + 1").value == 2
 
 
+def test_checkpoints_of_a_restored_state(session: planaria.Session) -> None:
+    """A session that executed nothing itself has checkpoints, copies and snapshots of what it restored."""
+    session.execute("x = 1")
+    snapshot = session.snapshot_state()
+    fresh = planaria.Session()
+    fresh.restore_state(snapshot, reseed=False)
+    fresh.checkpoint("restored")
+    (copy,) = fresh.fork()
+    again = planaria.Session.from_snapshot(fresh.snapshot_state())
+    fresh.execute("x = 2")
+    fresh.rewind("restored")
+    assert [one.execute("x").value for one in (fresh, copy, again)] == [1, 1, 1]
+
+
 def test_undo_after_restore(session: planaria.Session) -> None:
     """After a restore, executions can be undone down to the restored state and not further."""
     session.execute("x = 1")
@@ -143,6 +157,25 @@ def test_large_memory(session: planaria.Session) -> None:
     session.execute("del blob")
     third = session.snapshot_state(parent=second)
     assert planaria.Session.from_snapshot(third).execute("last").value == 255
+
+
+def test_memory_that_shrank_and_grew(session: planaria.Session) -> None:
+    """A delta after going back to a smaller memory does not bring back what was beyond it."""
+    session.execute("base = bytearray(b'b') * 20_000_000")
+    root = session.snapshot_state()
+    session.checkpoint("small")
+    session.execute("more = bytearray(b'm') * 8_000_000")
+    grown = session.snapshot_state(parent=root)
+    session.rewind("small")
+    shrunk = session.snapshot_state(parent=grown)
+    assert shrunk.info.memory_bytes < grown.info.memory_bytes
+    session.execute("zeros = bytearray(8_000_000)")
+    again = session.snapshot_state(parent=shrunk)
+    question = "len(base), base.count(b'b'), zeros.count(0), 'more' in globals()"
+    for snapshot in (again, session.snapshot_state()):
+        other = planaria.Session.from_snapshot(snapshot)
+        assert other.execute(question).value == (20_000_000, 20_000_000, 8_000_000, False)
+    assert planaria.Session.from_snapshot(grown).execute("more.count(b'm')").value == 8_000_000
 
 
 # -- equal states

@@ -231,7 +231,8 @@ class Machine:
                 self._store.set_epoch_deadline(1)
             return call_on_large_stack(run, self.interrupt)
         except Trap as trap:
-            if self.failure is not None:
+            # A trap below a call of ours is the guest's end like any other.
+            if self.failure is not None and not isinstance(self.failure, Trap):
                 raise self.failure from None
             raise Stopped(trap.message, self._reason) from None
         finally:

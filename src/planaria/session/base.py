@@ -32,7 +32,6 @@ from planaria.errors import (
     SessionBusy,
     SessionClosed,
     SessionError,
-    SnapshotMismatch,
     Suspend,
     TimeoutError,
 )
@@ -61,7 +60,7 @@ from planaria.session.timeline import Budget, HistoryEntry, Point, Timeline
 from planaria.snapshot.reading import read_state
 from planaria.snapshot.record import Declaration
 from planaria.snapshot.requirements import Lacking, Missing
-from planaria.snapshot.reviving import revive
+from planaria.snapshot.reviving import ask, revive
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState, WaitingRun
 from planaria.snapshot.writing import take
@@ -567,7 +566,10 @@ class BaseSession:
         reseed: bool = True,
         **arguments: Any,
     ) -> Self:
-        """A new session that goes on from a snapshot; `arguments` are the constructor's, the rest `restore_state`'s."""
+        """A new session that goes on from a snapshot.
+
+        `arguments` are the constructor's, the others `restore_state`'s, whose errors are raised.
+        """
         session = cls(**arguments)
         try:
             session._restore_snapshot(snapshot, key, missing, reseed)
@@ -603,11 +605,9 @@ class BaseSession:
         try:
             revive(self._executor, state.kernel, snapshot.header.tier)
             if settings:
-                self._tell(("configure", settings))
-        except BaseException as error:
+                ask(self._executor, ("configure", settings))
+        except BaseException:
             self._executor.restore(before)
-            if isinstance(error, (Stopped, SessionError, ProtocolError)):
-                raise SnapshotMismatch(f"this snapshot does not come to life: {error}") from error
             raise
         self._drop_answers()
         self._missing = lacking.callbacks

@@ -292,12 +292,13 @@ class Session(BaseSession):
     # -- snapshots -------------------------------------------------------------------------------------
 
     def snapshot_state(self, *, parent: Snapshot | None = None, key: bytes | str | None = None) -> Snapshot:
-        """The whole present state as a value: variables, modules, files, open descriptors, an execution that waits.
+        """The whole present state as a value: variables, modules, files, open descriptors, an execution
+        that waits.
 
-        With `parent`, an earlier snapshot, only what changed since is in it; restoring it takes both. With `key` it is
-        signed, and can be restored with that key only. Raises SnapshotError when a waiting call has arguments that
-        cannot be written, SnapshotKeyError when the key is empty or not the parent's, SnapshotMismatch when the parent
-        is of another image.
+        With `parent`, an earlier snapshot, only what changed since is in it; restoring it takes both. With
+        `key` it is signed, and can be restored with that key only. Raises SnapshotError when a waiting call
+        has arguments that cannot be written, SnapshotKeyError when the key is empty or not the parent's,
+        SnapshotMismatch when the parent is of another image.
         """
         with self._turn():
             return self._snapshot(parent, key)
@@ -313,12 +314,12 @@ class Session(BaseSession):
         """Become what a snapshot is, in place of the present state; checkpoints and history begin afresh.
 
         `missing` says what happens when the snapshot had callbacks or mounts that this session lacks or has
-        differently: "error" refuses it, "warn" and "ignore" go on, and a missing callback raises when it is called.
-        Unless this session has a seed, or `reseed` is False, random numbers and temporary names will be others than in
-        other sessions that are restored from it.
+        differently: "error" refuses it, "warn" and "ignore" go on, and a missing callback raises when it is
+        called. Unless this session has a seed, or `reseed` is False, random numbers and temporary names
+        will be others than in other sessions that are restored from it.
 
-        Raises SnapshotError (SnapshotCorrupt, SnapshotVersionError, SnapshotKeyError, SnapshotMismatch); the session
-        is then as it was.
+        Raises SnapshotError (SnapshotCorrupt, SnapshotVersionError, SnapshotKeyError, SnapshotMismatch);
+        the session is then as it was.
         """
         with self._turn():
             self._restore_snapshot(snapshot, key, missing, reseed)

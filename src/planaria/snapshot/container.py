@@ -109,8 +109,11 @@ class Container:
     """What the signature is over."""
 
     @classmethod
-    def read(cls, data: bytes) -> Container:
-        """Raises SnapshotCorrupt, or SnapshotVersionError for one that a later version has written."""
+    def read(cls, data: bytes, *, packed: bool = False) -> Container:
+        """Take bytes apart; `packed` are those that `pack` has just made, whose checksum is right.
+
+        Raises SnapshotCorrupt, or SnapshotVersionError for a snapshot that needs a later reader.
+        """
         if len(data) < _PREFIX.size or data[: len(MAGIC)] != MAGIC:
             raise SnapshotCorrupt("this is not a snapshot of a planaria session, or its beginning is lost")
         _, version, floor, flags, header_size = _PREFIX.unpack_from(data)
@@ -129,8 +132,8 @@ class Container:
             or header_size > min(_MAX_HEADER, end - _PREFIX.size)
         ):
             raise SnapshotCorrupt("the beginning of this snapshot is damaged, or its end is lost")
-        digest = hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest()
-        if not hmac.compare_digest(digest, view[-_SEAL:]):
+        digest = bytes(view[-_SEAL:])
+        if not packed and digest != hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest():
             raise SnapshotCorrupt("the checksum is wrong: this snapshot was cut off or altered")
         at = _PREFIX.size + header_size
         header = read_json(data[_PREFIX.size : at], "the header of this snapshot")
@@ -161,7 +164,7 @@ class Container:
             raise SnapshotKeyError(
                 "this snapshot is not signed, so its key proves nothing; restore it without"
             )
-        if not hmac.compare_digest(_sign(secret, self.body), self.signature):
+        if not hmac.compare_digest(hmac.digest(secret, self.body, "sha256"), self.signature):
             raise SnapshotKeyError("this snapshot was signed with another key, or altered since")
 
 
@@ -193,17 +196,19 @@ def key_bytes(key: bytes | str) -> bytes:
     return secret
 
 
-def _sign(secret: bytes, body: bytes | memoryview) -> bytes:
-    return hmac.digest(secret, body, "sha256")
-
-
 def pack(header: dict[str, Any], sections: list[Section], key: bytes | str | None = None) -> bytes:
     """The bytes of a container. `header` gets the entry "sections"; with `key` it is signed."""
     secret = None if key is None else key_bytes(key)
     entries = [[section.kind, len(section.frame), section.size] for section in sections]
     told = canonical_json({**header, "sections": entries})
     prefix = _PREFIX.pack(MAGIC, VERSION, FLOOR, 0 if secret is None else _SIGNED, len(told))
-    data = b"".join([prefix, told, *(section.frame for section in sections)])
+    pieces = [prefix, told, *(section.frame for section in sections)]
     if secret is not None:
-        data += _sign(secret, data)
-    return data + hashlib.blake2b(data, digest_size=_SEAL).digest()
+        signature = hmac.new(secret, digestmod="sha256")
+        for piece in pieces:
+            signature.update(piece)
+        pieces.append(signature.digest())
+    checksum = hashlib.blake2b(digest_size=_SEAL)
+    for piece in pieces:
+        checksum.update(piece)
+    return b"".join([*pieces, checksum.digest()])

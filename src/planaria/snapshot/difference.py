@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from planaria.errors import ProtocolError, SnapshotError, SnapshotMismatch
-from planaria.executors.wasm import TierNeeded, WasmExecutor
+from planaria.errors import SnapshotError, SnapshotMismatch
+from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import make_directories, standard_layout
 from planaria.files.manifest import FORMAT as MEMORY
 from planaria.files.manifest import bytes_of
 from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem
-from planaria.limits import Guard, Stopped
 from planaria.runtime.library import library
 from planaria.snapshot.reading import read_state
-from planaria.snapshot.reviving import revive
+from planaria.snapshot.reviving import ask, revive
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["FileChanges", "SnapshotDifference", "Variable", "difference"]
-
-#: Seconds in which a kernel has to answer.
-_PATIENCE: Final = 60.0
 
 #: Run inside a sandbox that is thrown away: texts cannot tell two large arrays or two versions of a
 #: function apart.
@@ -130,8 +125,8 @@ class _Silent:
     def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         return ("error", "RuntimeError", f"{name}() cannot be called while snapshots are compared")
 
-    def input(self, prompt: str) -> str | None:
-        return None
+    def input(self, prompt: str) -> tuple[Any, ...]:
+        return ("eof",)
 
 
 class _Kernel:
@@ -153,18 +148,13 @@ class _Kernel:
 
     def digests(self, names: list[str]) -> dict[str, str | None]:
         call = f"(lambda space: (exec({_DIGESTS!r}, space), space['digests'](globals(), {names!r}))[1])({{}})"
-        answer: dict[str, str | None] = self._ask(("evaluate", call))
-        return answer
+        return self._ask(("evaluate", call))
 
-    def _ask(self, command: tuple[Any, ...]) -> Any:
-        try:
-            report = self._executor.enter(command, Guard(deadline=time.monotonic() + _PATIENCE)).report
-        except (Stopped, TierNeeded, ProtocolError) as error:
-            raise SnapshotMismatch(f"a snapshot does not come to life: {error}") from error
-        match report:
-            case ("answer", dict(answer)):
-                return answer
-        raise SnapshotMismatch(f"a snapshot does not come to life: its kernel reported {report[0]!r}")
+    def _ask(self, command: tuple[Any, ...]) -> dict[str, Any]:
+        answer = ask(self._executor, command)
+        if not isinstance(answer, dict):
+            raise SnapshotMismatch("a snapshot does not come to life: its kernel gave no names")
+        return answer
 
     def close(self) -> None:
         self._executor.close()

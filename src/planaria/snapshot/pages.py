@@ -20,7 +20,19 @@ from planaria.errors import SnapshotCorrupt
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Run
 from planaria.snapshot.container import Section
 
-__all__ = ["PAGES", "Pages", "changed_pages", "overlay", "page_sections", "read_pages", "runs_of", "since"]
+__all__ = [
+    "PAGES",
+    "Pages",
+    "changed_pages",
+    "overlay",
+    "page_sections",
+    "pages_at",
+    "read_pages",
+    "runs_of",
+    "since",
+    "touched_pages",
+    "within",
+]
 
 #: The kind of these sections.
 PAGES: Final = "pages"
@@ -38,11 +50,7 @@ def changed_pages(image: MemoryFile, memory: MemoryFile, runs: Iterable[Run], si
     found: Pages = {}
     with image.view() as original:
         if memory is not image:
-            written = {
-                page
-                for start, data in runs
-                for page in range(start // PAGE_BYTES, (start + len(data)) // PAGE_BYTES)
-            }
+            written = touched_pages(runs)
             with memory.view() as moved:
                 for block in _differing_blocks(original, moved, size):
                     _take(found, original, block, bytes(moved[block : block + WASM_PAGE_BYTES]))
@@ -70,14 +78,37 @@ def _take(found: Pages, original: memoryview, start: int, data: bytes) -> None:
             found[at // PAGE_BYTES] = page
 
 
+def touched_pages(runs: Iterable[Run]) -> frozenset[int]:
+    """The numbers of the pages that runs lie on."""
+    return frozenset(
+        page for start, data in runs for page in range(start // PAGE_BYTES, (start + len(data)) // PAGE_BYTES)
+    )
+
+
+def pages_at(image: MemoryFile, memory: MemoryFile, runs: Iterable[Run], numbers: Iterable[int]) -> Pages:
+    """The pages of these numbers, also those that are as in `image`, which are zeros then."""
+    pages: Pages = {}
+    with memory.view() as moved:
+        for number in numbers:
+            page = bytes(moved[number * PAGE_BYTES : (number + 1) * PAGE_BYTES])
+            pages[number] = page or _ZERO_PAGE
+    for start, data in runs:
+        for offset in range(0, len(data), PAGE_BYTES):
+            number = (start + offset) // PAGE_BYTES
+            if number in pages:
+                pages[number] = data[offset : offset + PAGE_BYTES]
+    return _differences(pages, image)
+
+
 def _differences(pages: Pages, image: MemoryFile) -> Pages:
     """Pages from contents to differences, or the other way round: it is its own inverse."""
     read = int.from_bytes
     with image.view() as original:
         for number, page in pages.items():
             at = number * PAGE_BYTES
-            if at < image.size:
-                mixed = read(page, "little") ^ read(original[at : at + PAGE_BYTES], "little")
+            before = bytes(original[at : at + PAGE_BYTES])
+            if before and before != _ZERO_PAGE:
+                mixed = read(page, "little") ^ read(before, "little")
                 pages[number] = mixed.to_bytes(PAGE_BYTES, "little")
     return pages
 
@@ -87,6 +118,14 @@ def overlay(older: Pages, newer: Pages) -> Pages:
     gone.
     """
     return {number: page for number, page in (older | newer).items() if page != _ZERO_PAGE}
+
+
+def within(pages: Pages, size: int) -> Pages:
+    """Those that lie within `size` bytes."""
+    end = size // PAGE_BYTES
+    if not pages or max(pages) < end:
+        return pages
+    return {number: page for number, page in pages.items() if number < end}
 
 
 def since(parent: Pages, pages: Pages) -> Pages:

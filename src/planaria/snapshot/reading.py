@@ -22,7 +22,7 @@ from planaria.runtime.artifact import artifact
 from planaria.runtime.library import guest_digest
 from planaria.snapshot.chunks import CHUNKS, read_chunks
 from planaria.snapshot.header import Header
-from planaria.snapshot.pages import PAGES, Pages, overlay, read_pages, runs_of
+from planaria.snapshot.pages import PAGES, Pages, overlay, read_pages, runs_of, within
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState
 
@@ -32,15 +32,17 @@ __all__ = ["pages_of", "read_state"]
 _MOST_FILES: Final = 4 << 30
 
 
-def pages_of(snapshot: Snapshot, size: int) -> Pages:
-    """The pages of a snapshot and all that it rests on, as far as they lie within `size` bytes of memory."""
+def pages_of(snapshot: Snapshot) -> Pages:
+    """The pages of a snapshot and all that it rests on.
+
+    Memory only grows, but a session goes back to states in which it was smaller: what was beyond is gone.
+    """
     pages: Pages = {}
     for one in snapshot.chain():
         memory = one.header.memory
         delta = read_pages(one.container.of_kind(PAGES), memory)
-        pages = overlay(pages, delta) if pages else delta
-    end = size // 4096
-    return pages if not pages or max(pages) < end else {n: page for n, page in pages.items() if n < end}
+        pages = overlay(within(pages, memory), delta) if pages else delta
+    return pages
 
 
 def read_state(
@@ -80,7 +82,7 @@ def read_state(
         manifest = _without(manifest, without_mounts)
     system = _system(snapshot.record.system)
     tree = files.read_manifest(manifest, read_chunks(sections))
-    pages = pages_of(snapshot, header.memory)
+    pages = pages_of(snapshot)
     wasi = Wasi(tree.open())
     try:
         wasi.restore(system)

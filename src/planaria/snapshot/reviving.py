@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Final
+from typing import Any, Final
 
-from planaria.errors import ProtocolError
-from planaria.executors.wasm import TierNeeded, WasmExecutor, WasmState
-from planaria.limits import Guard, Stopped
+from planaria.errors import SessionError, SnapshotMismatch
+from planaria.executors.wasm import WasmExecutor, WasmState
+from planaria.limits import Guard
 from planaria.runtime.artifact import artifact
 
-__all__ = ["revive"]
+__all__ = ["ask", "revive"]
 
-#: Seconds for a command that runs no code of the user's.
-_PATIENCE: Final = 60.0
+#: Seconds in which a kernel has to answer; forged memory may keep it busy for ever.
+PATIENCE = 10.0
 _MODULES: Final = "list(__import__('sys').modules)"
 
 
@@ -21,23 +21,42 @@ def revive(executor: WasmExecutor, state: WasmState, tier: str) -> None:
     """Have `executor` become `state`, which ran on `tier`; it moves up to the full tier when that is needed.
 
     A state from the full tier can go on on the core tier as long as it has loaded nothing that is missing
-    there: the kernel is asked. Raises what `WasmExecutor.restore` raises; the executor is then in neither
-    state.
+    there: the kernel is asked. Raises SnapshotError; the executor is then in neither state.
     """
-    executor.restore(state)
-    if tier == "full" and executor.tier == "core":
-        needed = _needs_full(executor)
-        executor.restore(state)  # as if it had not been asked
-        if needed:
-            executor.move_up()
+    try:
+        executor.restore(state)
+        if tier == "full" and executor.tier == "core":
+            needed = _needs_full(executor)
+            executor.restore(state)  # as if it had not been asked
+            if needed:
+                executor.move_up()
+    except SessionError as error:
+        raise SnapshotMismatch(f"this snapshot cannot be restored here: {error}") from error
 
 
 def _needs_full(executor: WasmExecutor) -> bool:
     try:
-        report = executor.enter(("evaluate", _MODULES), Guard(deadline=time.monotonic() + _PATIENCE)).report
-    except (Stopped, TierNeeded, ProtocolError):
+        modules = ask(executor, ("evaluate", _MODULES))
+    except SnapshotMismatch:
         return True
+    return not isinstance(modules, list) or any(
+        not isinstance(name, str) or artifact().needs_full(name) for name in modules
+    )
+
+
+def ask(executor: WasmExecutor, command: tuple[Any, ...]) -> Any:
+    """The answer of a kernel that may be anything. Raises SnapshotMismatch when it has none."""
+    try:
+        report = executor.enter(command, Guard(deadline=time.monotonic() + PATIENCE)).report
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise SnapshotMismatch(f"this snapshot does not come to life: {error}") from error
     match report:
-        case ("answer", list(modules)):
-            return any(not isinstance(name, str) or artifact().needs_full(name) for name in modules)
-    return True
+        case ("done", _):
+            return None
+        case ("answer", answer):
+            return answer
+        case ("error", {"type": kind, "message": message}):
+            raise SnapshotMismatch(f"this snapshot does not come to life: {kind}: {message}")
+    raise SnapshotMismatch(f"this snapshot does not come to life: its kernel reported {report[0]!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from planaria.errors import SnapshotCorrupt, SnapshotMismatch
+from planaria.machine.memory import MemoryFile
 from planaria.snapshot.container import Container, read_json
 from planaria.snapshot.header import Header
 from planaria.snapshot.record import Record
@@ -60,6 +62,14 @@ class SnapshotInfo:
     """Of this snapshot, in bytes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The memory that a snapshot was taken from: a file that never changes, but for the pages `touched`."""
+
+    memory: weakref.ref[MemoryFile]
+    touched: frozenset[int]
+
+
 @final
 class Snapshot:
     """A session at rest, as bytes that any other session can go on from.
@@ -71,10 +81,14 @@ class Snapshot:
     """
 
     def __init__(self, data: bytes | bytearray | memoryview, *, parent: Snapshot | None = None) -> None:
-        self._data = bytes(data)
-        self._container = Container.read(self._data)
+        self._open(bytes(data), parent)
+
+    def _open(self, data: bytes, parent: Snapshot | None, *, packed: bool = False) -> None:
+        self._data = data
+        self._container = Container.read(data, packed=packed)
         self._header = Header.read(self._container.header)
         self._parent = parent
+        self._origin: Origin | None = None
         wanted = self._header.parent
         if parent is not None and parent.digest != wanted:
             raise SnapshotMismatch(
@@ -100,6 +114,9 @@ class Snapshot:
         return (
             f"<Snapshot {self.digest[:12]} after {self._header.count} executions, {len(self)} bytes{delta}>"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._data, self._parent)
 
     @property
     def digest(self) -> str:
@@ -169,6 +186,19 @@ class Snapshot:
 
     # -- for the modules of this package and the stores ----------------------------------------------------
 
+    @classmethod
+    def packed(cls, data: bytes, parent: Snapshot | None, origin: Origin) -> Snapshot:
+        """The snapshot that `container.pack` has just made."""
+        snapshot = cls.__new__(cls)
+        snapshot._open(data, parent, packed=True)
+        snapshot._origin = origin
+        return snapshot
+
+    @property
+    def origin(self) -> Origin | None:
+        """The memory that it was taken from, when that was in this process."""
+        return self._origin
+
     @property
     def container(self) -> Container:
         return self._container
@@ -225,3 +255,7 @@ class Snapshot:
         """
         for one in self.chain():
             one._container.check_key(key)
+
+
+def _unpickled(data: bytes, parent: Snapshot | None) -> Snapshot:
+    return Snapshot(data, parent=parent)

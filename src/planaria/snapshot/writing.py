@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from planaria import __version__
 from planaria.errors import EncodeError, SnapshotError, SnapshotMismatch
+from planaria.executors.wasm import WasmState
 from planaria.files.host import FORMAT as HOST
 from planaria.files.overlay import FORMAT as OVERLAY
+from planaria.machine.memory import PAGE_BYTES
 from planaria.runtime.artifact import artifact
 from planaria.runtime.library import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
 from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, pack
 from planaria.snapshot.header import Header
-from planaria.snapshot.pages import changed_pages, page_sections, since
+from planaria.snapshot.pages import (
+    Pages,
+    changed_pages,
+    page_sections,
+    pages_at,
+    since,
+    touched_pages,
+    within,
+)
 from planaria.snapshot.reading import pages_of
 from planaria.snapshot.record import Declaration, Record, fingerprint
-from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.snapshot import Origin, Snapshot
 from planaria.snapshot.state import SessionState
 
 __all__ = ["host_mounts", "take"]
@@ -43,7 +54,7 @@ def take(
     """
     kernel = state.kernel
     image = kernel.image
-    pages = changed_pages(image.memory, kernel.memory, kernel.runs, kernel.size)
+    origin = Origin(weakref.ref(kernel.memory), touched_pages(kernel.runs))
     manifest = kernel.files.manifest()
     chunks = dict(kernel.files.chunks())
     if parent is not None:
@@ -52,9 +63,9 @@ def take(
             raise SnapshotMismatch(
                 "the parent was taken from a session of another image; take a complete snapshot"
             )
-        pages = since(pages_of(parent, kernel.size), pages)
         for digest in chunk_names(parent.manifest):
             chunks.pop(digest, None)
+    pages = _pages(kernel, parent, origin)
     try:
         record = Record(kernel.system, state.pending, state.run, tuple(declarations)).encode()
     except EncodeError as error:
@@ -76,7 +87,21 @@ def take(
         *page_sections(pages),
         *chunk_sections(chunks),
     ]
-    return Snapshot(pack(header.to_json(), sections, key), parent=parent)
+    return Snapshot.packed(pack(header.to_json(), sections, key), parent, origin)
+
+
+def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin) -> Pages:
+    """The pages to be stored: those that are not the image's, or that are not the parent's."""
+    image = kernel.image.memory
+    if parent is not None and parent.origin is not None and kernel.memory is not image:
+        before = parent.origin
+        if before.memory() is kernel.memory:
+            # Both are the same large file with little written over it, so nothing else needs to be looked at.
+            end = kernel.size // PAGE_BYTES
+            touched = sorted(page for page in before.touched | origin.touched if page < end)
+            return pages_at(image, kernel.memory, kernel.runs, touched)
+    pages = changed_pages(image, kernel.memory, kernel.runs, kernel.size)
+    return pages if parent is None else since(within(pages_of(parent), kernel.size), pages)
 
 
 def _cut(kind: str, contents: bytes) -> list[Section]:
