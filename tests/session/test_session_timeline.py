@@ -177,6 +177,7 @@ def test_labels_of_other_branches(session: Any) -> None:
     session.execute("way.append('left')")
     session.checkpoint("left")
     session.rewind(1)
+    session._budget.allows = lambda: True
     session.execute("way.append('right')")
     session.execute("1")
     session.undo()

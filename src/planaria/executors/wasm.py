@@ -156,7 +156,8 @@ class WasmExecutor(Executor):
         """
         machine = self._live()
         if self._birth is not None and not complete:
-            memory, runs = self._image.memory, []
+            memory = self._image.memory
+            runs: list[MemoryRun] = []
         else:
             memory, runs = machine.pages(_MOST_RUNS, dict(known.runs) if known is not None else {})
         return WasmState(
