@@ -87,7 +87,9 @@ class SystemClock:
 
     def restore(self, state: Mapping[str, int]) -> None:
         # Time went by since the capture, also on the monotonic clock: timers that are due by now fire.
-        elapsed = max(0, time.time_ns() - state["realtime"])
+        # (A clock that stands still says nothing about when that was.)
+        now = time.time_ns()
+        elapsed = max(0, now - state.get("realtime", now))
         self._monotonic_base = time.monotonic_ns() - state["monotonic"] - elapsed
         self._cpu_base = _processor_time() - state["cpu"]
 

@@ -149,7 +149,8 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         if type(umask) is not int or not 0 <= umask <= 0o777:
             raise SnapshotError(f"the captured umask is {umask!r}")
         if not isinstance(clock, Mapping) or not all(
-            _is_count(clock.get(key)) for key in ("monotonic", "cpu")
+            _is_count(clock.get(key, 0 if key == "realtime" else None))
+            for key in ("monotonic", "cpu", "realtime")
         ):
             raise SnapshotError(f"the captured clock is {clock!r}")
         if random is not None and not _is_count(random):
