@@ -110,6 +110,7 @@ def test_exit(session: Any, source: str, code: int, stderr: str) -> None:
 def test_hard_exit(session: Any) -> None:
     """os._exit ends the guest itself: its status is told, and the session goes back to the state before."""
     session.execute("kept = 1")
+    session.checkpoint("here")
     error = error_of(session, "print('out', flush=True)\nkept = 2\nimport os; os._exit(7)")
     assert isinstance(error, planaria.Exited)
     assert (error.exit_code, error.type, error.stdout) == (7, "SystemExit", "out\n")

@@ -30,6 +30,7 @@ def test_timeout_goes_back(new_session: Callable[..., Any], source: str) -> None
     """Code that does not heed the interrupt is stopped hard; the session is as before the execution."""
     session = new_session(limits=Limits(timeout=0.2, grace=0.3))
     session.execute("n = 1")
+    session.checkpoint("here")  # by itself it makes one when that costs little
     with pytest.raises(planaria.TimeoutError, match="went back") as raised:
         session.execute(f"n = 2\n{source}")
     assert raised.value.state == "rewound"
@@ -63,6 +64,21 @@ def test_timeout_of_waiting(new_session: Callable[..., Any], source: str) -> Non
     assert isinstance(result.error, planaria.TimeoutError)
     assert result.error.state == "kept"
     assert session.execute("x").value == 1
+
+
+def test_what_was_lost_is_told(new_session: Callable[..., Any]) -> None:
+    """Without a checkpoint just before, a hard stop goes back to an older one and says to which."""
+    session = new_session()
+    session.execute("n = 1")
+    session.checkpoint("one")
+    session._budget.allows = lambda: False
+    session._executor._tier = type(session._executor._tier).FULL  # the core tier always makes one
+    session.execute("n = 2")
+    error = session.run("n = 3; import os; os.abort()").error
+    assert isinstance(error, planaria.CrashError)
+    assert error.state == "rewound"
+    assert "rewound to 1" in str(error)
+    assert session.execute("n").value == 1
 
 
 def test_timeout_that_is_caught(new_session: Callable[..., Any]) -> None:

@@ -147,6 +147,7 @@ def test_fork_while_others_execute(new_session: Callable[..., Any]) -> None:
     """In a child forked while another thread executes, that session is back at its last checkpoint, and works."""
     busy, idle = new_session(), new_session()
     busy.execute("n = 0")
+    busy.checkpoint("here")
     idle.execute("m = 1")
     thread = threading.Thread(target=busy.run, args=("while True: n += 1",))
     thread.start()

@@ -123,8 +123,8 @@ class WasmExecutor(Executor):
             raise Stopped("the sandbox is gone", None)
         return self._machine
 
-    def _new_machine(self) -> Machine:
-        """An instance that is not loaded yet; takes the place of the present one."""
+    def _new_machine(self, state: WasmState | None = None) -> Machine:
+        """A machine of the image, or of `state`; takes the place of the present one."""
         wasi = Wasi(
             self.files,
             environment=self._environment,
@@ -141,17 +141,23 @@ class WasmExecutor(Executor):
         )
         machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
         machine.too_large = _too_large
+        if state is None:
+            machine.load(self._image.memory, self._image.memory.size, [])
+        else:
+            machine.load(state.memory, state.size, state.runs)
+            if state.birth is None:
+                wasi.restore(state.system)
         old, self._machine = self._machine, machine
-        self._clock_at_rest = None
+        self._clock_at_rest = self._birth = None
         if old is not None:
+            # Only now: a file without a name lives as long as somebody has it open.
             old.close()
             old.wasi.close()
         return machine
 
     def reset(self) -> None:
         """A fresh instance of the image; files stay as they are."""
-        machine = self._new_machine()
-        machine.load(self._image.memory, self._image.memory.size, [])
+        self._new_machine()
 
     def tell(self, command: tuple[Any, ...]) -> Entered:
         """Enter a fresh kernel with the command that tells it how to be.
@@ -170,7 +176,8 @@ class WasmExecutor(Executor):
         """
         machine = self._live()
         if self._birth is not None and not complete:
-            memory, runs = self._image.memory, []
+            memory = self._image.memory
+            runs: list[MemoryRun] = []
         else:
             memory, runs = machine.pages(_MOST_RUNS, dict(known.runs) if known is not None else {})
         system = machine.wasi.state()
@@ -186,12 +193,9 @@ class WasmExecutor(Executor):
         if files:
             self.files.restore(state.files)
         self._image = state.image
-        machine = self._new_machine()
-        machine.load(state.memory, state.size, state.runs)
+        self._new_machine(state)
         if state.birth is not None:
             self.tell(state.birth)
-        else:
-            machine.wasi.restore(state.system)
 
     def move_up(self) -> None:
         """Go on on the full tier, waiting for its compilation if need be. The kernel must be at rest."""

@@ -7,7 +7,7 @@ the same image with those pages written over is a copy that lives on.
 
 from __future__ import annotations
 
-import _signal  # `signal` wraps each call in conversions to enums, which cost more than the call
+import _signal  # type: ignore[import-not-found]  # `signal` wraps each call in conversions to enums, which cost more than the call
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -123,7 +123,7 @@ class Machine:
         self._awake = threading.Event()
         wasi.sleep = self.sleep
 
-    def _function(self, exports: wasmtime.InstanceExports, name: str) -> RawFunction:
+    def _function(self, exports: Mapping[str, Any], name: str) -> RawFunction:
         function = exports[name]
         assert isinstance(function, wasmtime.Func)
         if (shape := _shapes.get(name)) is None:

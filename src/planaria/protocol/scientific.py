@@ -114,7 +114,7 @@ def build_array(shape: Any, dtype: Any, data: Any) -> Any:
             raise ProtocolError("an array whose shape does not fit its data")
         if numpy is None:
             number = _NUMBERS.get(dtype[1:]) if shape is None else None
-            if number is None:
+            if number is None or isinstance(data, list):
                 return ArrayValue(shape, dtype, data)
             return struct.unpack((">" if dtype[0] == ">" else "<") + number, data)[0]
         kind = numpy.dtype(dtype)

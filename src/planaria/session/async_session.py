@@ -128,9 +128,12 @@ class AsyncSession(BaseSession):
         """Hold the session: from another task wait for it, from its own callback be refused."""
         self._check_open()
         self._check_not_calling_back()
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop and not self._lock.locked():
+            self._lock = asyncio.Lock()  # the old one belongs to a loop that has ended
         async with self._lock:
             self._make_ready()
-            self._loop = asyncio.get_running_loop()
+            self._loop = loop
             yield
 
     async def _drive(self, flight: Flight, sleep: bool) -> None:
@@ -142,15 +145,12 @@ class AsyncSession(BaseSession):
         cancelled: asyncio.CancelledError | None = None
         while not run.is_over:
             try:
-                self._look_at_clock(flight)
                 if run.can_step:
                     calls, cancelled_meanwhile = await self._finish_in_thread(lambda: self._enter(flight))
                     for call in calls:
                         self._start_call(flight, call)
                     if cancelled_meanwhile is not None:
                         raise cancelled_meanwhile
-                elif run.is_over:
-                    break
                 elif self._parks(flight, sleep):
                     return
                 else:
@@ -160,6 +160,8 @@ class AsyncSession(BaseSession):
                 if flight.reason is None:
                     flight.stop("interrupt")
             self._collect(flight)
+            if not run.is_over:
+                self._look_at_clock(flight)
         if cancelled is not None:
             try:
                 self._finish(flight)

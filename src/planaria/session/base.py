@@ -388,8 +388,6 @@ class BaseSession:
     def _look_at_clock(self, flight: Flight) -> None:
         """Between entries: stop code whose time is over, give up code that does not heed it."""
         now = time.monotonic()
-        if flight.run.is_over:
-            return
         if flight.reason is None:
             if flight.asked:
                 flight.stop("interrupt")
@@ -599,6 +597,8 @@ class BaseSession:
         declarations = [*(callback.declaration() for callback in self._callbacks), *lacking.callbacks.values()]
         if encode(declarations) != encode(list(snapshot.record.declarations)):
             settings["callbacks"] = declarations
+        if self._commands:
+            settings["commands"] = list(self._commands)
         if reseed and self._seed is None:
             settings["reseed"] = os.urandom(16)
         before = self._executor.capture()
@@ -641,7 +641,7 @@ class BaseSession:
         except (Stopped, ProtocolError) as stopped:
             state, self._pending = self._recover(self._count)
             reason = f"{command[0]}: the sandbox did not answer ({stopped}); {_what_is_left(state)}"
-            raise CrashError(reason, state=state) from None
+            raise CrashError(reason, state=state.partition(" ")[0]) from None
         answer = self._check_answer(command[0], entered)
         if entered.reason == "interrupt":
             raise KeyboardInterrupt
@@ -825,8 +825,8 @@ class BaseSession:
         if isinstance(flight.failure, SessionError):
             return flight.failure
         if flight.crash is not None or details.get("type") == "KeyboardInterrupt":
-            state = flight.state
-            left = _what_is_left(state)
+            left = _what_is_left(flight.state)
+            state = flight.state.partition(" ")[0]
             if isinstance(flight.failure, LimitError):
                 limit = flight.failure
                 return _placed(

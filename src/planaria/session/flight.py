@@ -33,7 +33,8 @@ class Flight:
         self.failure: PlanariaError | None = None
         #: What a function of the user's raised that the code cannot be told: it is raised on this side.
         self.raises: BaseException | None = None
-        #: What the stop left of the session; see `errors._Stopped`.
+        #: What the stop left of the session; see `errors._Stopped`. After "rewound" to which execution, if an
+        #: older one.
         self.state = "kept"
         self.crash: str | None = None
         #: After a stop: when patience with code that does not come back ends.

@@ -166,17 +166,17 @@ class Session(BaseSession):
         run = flight.run
         while not run.is_over:
             try:
-                self._look_at_clock(flight)
                 if run.can_step:
                     for call in self._enter(flight):
                         self._start_call(flight, call)
-                elif run.is_over:
-                    break
                 elif self._parks(flight, sleep):
                     return
                 else:
                     self._wait(flight)
-                self._collect(flight)
+                if self._answers:
+                    self._collect(flight)
+                if not run.is_over:
+                    self._look_at_clock(flight)
             except KeyboardInterrupt:
                 flight.by_keyboard = True
                 flight.stop("interrupt")

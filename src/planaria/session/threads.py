@@ -50,6 +50,7 @@ def _work(jobs: queue.SimpleQueue[_Job]) -> None:
             future.set_exception(error)
         else:
             future.set_result(result)
+            del result
         del future, function
         if len(_idle) >= _KEEP_IDLE:
             return

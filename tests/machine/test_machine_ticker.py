@@ -1,0 +1,86 @@
+"""The ticker: visits who is due, sleeps when nobody runs, lives through forks."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from planaria.machine.ticker import Ticker
+
+
+class Guest:
+    on_main_thread = False
+
+    def __init__(self) -> None:
+        self.asked = threading.Semaphore(0)
+        self.is_due = False
+
+    def due(self, now: float) -> bool:
+        self.asked.release()
+        return self.is_due
+
+
+def test_visits() -> None:
+    """A running guest is asked again and again, and the epoch moves only when one is due."""
+    moved: list[int] = []
+    ticker = Ticker(lambda: moved.append(ticker.epoch))
+    guest = Guest()
+    ticker.begin(guest)
+    for _ in range(3):
+        assert guest.asked.acquire(timeout=60)
+    assert moved == []
+    guest.is_due = True
+    for _ in range(3):
+        assert guest.asked.acquire(timeout=60)
+    ticker.end(guest)
+    assert moved
+    assert moved == list(range(1, len(moved) + 1))
+    ticker.visit()
+    assert ticker.epoch == moved[-1]
+
+
+def test_guests_on_the_main_thread_are_visited() -> None:
+    """A guest on the main thread is visited now and then though it is not due: signals must be seen."""
+    visited = threading.Event()
+    ticker = Ticker(visited.set)
+    guest = Guest()
+    guest.on_main_thread = True
+    ticker.begin(guest)
+    assert visited.wait(60)
+    ticker.end(guest)
+
+
+def test_sleeps_and_wakes() -> None:
+    """With nobody running it falls asleep; the next guest wakes it."""
+    ticker = Ticker(lambda: None)
+    for _ in range(3):
+        guest = Guest()
+        ticker.begin(guest)
+        assert guest.asked.acquire(timeout=60)
+        ticker.end(guest)
+        end = time.monotonic() + 60
+        while not ticker._asleep and time.monotonic() < end:
+            time.sleep(0.01)
+        assert ticker._asleep
+        assert guest.asked.acquire(blocking=False) in (True, False)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_fork() -> None:
+    """In a child of a fork, made while a guest runs or not, the ticker begins anew."""
+    ticker = Ticker(lambda: None)
+    running = Guest()
+    ticker.begin(running)
+    assert running.asked.acquire(timeout=60)
+    child = os.fork()
+    if child == 0:
+        guest: Any = Guest()
+        ticker.begin(guest)
+        os._exit(0 if guest.asked.acquire(timeout=30) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    ticker.end(running)

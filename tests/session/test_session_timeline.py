@@ -1,0 +1,256 @@
+"""Checkpoints, undo, redo, rewind and history: against a model, and each by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+import planaria
+from planaria.session import timeline
+
+
+class Sessions(RuleBasedStateMachine):
+    """A session whose whole state is a list of numbers, beside what that list should be."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.session = planaria.Session()
+        self.session._budget.allows = lambda: True  # type: ignore[method-assign]
+        self.next = 0
+        #: The present: numbers in the guest, and the number of executions.
+        self.state: tuple[tuple[int, ...], int] = ((), 0)
+        #: The states through which the session came here, one for each execution.
+        self.path: list[tuple[tuple[int, ...], int]] = []
+        self.undone: list[tuple[tuple[int, ...], int]] = []
+        self.labels: dict[str, tuple[Any, list[Any]]] = {}
+        self.execute("log = []")
+        self.state = ((), 1)
+
+    def teardown(self) -> None:
+        if hasattr(self, "session"):
+            self.session.close()
+
+    def execute(self, source: str) -> None:
+        self.session.execute(source)
+        self.path.append(self.state)
+        self.undone.clear()
+
+    def check(self) -> None:
+        """The state is looked at in a copy, as looking is an execution too."""
+        copy = self.session.fork()[0]
+        assert (tuple(copy.execute("log").value), self.session.execution_count) == self.state
+        copy.close()
+        assert [entry.count for entry in self.session.history] == list(range(1, self.state[1] + 1))
+
+    @rule()
+    def append(self) -> None:
+        self.next += 1
+        self.execute(f"log.append({self.next})")
+        self.state = ((*self.state[0], self.next), self.state[1] + 1)
+        self.check()
+
+    @rule()
+    def fail(self) -> None:
+        self.next += 1
+        assert self.session.run(f"log.append({self.next}); 1 / 0").error is not None
+        self.path.append(self.state)
+        self.undone.clear()
+        self.state = ((*self.state[0], self.next), self.state[1] + 1)
+
+    @rule()
+    def crash(self) -> None:
+        assert self.session.run("log.append(0); import os; os._exit(3)").exit_code == 3
+        self.path.append(self.state)
+        self.undone.clear()
+        self.state = (self.state[0], self.state[1] + 1)
+        self.check()
+
+    @precondition(lambda self: len(self.path) > 1)
+    @rule(data=st.data())
+    def undo(self, data: st.DataObject) -> None:
+        n = data.draw(st.integers(1, len(self.path) - 1))
+        self.session.undo(n)
+        for _ in range(n):
+            self.undone.append(self.state)
+            self.state = self.path.pop()
+        self.check()
+
+    @rule()
+    def redo(self) -> None:
+        if not self.undone:
+            with pytest.raises(planaria.SessionError):
+                self.session.redo()
+            return
+        self.session.redo()
+        self.path.append(self.state)
+        self.state = self.undone.pop()
+        self.check()
+
+    @rule(label=st.sampled_from("ab"))
+    def checkpoint(self, label: str) -> None:
+        self.session.checkpoint(label)
+        self.labels[label] = (self.state, list(self.path))
+
+    @rule(label=st.sampled_from("ab"))
+    def rewind(self, label: str) -> None:
+        if label not in self.labels:
+            with pytest.raises(planaria.SessionError):
+                self.session.rewind(label)
+            return
+        self.session.rewind(label)
+        self.undone.clear()
+        self.state, path = self.labels[label]
+        self.path = list(path)
+        self.check()
+
+    @precondition(lambda self: self.path)
+    @rule(data=st.data())
+    def rewind_to_a_number(self, data: st.DataObject) -> None:
+        index = data.draw(st.integers(0, len(self.path) - 1))
+        if index == 0:
+            return
+        count = self.path[index][1]
+        try:
+            self.session.rewind(count)
+        except planaria.SessionError:
+            return  # not kept: the path went over a labelled point of another branch
+        self.undone.clear()
+        self.state = self.path[index]
+        del self.path[index:]
+        self.check()
+
+
+Sessions.TestCase.settings = settings(
+    max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+class TestSessions(Sessions.TestCase):  # type: ignore[misc]
+    """Any sequence of executions and goings back leaves what a model says."""
+
+
+def test_undo_takes_back_everything(session: Any) -> None:
+    """Undo takes back variables, files, modules and the count; redo brings them again."""
+    session.execute("x = 1; open('f', 'w').write('one')")
+    session.execute("x = 2; open('f', 'w').write('two'); import this as zen")
+    session.undo()
+    assert session.execution_count == 1
+    assert session.fork()[0].execute("x, open('f').read(), 'zen' in globals()").value == (1, "one", False)
+    session.redo()
+    assert session.execute("x, open('f').read(), 'zen' in globals()").value == (2, "two", True)
+
+
+def test_history(session: Any) -> None:
+    """History tells code, error and checkpoint of each execution that led here."""
+    session.checkpoint("begin")
+    session.execute("x = 1")
+    session.run("1 / 0")
+    session.run("y = 2")
+    codes = [(entry.count, entry.code, entry.error) for entry in session.history]
+    assert codes == [(1, "x = 1", None), (2, "1 / 0", "ZeroDivisionError: division by zero"), (3, "y = 2", None)]
+    assert session.history[1].checkpoint == 1
+    session.undo(2)
+    assert [entry.code for entry in session.history] == ["x = 1"]
+    session.rewind("begin")
+    assert session.history == []
+
+
+def test_files_written_from_the_host_are_kept(session: Any) -> None:
+    """What the host wrote between two executions belongs to the state before the second."""
+    session.execute("1")
+    session.execute("2")
+    session.files.write_text("f", "host")
+    session.execute("open('f', 'w').write('guest')")
+    session.undo()
+    assert session.files.read_text("f") == "host"
+
+
+def test_labels_of_other_branches(session: Any) -> None:
+    """A labelled state of a way not taken can be gone to by its label, but not undone to, nor fallen back to."""
+    session.execute("way = ['start']")
+    session.execute("way.append('left')")
+    session.checkpoint("left")
+    session.rewind(1)
+    session._budget.allows = lambda: True
+    session.execute("way.append('right')")
+    session.execute("1")
+    session.undo()
+    assert session.execute("way").value == ["start", "right"]
+    session.run("import os; os._exit(1)")
+    assert session.execute("way").value == ["start", "right"]
+    session.rewind("left")
+    assert session.execute("way").value == ["start", "left"]
+
+
+def test_points_are_bounded(new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Automatic points are thinned out, the oldest most; labelled ones stay; going to a lost one says which are left."""
+    monkeypatch.setattr(timeline, "_KEEP_POINTS", 8)
+    session = new_session()
+    session._budget.allows = lambda: True
+    session.execute("n = 0")
+    session.checkpoint("mine")
+    for _ in range(30):
+        session.execute("n += 1")
+    assert len(session._timeline.points) <= 9
+    session.undo()
+    assert session.fork()[0].execute("n").value == 29
+    kept = [entry.checkpoint for entry in session.history]
+    lost = kept.index(None, 2)
+    with pytest.raises(planaria.SessionError, match="there are checkpoints after"):
+        session.rewind(lost)
+    session.rewind("mine")
+    assert session.execute("n").value == 0
+
+
+def test_reset_begins_a_new_history(session: Any) -> None:
+    """After a reset there is nothing to undo; files stay."""
+    session.execute("x = 1; open('f', 'w').write('kept')")
+    session.checkpoint("x")
+    session.reset()
+    assert (session.history, session.execution_count) == ([], 0)
+    with pytest.raises(planaria.SessionError):
+        session.undo()
+    with pytest.raises(planaria.SessionError):
+        session.rewind("x")
+    assert session.execute("open('f').read()").value == "kept"
+
+
+def test_answers_on_their_way_do_not_cross(new_session: Callable[..., Any]) -> None:
+    """After an undo the answer to a call of the undone time reaches nobody."""
+
+    async def slow(x: str) -> str:
+        await asyncio.sleep(0.3 if x == "old" else 0.6)
+        return x
+
+    session = new_session(callbacks=[slow])
+    session.execute("import asyncio")
+    session.execute("task = asyncio.create_task(slow('old'))\nawait asyncio.sleep(0.01)")
+    session.undo()
+    session.execute("task = asyncio.create_task(slow('new'))\nawait asyncio.sleep(0.01)")
+    assert session.execute("await task").value == "new"
+
+
+def test_with_await() -> None:
+    """An asynchronous session goes back likewise."""
+
+    async def main() -> None:
+        async with planaria.AsyncSession() as session:
+            await session.execute("x = 1")
+            await session.checkpoint("one")
+            await session.execute("x = 2")
+            await session.undo()
+            await session.redo()
+            assert (await session.execute("x")).value == 2
+            await session.rewind("one")
+            assert (await session.execute("x")).value == 1
+            await session.clear_state()
+            await session.reset()
+            assert session.execution_count == 0
+
+    asyncio.run(main())
