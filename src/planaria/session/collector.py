@@ -126,19 +126,26 @@ class Collector:
         if kind == "clear":
             self.outputs.clear()
             return
-        if self._room is not None:
-            size = _OUTPUT_BYTES + sum(
-                len(content) if isinstance(content, (str, bytes)) else len(repr(content))
-                for content in (*data.values(), metadata)
-            )
-            if size > self._room:
-                self.outputs_truncated = True
-                return
-            self._room -= size
         output = Output(data, metadata, is_value=kind == "result")
-        self.outputs.append(output)
+        if self._fits(output):
+            self.outputs.append(output)
+        else:
+            self.outputs_truncated = True
         if self._display is not None:
             self._display(output)
+
+    def _fits(self, output: Output) -> bool:
+        """Whether there is room to keep `output`, which takes the room."""
+        if self._room is None:
+            return True
+        size = _OUTPUT_BYTES + sum(
+            len(content) if isinstance(content, (str, bytes)) else len(repr(content))
+            for content in (*output.data.values(), output.metadata)
+        )
+        if size > self._room:
+            return False
+        self._room -= size
+        return True
 
     def finish(self) -> None:
         for stream in self._streams.values():
