@@ -235,8 +235,8 @@ class WasmExecutor(Executor):
             case b"I", str(prompt):
                 line = self._host.input(prompt)
                 return encode(("eof",) if line is None else ("ok", line))
-            case b"F", tuple(request):
-                return encode(self._change(request))
+            case b"F", tuple(change):
+                return encode(self._change(change))
             case b"T", list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
