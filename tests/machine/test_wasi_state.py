@@ -105,7 +105,7 @@ def test_a_stream_is_redirected_and_put_back() -> None:
 
 
 def test_locks_end_with_their_holder() -> None:
-    """The directory by which SQLite locks a file goes when its guest ends, and is back when it is restored."""
+    """The directory by which SQLite locks a file goes when its guest ends, and is back on restoring."""
     guest = Guest()
     guest.create(b"x.db")
     for name in (b"x.db.lock", b"other.lock", b"x.db.lock/inner"):

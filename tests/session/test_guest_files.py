@@ -366,6 +366,16 @@ def test_matplotlib_plots_without_set_up(session: planaria.Session) -> None:
 
 
 @pytest.mark.full
+def test_matplotlib_leaves_out_tables_in_docstrings(session: planaria.Session) -> None:
+    """Docstrings of matplotlib are there without their tables of properties, which can be asked for."""
+    session.execute("import matplotlib.pyplot as plt; from matplotlib.lines import Line2D; import matplotlib")
+    assert printed(session, "print(plt.plot.__doc__.split()[:2], 'getp' in Line2D.set.__doc__)") == (
+        "['Plot', 'y'] True"
+    )
+    assert "zorder = 2" in printed(session, "matplotlib.artist.getp(plt.plot([1])[0]); plt.close()")
+
+
+@pytest.mark.full
 def test_packages_find_their_data_files(session: planaria.Session) -> None:
     """Data sets and templates that lie beside a package's modules are found."""
     code = "import sklearn.datasets as d; print(d.load_iris().data.shape, d.load_digits().data.shape)"
