@@ -20,11 +20,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+# fmt: off
 MODULES = (
-    "argparse calendar colorsys configparser decimal difflib email.mime.text fractions ftplib getopt gzip "
-    "html.parser http.client imaplib json.tool mailbox optparse pdb pickletools plistlib pprint random "
-    "sqlite3 statistics tarfile unittest wave xml.etree.ElementTree zipfile zoneinfo"
-).split()
+    "argparse", "calendar", "colorsys", "configparser", "decimal", "difflib", "email.mime.text",
+    "fractions", "ftplib", "getopt", "gzip", "html.parser", "http.client", "imaplib", "json.tool",
+    "mailbox", "optparse", "pdb", "pickletools", "plistlib", "pprint", "random", "sqlite3",
+    "statistics", "tarfile", "unittest", "wave", "xml.etree.ElementTree", "zipfile", "zoneinfo",
+)
+# fmt: on
 
 #: Each leaves the seconds that its work took in `seconds`; the working directory is empty.
 TASKS = {
@@ -179,7 +182,9 @@ def main() -> None:
         for name in tasks:
             for engine in order:
                 times[name].setdefault(engine, []).extend(measure(engine, given.repeats, [name])[name])
-    print(f"{'':28}" + "".join(f"{engine:>14}" for engine in engines) + "   ours/native   ours/pyeryx   target")
+    print(
+        f"{'':28}" + "".join(f"{engine:>14}" for engine in engines) + "   ours/native   ours/pyeryx   target"
+    )
     for name in tasks:
         medians: dict[str, float] = {}
         line = f"{name:28}"

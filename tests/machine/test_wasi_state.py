@@ -66,6 +66,62 @@ def test_renamed_files_are_found() -> None:
     assert everything(fork(guest), fd) == b"mine"
 
 
+def test_duplicates_share_their_position() -> None:
+    """What os.dup gave has one position with its original, in a fork too, and the file is open until both are
+    closed.
+    """
+    guest = Guest()
+    first = guest.create(b"f", b"0123456789")
+    second = guest.wasi.dup(first)
+    guest.call("fd_seek", first, 4, 0, result="<Q")
+    child = fork(guest)
+    for one in (guest, child):
+        assert one.call("fd_tell", second, result="<Q") == 4
+        one.call("fd_seek", second, 6, 0, result="<Q")
+        assert one.read(first, 2) == b"67"
+        one.call("fd_close", first)
+        assert one.read(second, 2) == b"89"
+        one.call("fd_close", second)
+        assert one.raw("fd_tell", second, 64) == Errno.BADF
+
+
+def test_a_stream_is_redirected_and_put_back() -> None:
+    """os.dup2 gives a number to something else, and what it was before lives on under another one."""
+    guest = Guest()
+    file = guest.create(b"f")
+    old = guest.wasi.dup(1)
+    guest.wasi.dup(file, 1)
+    guest.write(1, b"hidden")
+    child = fork(guest)
+    for one in (guest, child):
+        one.wasi.dup(old, 1)
+        one.write(1, b"seen")
+        assert one.output == [(1, b"seen")]
+        assert everything(one, file) == b"hidden"
+    with pytest.raises(OSError, match="not open"):
+        guest.wasi.dup(99)
+    with pytest.raises(OSError, match="root directory"):
+        guest.wasi.dup(3)
+
+
+def test_locks_end_with_their_holder() -> None:
+    """The directory by which SQLite locks a file goes when its guest ends, and is back on restoring."""
+    guest = Guest()
+    guest.create(b"x.db")
+    for name in (b"x.db.lock", b"other.lock", b"x.db.lock/inner"):
+        guest.call("path_create_directory", 3, name)
+    guest.call("path_remove_directory", 3, b"x.db.lock/inner")
+    state = guest.wasi.state()
+    assert state["locks"] == ["/x.db.lock"]
+    guest.wasi.close()
+    assert [entry.name for entry in guest.files.scandir(b"/")] == [b"other.lock", b"x.db"]
+    again = Guest(guest.files)
+    again.wasi.restore(state)
+    assert again.raw("path_create_directory", 3, b"x.db.lock") == Errno.EXIST
+    again.call("path_remove_directory", 3, b"x.db.lock")
+    assert again.wasi.state()["locks"] == []
+
+
 def test_a_listing_goes_on() -> None:
     """A directory that was being read is read to the end as it was, in the fork too."""
     guest = Guest()
@@ -144,11 +200,18 @@ def damaged(**changes: object) -> Callable[[dict[str, Any]], object]:
         damaged(listing=b"short"),
         damaged(listing=b"\xff" * 24),
         damaged(listing="text"),
+        damaged(duplicate=4),
+        damaged(duplicate=99),
+        damaged(duplicate="1"),
         lambda state: state["descriptors"].pop(3),
         lambda state: state["descriptors"].append(None),
         lambda state: state.update(descriptors={}),
         lambda state: state.update(umask=-1),
         lambda state: state.update(clock={"monotonic": "soon", "cpu": 0}),
+        lambda state: state.update(clock={"monotonic": 0, "cpu": 0, "realtime": "now"}),
+        lambda state: state.update(locks="/x.lock"),
+        lambda state: state.update(locks=["/home"]),
+        lambda state: state.update(locks=[b"/x.lock"]),
         lambda state: state.update(random=b"x"),
         lambda state: state.clear(),
     ],

@@ -292,8 +292,8 @@ class WasmExecutor(Executor):
                     return encode(("error", "TypeError", f"{name}() returned what cannot cross: {error}"))
             case b"I", str(prompt):
                 return encode(self._ask(lambda: self._host.input(prompt)))
-            case b"F", tuple(request):
-                return encode(self._change(request))
+            case b"F", tuple(change):
+                return encode(self._change(change))
             case b"T", list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY

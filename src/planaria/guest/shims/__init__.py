@@ -13,7 +13,7 @@ __all__ = ["install", "run_pending"]
 
 def install(door: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
-    from planaria.guest.shims import executors, modes, pools, processes, threads, users, walking
+    from planaria.guest.shims import executors, modes, plotting, pools, processes, threads, users, walking
 
     users.install()
     walking.install()
@@ -22,6 +22,7 @@ def install(door: Callable[[bytes], bytes]) -> None:
     executors.install()
     pools.install()
     processes.install()
+    plotting.install()
 
 
 def run_pending() -> bool:

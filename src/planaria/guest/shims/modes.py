@@ -18,15 +18,8 @@ __all__ = ["install", "with_mode"]
 
 _SHIFT: Final = 48
 _DEVICE: Final = (1 << _SHIFT) - 1
-_NAMES: Final = tuple(
-    name
-    for name in (
-        *("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns"),
-        *("st_blksize", "st_blocks", "st_rdev"),
-    )
-    if hasattr(os.stat_result, name)
-)
-
+#: What is told as `st_blksize`.
+_BLOCK: Final = 4096
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
 _mkdir, _open = os.mkdir, os.open
 _REPLACED: Final = {name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open")}
@@ -34,12 +27,15 @@ _REPLACED: Final = {name: getattr(os, name) for name in ("stat", "access", "scan
 
 def with_mode(found: os.stat_result) -> os.stat_result:
     """A stat result as the sandbox's WASI gives it, with mode, owner and device in their places."""
-    device = found.st_dev & 0xFFFF_FFFF_FFFF_FFFF
-    fields = list(found)
-    fields[stat.ST_MODE] = stat.S_IFMT(found.st_mode) | (device >> _SHIFT & 0o7777)
-    fields[stat.ST_DEV] = device & _DEVICE
-    fields[stat.ST_UID] = fields[stat.ST_GID] = NUMBER
-    return os.stat_result(fields, {name: getattr(found, name) for name in _NAMES})
+    mode, inode, device, links, _, _, size, atime, mtime, ctime = found
+    device &= 0xFFFF_FFFF_FFFF_FFFF
+    # All fields as one sequence, in the order that they have there: with names it takes four times as long.
+    fields = (
+        *(stat.S_IFMT(mode) | (device >> _SHIFT & 0o7777), inode, device & _DEVICE, links, NUMBER, NUMBER),
+        *(size, atime, mtime, ctime, found.st_atime, found.st_mtime, found.st_ctime),
+        *(found.st_atime_ns, found.st_mtime_ns, found.st_ctime_ns, _BLOCK, -(-size // 512), found.st_rdev),
+    )
+    return os.stat_result(fields)
 
 
 def _stat_with_mode(path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:

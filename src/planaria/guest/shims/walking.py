@@ -24,9 +24,9 @@ def walk(
 ) -> Iterator[tuple[Any, list[Any], list[Any]]]:
     """Directory tree generator: yields (path, names of directories, names of other files).
 
-    With `topdown` a directory comes before what is in it, and the caller may change the list of directories in
-    place to say where to go on. `onerror` is called with the error of a directory that cannot be listed, which
-    is left out. Links to directories are among the directories; they are entered if `followlinks`.
+    With `topdown` a directory comes before what is in it, and the caller may change the list of directories
+    in place to say where to go on. `onerror` is called with the error of a directory that cannot be listed,
+    which is left out. Links to directories are among the directories; they are entered if `followlinks`.
     """
     sys.audit("os.walk", top, topdown, onerror, followlinks)
     # shutil.rmtree's private way to say that links to directories are to be among the files.

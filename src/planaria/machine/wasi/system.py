@@ -187,8 +187,10 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         if not isinstance(descriptors, list) or not all(isinstance(value, Mapping) for value in descriptors):
             raise SnapshotError("the captured descriptors are not a list of mappings")
         locks = state.get("locks", [])
-        if not isinstance(locks, list) or not all(type(path) is str and path[:1] == "/" for path in locks):
-            raise SnapshotError("the captured locks are not a list of paths")
+        if not isinstance(locks, list) or not all(
+            type(path) is str and path.startswith("/") and path.endswith(".lock") for path in locks
+        ):
+            raise SnapshotError("the captured locks are not a list of paths of locks")
         rebuild(self.table, descriptors)
         self.take_locks(bytes_of(path) for path in locks)
         self.umask = umask
