@@ -32,7 +32,7 @@ from planaria import Session, Snapshot
 c = time.process_time()
 t = time.perf_counter()
 session = Session.from_snapshot(Snapshot.load(sys.argv[1]))
-assert session.execute("len(words)").value == 8
+assert session.execute("len(words)").value == 9
 print(time.perf_counter() - t, time.process_time() - c)
 """
 
