@@ -1,8 +1,8 @@
 """What the benchmarks share: a stopwatch, engines that take turns in processes of their own, and tables.
 
 A benchmark is a list of rows. Each row has a task for every engine that can do it; a task gets a
-`Stopwatch` and a number of repeats, and times only what the row is about. Engines run in separate processes, in
-both orders, and medians are compared. The peer pyeryx needs Python 3.12 or newer, so it runs in the
+`Stopwatch` and a number of repeats, and times only what the row is about. Engines run in separate
+processes, in both orders, and medians are compared. The peer pyeryx needs Python 3.12 or newer, so it runs in the
 interpreter that the environment variable PEER_PYTHON names; without it there is no peer.
 
 Work on the same machine makes wall time longer. Processor time (of all threads of the process) suffers
@@ -27,7 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-__all__ = ["Row", "Stopwatch", "main", "pss", "run_python"]
+__all__ = ["Row", "Stopwatch", "Task", "main", "pss", "run_python"]
 
 #: Units: seconds are shown as ms or us, bytes as MB or KB, "times" as they are.
 Unit = Literal["seconds", "bytes", "times"]
@@ -213,7 +213,14 @@ def main(program: str, rows: Sequence[Row], description: str) -> None:
         ours, peer = outcomes["ours"], outcomes.get("pyeryx")
         best, other = ours.wall, peer.wall if peer else None
         ratio = f"{best / other:.3g}" if best is not None and other else ""
-        cells = [row.name, _cell(ours, row.unit), _cell(peer, row.unit), ratio, row.target(), row.verdict(best, other)]
+        cells = [
+            row.name,
+            _cell(ours, row.unit),
+            _cell(peer, row.unit),
+            ratio,
+            row.target(),
+            row.verdict(best, other),
+        ]
         print(f"| {' | '.join(cells)} |", flush=True)
         notes += [f"{row.name}: {engine}: {why}" for engine, one in outcomes.items() for why in one.reasons]
     for note in notes:

@@ -1,7 +1,6 @@
 """How fast sessions start, execute and call back, and what they take, beside pyeryx.
 
-    python benchmarks/session.py
-    PEER_PYTHON=/path/to/python-with-pyeryx python benchmarks/session.py
+With PEER_PYTHON=/path/to/python-with-pyeryx in the environment there are ratios; see measure.py.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from measure import Row, Stopwatch, main, pss, run_python
+from measure import Row, Stopwatch, Task, main, pss, run_python
 
 _CALLS = 200
 _SESSIONS = 200
@@ -46,7 +45,7 @@ def new_pyeryx(**arguments: Any) -> Any:
 New = Callable[..., Any]
 
 
-def execution(new: New) -> Callable[[Stopwatch, int], None]:
+def execution(new: New) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         session = new()
         for _ in range(20):
@@ -58,7 +57,7 @@ def execution(new: New) -> Callable[[Stopwatch, int], None]:
     return task
 
 
-def first_execution(new: New) -> Callable[[Stopwatch, int], None]:
+def first_execution(new: New) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         new().execute("x = 1")  # what a process does once is done
         for _ in range(repeats):
@@ -70,7 +69,7 @@ def first_execution(new: New) -> Callable[[Stopwatch, int], None]:
     return task
 
 
-def callback(new: New) -> Callable[[Stopwatch, int], None]:
+def callback(new: New) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         session = new(callbacks=CALLBACKS)
         code = f"for _ in range({_CALLS}):\n    c = await increment()"
@@ -95,7 +94,7 @@ def with_pandas(watch: Stopwatch, repeats: int) -> None:
         session.close()
 
 
-def memory(new: New) -> Callable[[Stopwatch, int], None]:
+def memory(new: New) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         sessions = [new()]
         sessions[0].execute("x = 1")
@@ -110,7 +109,7 @@ def memory(new: New) -> Callable[[Stopwatch, int], None]:
     return task
 
 
-def threads(new: New) -> Callable[[Stopwatch, int], None]:
+def threads(new: New) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         sessions = [new() for _ in range(_THREADS)]
         for session in sessions:
@@ -130,7 +129,7 @@ def threads(new: New) -> Callable[[Stopwatch, int], None]:
     return task
 
 
-def importing(module: str) -> Callable[[Stopwatch, int], None]:
+def importing(module: str) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         for _ in range(repeats):
             wall, cpu = run_python(_IMPORT.format(module)).split()
@@ -139,7 +138,7 @@ def importing(module: str) -> Callable[[Stopwatch, int], None]:
     return task
 
 
-def both(kind: Callable[[New], Callable[[Stopwatch, int], None]]) -> dict[str, Callable[[Stopwatch, int], None]]:
+def both(kind: Callable[[New], Task]) -> dict[str, Task]:
     return {"ours": kind(new_ours), "pyeryx": kind(new_pyeryx)}
 
 
@@ -147,7 +146,9 @@ ROWS = [
     Row('`session.execute("x = 1")`', both(execution), ratio=0.5, repeats=500),
     Row("a new session and its first execution", both(first_execution), ratio=1.0, repeats=40),
     Row("one awaited host callback, round trip", both(callback), ratio=0.5),
-    Row(f"with pandas in the image: a new session and `{_SUM}`", {"ours": with_pandas}, most=0.010, repeats=40),
+    Row(
+        f"with pandas in the image: a new session and `{_SUM}`", {"ours": with_pandas}, most=0.010, repeats=40
+    ),
     Row(
         f"memory of each of {_SESSIONS} live used sessions",
         both(memory),
@@ -162,7 +163,11 @@ ROWS = [
         unit="times",
         repeats=5,
     ),
-    Row("`import planaria` (`import eryx`)", {"ours": importing("planaria"), "pyeryx": importing("eryx")}, most=0.1),
+    Row(
+        "`import planaria` (`import eryx`)",
+        {"ours": importing("planaria"), "pyeryx": importing("eryx")},
+        most=0.1,
+    ),
 ]
 
 if __name__ == "__main__":

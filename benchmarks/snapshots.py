@@ -1,7 +1,6 @@
 """What it costs to cut a session: snapshots, forks, undo, going on elsewhere, beside pyeryx.
 
-    python benchmarks/snapshots.py
-    PEER_PYTHON=/path/to/python-with-pyeryx python benchmarks/snapshots.py
+With PEER_PYTHON=/path/to/python-with-pyeryx in the environment there are ratios; see measure.py.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from measure import Row, Stopwatch, main, pss, run_python
+from measure import Row, Stopwatch, Task, main, pss, run_python
 
 _INTS = "data = list(range(100_000))"
 _SMALL = """
@@ -37,7 +36,6 @@ print(time.perf_counter() - t, time.process_time() - c)
 """
 
 New = Callable[[], Any]
-Task = Callable[[Stopwatch, int], None]
 
 
 def new_ours() -> Any:

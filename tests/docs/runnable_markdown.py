@@ -1,8 +1,8 @@
 """Python blocks of Markdown files: run, and their comments compared with what happens.
 
-A comment after a `print(...)` says what it prints; after an expression that is no call, what its value's `repr`
-is. Lines that are only a comment and follow directly continue it. `...` stands for anything. After any other
-statement, and anywhere else, a comment is only a remark.
+A comment after a `print(...)` says what it prints; after an expression that is no call, what its value's
+`repr` is. Lines that are only a comment and follow directly continue it. `...` stands for anything. After
+any other statement, and anywhere else, a comment is only a remark.
 
     x = 6                    # a remark
     print(x * 7, "and")      # 42 and
@@ -44,7 +44,11 @@ class Block:
 def python_blocks(text: str) -> list[Block]:
     """The Python blocks of a Markdown text."""
     return [
-        Block(found["source"], text.count("\n", 0, found.start("source")) + 1, "no-run" not in found["options"])
+        Block(
+            found["source"],
+            text.count("\n", 0, found.start("source")) + 1,
+            "no-run" not in found["options"],
+        )
         for found in _FENCE.finditer(text)
     ]
 
@@ -139,7 +143,7 @@ async def _run_block(block: Block, name: str, names: dict[str, Any]) -> None:
 
 
 def run_blocks(path: Path) -> None:
-    """Run a file's blocks from the first to the last; AssertionError tells the line that promised otherwise."""
+    """Run a file's blocks in order; AssertionError tells the lines that promised otherwise."""
     names: dict[str, Any] = {"__name__": path.stem}
     with asyncio.Runner() as runner:
         for block in python_blocks(path.read_text("utf-8")):

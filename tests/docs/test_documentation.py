@@ -50,7 +50,9 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
         ("import asyncio\nawait asyncio.sleep(0)  # a remark\nprint('later')  # later", None),
     ],
 )
-def test_a_comment_after_what_is_shown_is_a_promise(tmp_path: Path, source: str, complaint: str | None) -> None:
+def test_a_comment_after_what_is_shown_is_a_promise(
+    tmp_path: Path, source: str, complaint: str | None
+) -> None:
     """Comments after a print or an expression that is no call are compared; others are remarks."""
     document = tmp_path / "document.md"
     document.write_text(f"Text\n\n```python\n{source}\n```\n", "utf-8")
