@@ -2,8 +2,8 @@
 
 A benchmark is a list of rows. Each row has a task for every engine that can do it; a task gets a
 `Stopwatch` and a number of repeats, and times only what the row is about. Engines run in separate
-processes, in both orders, and medians are compared. The peer pyeryx needs Python 3.12 or newer, so it runs in the
-interpreter that the environment variable PEER_PYTHON names; without it there is no peer.
+processes, in both orders, and medians are compared. The peer pyeryx needs Python 3.12 or newer, so it runs
+in the interpreter that the environment variable PEER_PYTHON names; without it there is no peer.
 
 Work on the same machine makes wall time longer. Processor time (of all threads of the process) suffers
 less, so it is shown as well.
