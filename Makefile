@@ -1,15 +1,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
+PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint clean
+.PHONY: install demo test lint bench redis clean
+
+install: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[fsspec,redis]' 'mypy>=1.13' 'ruff>=0.8' 'pytest>=8.3' 'hypothesis>=6.112'
+	$(BIN)/$(PIP_INSTALL) -e .
 	touch $@
 
-install: $(VENV)/installed
+# What tests and lint need beside: see the extra `dev` in pyproject.toml.
+$(VENV)/ready-for-tests: $(VENV)/installed
+	$(BIN)/$(PIP_INSTALL) -e '.[dev]'
+	touch $@
 
 demo: install
 	@echo "Analysing examples/sales.csv with pandas and matplotlib in a sandbox (examples/analyse_sales.py)."
@@ -17,13 +24,38 @@ demo: install
 	$(BIN)/planaria setup --full
 	$(BIN)/python examples/analyse_sales.py
 
-lint: install
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+lint: $(VENV)/ready-for-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
-	$(BIN)/python -m pytest
+# Compiled before, so that no test waits for it in the middle.
+# What lint finds fails the whole at the end, but does not hide what the tests say.
+test: $(VENV)/ready-for-tests redis
+	$(BIN)/planaria setup --full
+	@$(MAKE) --no-print-directory lint; linted=$$?; $(BIN)/python -m pytest && exit $$linted
+
+# The store for Redis is tested with a real one, which the tests start themselves.
+redis:
+	@if command -v redis-server >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server >/dev/null; \
+	else echo "redis-server is NOT INSTALLED (Debian package redis-server): the Redis store will not be tested"; fi
+
+# The peer needs Python 3.12 or newer and gets an environment of its own; without one there are no ratios.
+$(PEERS)/installed:
+	@for python in python3.12 python3.13 python3.14 python3; do \
+		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then \
+			$$python -m venv $(PEERS) && $(PEERS)/bin/$(PIP_INSTALL) 'pyeryx==0.11.*' && touch $@; exit; \
+		fi; \
+	done; echo "Python 3.12 or newer is NOT FOUND: measuring without the peer"
+
+bench: install $(PEERS)/installed
+	$(BIN)/planaria setup --full
+	@peer=$$(ls $(CURDIR)/$(PEERS)/bin/python 2>/dev/null); \
+	for program in $(filter-out benchmarks/measure.py,$(sort $(wildcard benchmarks/*.py))); do \
+		echo; echo "## $$program"; PEER_PYTHON=$$peer $(BIN)/python $$program || exit; \
+	done
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) $(PEERS) out
