@@ -13,7 +13,7 @@ __all__ = ["install", "run_pending"]
 
 def install(door: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
-    from planaria.guest.shims import executors, modes, pools, processes, threads, users
+    from planaria.guest.shims import executors, modes, pools, processes, subprocesses, threads, users
 
     users.install()
     modes.install(door)
@@ -21,6 +21,7 @@ def install(door: Callable[[bytes], bytes]) -> None:
     executors.install()
     pools.install()
     processes.install()
+    subprocesses.install()
 
 
 def run_pending() -> bool:
