@@ -409,6 +409,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         child.table["PPID"].value = str(self.own_process_id)
         child.functions = {name: body for name, body in self.functions.items() if body.exported}
         child.background = self.background
+        # In a job it sleeps and waits as the job does.
+        child.alarm = self.alarm
+        child.blocked = self.blocked
         return child
 
     def replace_environment(self, env: Mapping[str, str]) -> None:

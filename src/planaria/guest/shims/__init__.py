@@ -13,7 +13,17 @@ __all__ = ["install", "run_pending"]
 
 def install(door: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
-    from planaria.guest.shims import executors, modes, plotting, pools, processes, threads, users, walking
+    from planaria.guest.shims import (
+        executors,
+        modes,
+        plotting,
+        pools,
+        processes,
+        subprocesses,
+        threads,
+        users,
+        walking,
+    )
 
     users.install()
     walking.install()
@@ -23,6 +33,7 @@ def install(door: Callable[[bytes], bytes]) -> None:
     pools.install()
     processes.install()
     plotting.install()
+    subprocesses.install()
 
 
 def run_pending() -> bool:

@@ -1,0 +1,102 @@
+"""An end for work that cannot be stopped from outside: there are no threads, and signals may be missing.
+
+While `until` is in force, loops and calls look at the clock now and then, whatever code they belong to; what
+is running when the time is over gets an `Expired`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+__all__ = ["Expired", "until"]
+
+#: Loops and calls between two looks at the clock.
+_INTERVAL: Final = 200
+
+
+class Expired(BaseException):  # noqa: N818 (a jump, not an error)
+    """The time is over. Not an Exception: commands that report those must not catch it."""
+
+
+class _Watch:
+    """Counts what happens, and looks at the clock."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+        self.left = _INTERVAL
+
+    def tick(self, *_: object) -> None:
+        self.left -= 1
+        if self.left <= 0:
+            self.left = _INTERVAL
+            if time.monotonic() >= self.deadline:
+                raise Expired
+
+    def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event != "exception":  # raising while another exception is on its way would hide that
+            self.tick()
+        return self.trace
+
+
+@contextmanager
+def until(deadline: float | None) -> Iterator[None]:
+    """Raise `Expired` in the body when `time.monotonic()` reaches `deadline`; None means never.
+
+    Nested, the earliest counts. Code below that never loops and never calls Python (one long call of a
+    function in C) is not interrupted.
+    """
+    outer = _watches[-1] if _watches else None
+    if deadline is None or (outer is not None and outer.deadline <= deadline):
+        yield
+        return
+    watch = _Watch(deadline)
+    sleep = time.sleep
+
+    def bounded_sleep(seconds: float, /) -> None:
+        left = deadline - time.monotonic()
+        if seconds >= left:
+            sleep(max(0.0, left))
+            raise Expired
+        sleep(seconds)
+
+    _watches.append(watch)
+    time.sleep = bounded_sleep
+    undo = _observe(watch)
+    try:
+        yield
+    finally:
+        undo()
+        time.sleep = sleep
+        _watches.remove(watch)
+        if _watches:
+            _observe(_watches[-1])
+
+
+_watches: list[_Watch] = []
+
+
+def _observe(watch: _Watch) -> Any:
+    """Have `watch` called; the function that ends this."""
+    monitoring: Any = getattr(sys, "monitoring", None)
+    if monitoring is None:
+        before = sys.gettrace()
+        sys.settrace(watch.trace)
+        return lambda: sys.settrace(before)
+    tool = 4
+    events = monitoring.events
+    if monitoring.get_tool(tool) is None:
+        monitoring.use_tool_id(tool, "planaria deadline")
+    for event in (events.PY_START, events.JUMP):
+        monitoring.register_callback(tool, event, watch.tick)
+    monitoring.set_events(tool, events.PY_START | events.JUMP)
+
+    def undo() -> None:
+        monitoring.set_events(tool, 0)
+        monitoring.free_tool_id(tool)
+
+    return undo
