@@ -12,17 +12,16 @@ from .awk_compiler import compile_program
 from .awk_functions import Functions
 from .awk_runtime import Exit, Runtime
 from .awk_syntax import AwkError, fatal
-from .text_options import OptionError, parse_options
+from .options import OptionSyntax, UsageError
 from .text_streams import close_input, decode, open_input, reason
 
-_SHORT = "F:v:f:e:bcCd::D::E:ghIi:l:L::MNno::Op::PrsStV"
-_LONG = {
-    "field-separator": ("F", 1), "assign": ("v", 1), "file": ("f", 1), "source": ("e", 1),
-    "version": ("V", 0), "help": ("h", 0), "posix": ("P", 0), "traditional": ("c", 0),
-    "re-interval": ("r", 0), "lint": ("L", 2), "sandbox": ("S", 0), "non-decimal-data": ("n", 0),
-    "characters-as-bytes": ("b", 0), "exec": ("E", 1), "optimize": ("O", 0), "no-optimize": ("s", 0),
-    "use-lc-numeric": ("N", 0), "csv": ("k", 0),
-}  # fmt: skip
+_SYNTAX = OptionSyntax(
+    "F:v:f:e:bcCd::D::E:ghIi:l:L::MNno::Op::PrsStV",
+    "field-separator=F: assign=v: file=f: source=e: version=V help=h posix=P traditional=c "
+    "re-interval=r lint=L:: sandbox=S non-decimal-data=n characters-as-bytes=b exec=E: optimize=O "
+    "no-optimize=s use-lc-numeric=N csv=k",
+    order="options first",
+)
 _USAGE = """Usage: awk [POSIX or GNU style options] -f progfile [--] file ...
 Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 	-f progfile		--file=progfile
@@ -37,12 +36,12 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 def awk(process: Process) -> Generator[None, None, Status]:
     """Run an awk program over files; its exit status, 1 for a bad program, 2 for a fatal error."""
     try:
-        options = parse_options(process.argv[1:], _SHORT, _LONG, permute=False)
-    except OptionError as problem:
+        options = _SYNTAX.parse(process.argv[1:])
+    except UsageError as problem:
         process.error(str(problem))
         process.stderr.write(_USAGE.encode())
         return 1
-    given = dict(options.given)
+    given = dict(options.options)
     if "h" in given:
         process.stdout.write(_USAGE.encode())
         return 0
@@ -52,13 +51,13 @@ def awk(process: Process) -> Generator[None, None, Status]:
     operands = options.operands
     runtime: Runtime | None = None
     try:
-        sources = _sources(process, options.given)
+        sources = _sources(process, options.options)
         if not sources:
             if not operands:
                 process.stderr.write(_USAGE.encode())
                 return 1
             sources = [operands.pop(0)]
-        assignments = _assignments(options.given)
+        assignments = _assignments(options.options)
         external = {name for name, _ in assignments}
         external |= {found[1] for operand in operands if (found := _ASSIGNMENT.fullmatch(operand))}
         program, warnings = compile_program("\n".join(sources), frozenset(external))

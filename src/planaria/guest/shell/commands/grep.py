@@ -10,28 +10,21 @@ from dataclasses import dataclass, field
 from ..command import Process, Status, command
 from .grep_patterns import compile_patterns
 from .grep_search import Output, Search
+from .options import OptionSyntax, UsageError
 from .regex_syntax import RegexError
-from .text_options import OptionError, parse_options
 from .text_streams import close_input, decode, is_directory, open_input, reason
 
-_SHORT = "EFGPe:f:ivyVwxzsqclLonHhbA:B:C:m:d:D:rRaITZU0123456789u"
-_LONG = {
-    "extended-regexp": ("E", 0), "fixed-strings": ("F", 0), "basic-regexp": ("G", 0),
-    "perl-regexp": ("P", 0), "regexp": ("e", 1), "file": ("f", 1), "ignore-case": ("i", 0),
-    "no-ignore-case": ("no-ignore-case", 0), "word-regexp": ("w", 0), "line-regexp": ("x", 0),
-    "null-data": ("z", 0), "no-messages": ("s", 0), "invert-match": ("v", 0), "version": ("V", 0),
-    "help": ("help", 0), "max-count": ("m", 1), "byte-offset": ("b", 0), "line-number": ("n", 0),
-    "line-buffered": ("line-buffered", 0), "with-filename": ("H", 0), "no-filename": ("h", 0),
-    "label": ("label", 1), "only-matching": ("o", 0), "quiet": ("q", 0), "silent": ("q", 0),
-    "binary-files": ("binary-files", 1), "text": ("a", 0), "directories": ("d", 1), "devices": ("D", 1),
-    "recursive": ("r", 0), "dereference-recursive": ("R", 0), "include": ("include", 1),
-    "exclude": ("exclude", 1), "exclude-from": ("exclude-from", 1), "exclude-dir": ("exclude-dir", 1),
-    "files-without-match": ("L", 0), "files-with-matches": ("l", 0), "count": ("c", 0),
-    "initial-tab": ("T", 0), "null": ("Z", 0), "before-context": ("B", 1), "after-context": ("A", 1),
-    "context": ("C", 1), "group-separator": ("group-separator", 1),
-    "no-group-separator": ("no-group-separator", 0), "color": ("color", 2), "colour": ("color", 2),
-    "binary": ("U", 0),
-}  # fmt: skip
+# In the order of GNU's own table, which messages about shortened names follow.
+_SYNTAX = OptionSyntax(
+    "EFGPe:f:ivyVwxzsqclLonHhbA:B:C:m:d:D:rRaITZU0123456789u",
+    "after-context=A: basic-regexp=G before-context=B: binary-files: binary=U byte-offset=b color:: "
+    "colour=color:: context=C: count=c dereference-recursive=R devices=D: directories=d: exclude-dir: "
+    "exclude-from: exclude: extended-regexp=E file=f: files-with-matches=l files-without-match=L "
+    "fixed-strings=F group-separator: help ignore-case=i include: initial-tab=T invert-match=v label: "
+    "line-buffered line-number=n line-regexp=x max-count=m: no-filename=h no-group-separator "
+    "no-ignore-case no-messages=s null-data=z null=Z only-matching=o perl-regexp=P quiet=q recursive=r "
+    "regexp=e: silent=q text=a version=V with-filename=H word-regexp=w",
+)
 _USAGE = "Usage: grep [OPTION]... PATTERNS [FILE]...\n"
 _HELP = (
     _USAGE
@@ -93,18 +86,18 @@ def fgrep(process: Process) -> Generator[None, None, Status]:
 
 def _grep(process: Process, matcher: str) -> Generator[None, None, Status]:
     try:
-        options = parse_options(process.argv[1:], _SHORT, _LONG)
-        if any(name == "help" for name, _ in options.given):
+        options = _SYNTAX.parse(process.argv[1:])
+        if any(name == "help" for name, _ in options.options):
             process.stdout.write(_HELP.encode())
             return 0
-        if any(name == "V" for name, _ in options.given):
+        if any(name == "V" for name, _ in options.options):
             process.stdout.write(b"grep (GNU grep) 3.8\n")
             return 0
-        settings = _read(process, options.given, matcher)
+        settings = _read(process, options.options, matcher)
         operands = options.operands
         if settings.patterns is None:
             if not operands:
-                raise OptionError("")
+                raise UsageError("")
             settings.patterns = operands.pop(0).split("\n")
         pattern = compile_patterns(
             settings.patterns,
@@ -114,7 +107,7 @@ def _grep(process: Process, matcher: str) -> Generator[None, None, Status]:
             whole_lines=settings.whole_lines,
             null_data=settings.output.null_data,
         )
-    except OptionError as problem:
+    except UsageError as problem:
         if str(problem):
             process.error(str(problem))
         process.stderr.write((_USAGE + "Try 'grep --help' for more information.\n").encode())
@@ -283,7 +276,7 @@ def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -
                     "tty",
                     "if-tty",
                 ):
-                    raise OptionError("")
+                    raise UsageError("")
                 if argument in ("always", "yes", "force"):
                     output.set_colors(process.env.get("GREP_COLORS", ""))
     output.after = (both or 0) if output.after is None else output.after

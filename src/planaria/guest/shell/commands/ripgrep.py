@@ -11,33 +11,23 @@ from dataclasses import dataclass, field
 from ..command import Input, Process, Status, command
 from .grep_patterns import Matcher, crosses_lines
 from .grep_search import Output, Search
+from .options import OptionSyntax, UsageError
 from .regex import compile_perl
 from .regex_syntax import RegexError
 from .ripgrep_files import TYPES, Selection, walk
-from .text_options import OptionError, parse_options
 from .text_streams import FileInput, close_input, decode, encode, is_directory, open_input, reason
 
-_SHORT = "e:f:isSwxFvcloHIInNA:B:C:m:r:g:t:T:uqLad:0bUP.M:j:E:z?Vh"
-_LONG = {
-    "regexp": ("e", 1), "file": ("f", 1), "ignore-case": ("i", 0), "case-sensitive": ("s", 0),
-    "smart-case": ("S", 0), "word-regexp": ("w", 0), "line-regexp": ("x", 0), "fixed-strings": ("F", 0),
-    "invert-match": ("v", 0), "count": ("c", 0), "count-matches": ("count-matches", 0),
-    "files-with-matches": ("l", 0), "files-without-match": ("files-without-match", 0),
-    "only-matching": ("o", 0), "with-filename": ("H", 0), "no-filename": ("I", 0), "line-number": ("n", 0),
-    "no-line-number": ("N", 0), "after-context": ("A", 1), "before-context": ("B", 1), "context": ("C", 1),
-    "max-count": ("m", 1), "replace": ("r", 1), "glob": ("g", 1), "iglob": ("iglob", 1), "type": ("t", 1),
-    "type-not": ("T", 1), "type-list": ("type-list", 0), "unrestricted": ("u", 0), "quiet": ("q", 0),
-    "follow": ("L", 0), "text": ("a", 0), "max-depth": ("d", 1), "maxdepth": ("d", 1), "null": ("0", 0),
-    "byte-offset": ("b", 0), "column": ("column", 0), "vimgrep": ("vimgrep", 0), "hidden": (".", 0),
-    "no-ignore": ("no-ignore", 0), "no-ignore-vcs": ("no-ignore", 0), "files": ("files", 0),
-    "heading": ("heading", 0), "no-heading": ("no-heading", 0), "json": ("json", 0), "color": ("color", 1),
-    "trim": ("trim", 0), "multiline": ("U", 0), "pcre2": ("P", 0), "sort": ("sort", 1), "sortr": ("sortr", 1),
-    "no-messages": ("no-messages", 0), "include-zero": ("include-zero", 0), "passthru": ("passthru", 0),
-    "max-columns": ("M", 1), "threads": ("j", 1), "context-separator": ("context-separator", 1),
-    "no-config": ("no-config", 0), "stats": ("stats", 0), "line-buffered": ("line-buffered", 0),
-    "binary": ("binary", 0), "no-unicode": ("no-unicode", 0), "pretty": ("p", 0), "version": ("V", 0),
-    "help": ("h", 0),
-}  # fmt: skip
+_SYNTAX = OptionSyntax(
+    "e:f:isSwxFvcloHIInNA:B:C:m:r:g:t:T:uqLad:0bUP.M:j:E:z?Vh",
+    "regexp=e: file=f: ignore-case=i case-sensitive=s smart-case=S word-regexp=w line-regexp=x "
+    "fixed-strings=F invert-match=v count=c count-matches files-with-matches=l files-without-match "
+    "only-matching=o with-filename=H no-filename=I line-number=n no-line-number=N after-context=A: "
+    "before-context=B: context=C: max-count=m: replace=r: glob=g: iglob: type=t: type-not=T: type-list "
+    "unrestricted=u quiet=q follow=L text=a max-depth=d: maxdepth=d: null=0 byte-offset=b column "
+    "vimgrep hidden=. no-ignore no-ignore-vcs=no-ignore files heading no-heading json color: trim "
+    "multiline=U pcre2=P sort: sortr: no-messages include-zero passthru max-columns=M: threads=j: "
+    "context-separator: no-config stats line-buffered binary no-unicode pretty=p version=V help=h",
+)
 _HELP = """ripgrep 13.0.0
 rg [OPTIONS] PATTERN [PATH ...]
 
@@ -73,8 +63,8 @@ class _View(Output):
 def rg(process: Process) -> Generator[None, None, Status]:
     """Search recursively; status 0 with a match, 1 without, 2 after an error."""
     try:
-        options = parse_options(process.argv[1:], _SHORT, _LONG)
-        given = options.given
+        options = _SYNTAX.parse(process.argv[1:])
+        given = options.options
         flags = dict(given)
         if "h" in flags or "V" in flags:
             process.stdout.write(_HELP.encode() if "h" in flags else b"ripgrep 13.0.0\n")
@@ -88,12 +78,12 @@ def rg(process: Process) -> Generator[None, None, Status]:
         patterns = _patterns(process, given)
         if not patterns and not listing:
             if not operands:
-                raise OptionError("the following required arguments were not provided:\n    <PATTERN>")
+                raise UsageError("the following required arguments were not provided:\n    <PATTERN>")
             patterns = [operands.pop(0)]
         selection = _selection(given)
         view = _view(given)
         matcher = _matcher(patterns, flags, given) if not listing else None
-    except (OptionError, RegexError) as problem:
+    except (UsageError, RegexError) as problem:
         prefix = "regex parse error: " if isinstance(problem, RegexError) else "error: "
         process.stderr.write(encode(f"{prefix}{problem}\n"))
         return 2
@@ -137,7 +127,7 @@ def _patterns(process: Process, given: list[tuple[str, str | None]]) -> list[str
             try:
                 source = open_input(process, value or "")
             except OSError as problem:
-                raise OptionError(f"{value}: {reason(problem)}") from None
+                raise UsageError(f"{value}: {reason(problem)}") from None
             patterns += decode(source.read()).removesuffix("\n").split("\n")
             close_input(source)
     return patterns
@@ -153,7 +143,7 @@ def _selection(given: list[tuple[str, str | None]]) -> Selection:
                 selection.globs.append((value, name == "iglob"))
             case "t" | "T":
                 if value not in TYPES:
-                    raise OptionError(f"unrecognized file type: {value}")
+                    raise UsageError(f"unrecognized file type: {value}")
                 (selection.types if name == "t" else selection.not_types).append(value)
             case "u":
                 unrestricted += 1
@@ -174,7 +164,7 @@ def _selection(given: list[tuple[str, str | None]]) -> Selection:
 
 def _number(text: str) -> int:
     if not text.isdigit():
-        raise OptionError(f"could not parse '{text}' as a number")
+        raise UsageError(f"could not parse '{text}' as a number")
     return int(text)
 
 

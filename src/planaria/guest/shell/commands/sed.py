@@ -7,20 +7,19 @@ from collections.abc import Generator
 from typing import BinaryIO
 
 from ..command import Process, Status, command
+from .options import OptionSyntax, UsageError
 from .sed_machine import Machine
 from .sed_script import Piece, ScriptError, ScriptParser
 from .sed_streams import LineSource, Writer
-from .text_options import OptionError, parse_options
 from .text_streams import close_input, decode, open_input, reason
 
-_SHORT = "ne:f:Eri::szul:"
-_LONG = {
-    "quiet": ("n", 0), "silent": ("n", 0), "expression": ("e", 1), "file": ("f", 1),
-    "regexp-extended": ("E", 0), "in-place": ("i", 2), "line-length": ("l", 1), "separate": ("s", 0),
-    "null-data": ("z", 0), "zero-terminated": ("z", 0), "unbuffered": ("u", 0), "posix": ("posix", 0),
-    "debug": ("debug", 0), "sandbox": ("sandbox", 0), "follow-symlinks": ("follow-symlinks", 0),
-    "help": ("help", 0), "version": ("version", 0),
-}  # fmt: skip
+# In the order of GNU's own table, which messages about shortened names follow.
+_SYNTAX = OptionSyntax(
+    "ne:f:Eri::szul:",
+    "regexp-extended=E debug in-place=i:: expression=e: file=f: line-length=l: null-data=z "
+    "zero-terminated=z quiet=n posix silent=n sandbox separate=s unbuffered=u version help "
+    "follow-symlinks",
+)
 _USAGE = """Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...
 
   -n, --quiet, --silent      do not print the pattern space at the end of a cycle
@@ -41,12 +40,12 @@ _USAGE = """Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]
 def sed(process: Process) -> Generator[None, None, Status]:
     """Edit a stream; status 0, that of q and Q, 1 for a bad script, 2 for an unreadable file, 4 otherwise."""
     try:
-        options = parse_options(process.argv[1:], _SHORT, _LONG)
-    except OptionError as problem:
+        options = _SYNTAX.parse(process.argv[1:])
+    except UsageError as problem:
         process.error(str(problem))
         process.stderr.write(_USAGE.encode())
         return 1
-    given = dict(options.given)
+    given = dict(options.options)
     if "help" in given or "version" in given:
         process.stdout.write(_USAGE.encode() if "help" in given else b"sed (GNU sed) 4.9\n")
         return 0
@@ -54,7 +53,7 @@ def sed(process: Process) -> Generator[None, None, Status]:
     end = "\0" if "z" in given else "\n"
     in_place = "i" in given
     try:
-        pieces = _pieces(process, options.given)
+        pieces = _pieces(process, options.options)
         if not pieces:
             if not operands:
                 process.stderr.write(_USAGE.encode())
