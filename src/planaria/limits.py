@@ -74,7 +74,8 @@ class Limits:
             raise ValueError(f"Limits(recursion={self.recursion}): between 50 and 20,000")
         if self.memory is not None and not 64 * _MIB <= self.memory <= 4096 * _MIB:
             raise ValueError(
-                f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, or None"
+                f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, "
+                "or None"
             )
 
 
@@ -99,7 +100,8 @@ class Guard:
 class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
-    `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code` is
+    `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code`
+    is
     the status with which it ended its process, if it did.
     """
 

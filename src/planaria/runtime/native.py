@@ -91,7 +91,7 @@ _module_new = _function("wasmtime_module_new", c_void_p, c_void_p, c_char_p, c_s
 _module_serialize = _function("wasmtime_module_serialize", c_void_p, c_void_p, c_void_p)
 
 
-class Trap(Exception):  # noqa: N818 (it is what WebAssembly calls it)
+class Trap(Exception):
     """The guest trapped, or the engine refused a call; `code` is what wasmtime calls the kind of trap.
 
     `code` is None where there is none: a trap made by a host function, an error of the engine, an

@@ -67,9 +67,7 @@ def _renamed(code: CodeType, name: str) -> CodeType:
     constants = code.co_consts
     for constant in constants:
         if type(constant) is CodeType:
-            constants = tuple(
-                _renamed(one, name) if type(one) is CodeType else one for one in constants
-            )
+            constants = tuple(_renamed(one, name) if type(one) is CodeType else one for one in constants)
             return code.replace(co_filename=name, co_consts=constants)
     return code.replace(co_filename=name)
 

@@ -488,7 +488,10 @@ class Kernel:
             self.publish(old, self.names)
 
     def add_command(self, name: str, function: Callable[..., Report]) -> None:
-        """Have `function`, whose result is the report, called for a command of the host. It counts as user code."""
+        """Have `function`, whose result is the report, called for a command of the host.
+
+        It counts as user code.
+        """
         self._commands[name] = partial(self._added, function)
 
     def _added(self, function: Callable[..., Report], *arguments: Any) -> Report:
