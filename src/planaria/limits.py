@@ -101,8 +101,7 @@ class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
     `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code`
-    is
-    the status with which it ended its process, if it did.
+    is the status with which it ended its process, if it did.
     """
 
     def __init__(self, message: str, reason: StopReason | None, exit_code: int | None = None) -> None:
