@@ -197,7 +197,9 @@ def test_cancelling_who_waits_for_the_turn() -> None:
             await asyncio.sleep(0.05)
             second.cancel()
             assert (await first).value == 1
-            assert (await asyncio.gather(second, return_exceptions=True))[0].__class__ is asyncio.CancelledError
+            assert (await asyncio.gather(second, return_exceptions=True))[
+                0
+            ].__class__ is asyncio.CancelledError
             assert session.execution_count == 1
 
     asyncio.run(main())

@@ -40,7 +40,9 @@ def test_unforeseen(on_core: Callable[..., Any]) -> None:
     """An import that nobody could foresee runs the execution again from its beginning, once and unseen."""
     session = on_core()
     session.execute("import importlib\nx = 1")
-    result = session.execute("x += 1\nprint(x)\nnumpy = importlib.import_module('num' + 'py')\nint(numpy.ones(3).sum())")
+    result = session.execute(
+        "x += 1\nprint(x)\nnumpy = importlib.import_module('num' + 'py')\nint(numpy.ones(3).sum())"
+    )
     assert (result.value, result.stdout, session.execution_count) == (3, "2\n", 2)
     assert session.execute("x").value == 2
     session.undo(2)
