@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import mmap
 import os
 import sys
@@ -75,14 +76,16 @@ def test_ways_agree(written: list[int], read: list[int]) -> None:
             assert set(pages) <= set(expected)
         else:
             assert pages == expected
-        assert all(a[1] < b[0] for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a[1] < b[0] for a, b in itertools.pairwise(spans))
 
 
 @linux
 def test_ways_agree_on_a_machine() -> None:
     """On the memory of a session every way finds all that differs from the image."""
     with planaria.Session() as session:
-        session.execute("import json, decimal\nx = [bytearray(5000) for _ in range(300)]\ny = json.dumps(list(range(1000)))")
+        session.execute(
+            "import json, decimal\nx = [bytearray(5000) for _ in range(300)]\ny = json.dumps(list(range(1000)))"
+        )
         machine: Any = session._executor._live()
         image = machine._image
         differing = pages_of(memory.compare(machine._base, machine.memory_bytes, image))
@@ -113,7 +116,10 @@ def test_sessions_work_with_each_way(way: Any, monkeypatch: pytest.MonkeyPatch) 
 
 @linux
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, SIZE // PAGE_BYTES - 1), st.integers(1, 9)), max_size=8), st.binary(min_size=1))
+@given(
+    st.lists(st.tuples(st.integers(0, SIZE // PAGE_BYTES - 1), st.integers(1, 9)), max_size=8),
+    st.binary(min_size=1),
+)
 def test_runs(pages: list[tuple[int, int]], data: bytes) -> None:
     """What was read back from changed spans and written elsewhere makes an equal memory; known pieces are shared."""
     image = file_of(bytes(SIZE))

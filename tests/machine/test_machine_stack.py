@@ -77,12 +77,12 @@ def test_no_references_are_kept(way: str) -> None:
     class Thing:
         pass
 
-    thing = Thing()
-    reference = weakref.ref(thing)
-    call_on_large_stack(lambda: thing, fail)
+    things = [Thing()]
+    reference = weakref.ref(things[0])
+    call_on_large_stack(lambda thing=things[0]: thing, fail)  # type: ignore[misc]
     with pytest.raises(LookupError):
-        call_on_large_stack(lambda: fail(thing), fail)
-    del thing
+        call_on_large_stack(lambda thing=things[0]: fail(thing), fail)  # type: ignore[misc]
+    things.clear()
     gc.collect()
     assert reference() is None
 
@@ -101,7 +101,10 @@ def test_deep_recursion_in_sessions(way: str) -> None:
         return 0
 
     with planaria.Session(callbacks=[deep]) as session:
-        assert session.execute("def f(): return f()\ntry: f()\nexcept RecursionError: x = await deep()\nx").value == 1
+        assert (
+            session.execute("def f(): return f()\ntry: f()\nexcept RecursionError: x = await deep()\nx").value
+            == 1
+        )
         assert session.execute("deep.call()").value == 1
         assert session.run("import json; json.loads('[' * 100_000)").error.type == "RecursionError"
         assert isinstance(session.run("while True: pass", timeout=0.2).error, planaria.TimeoutError)
@@ -110,7 +113,5 @@ def test_deep_recursion_in_sessions(way: str) -> None:
 
 def test_stacks_under_greenlet() -> None:
     """Where greenlets may copy stacks about, or Python checks them, threads are used."""
-    assert stack.switches_stacks() is (
-        stack._LIBRARY is not None and "greenlet" not in sys.modules
-    )
+    assert stack.switches_stacks() is (stack._LIBRARY is not None and "greenlet" not in sys.modules)
     assert sys.version_info < (3, 14) or stack._LIBRARY is None

@@ -54,7 +54,10 @@ def test_turns() -> None:
     async def main() -> None:
         async with planaria.AsyncSession() as session:
             await session.execute("log = []")
-            runs = (session.run(f"import asyncio\nlog.append({n})\nawait asyncio.sleep(0.01)\nlog.append({n})") for n in range(5))
+            runs = (
+                session.run(f"import asyncio\nlog.append({n})\nawait asyncio.sleep(0.01)\nlog.append({n})")
+                for n in range(5)
+            )
             await asyncio.gather(*runs)
             assert (await session.execute("log")).value == [n for n in range(5) for _ in range(2)]
 

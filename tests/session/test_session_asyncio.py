@@ -55,7 +55,9 @@ def test_tasks_across_executions(new_session: Callable[..., Any]) -> None:
         return x
 
     session = new_session(callbacks=[slow])
-    session.execute("import asyncio\nasync def work():\n    log.append(await slow(1))\n    return await slow(2)\nlog = []")
+    session.execute(
+        "import asyncio\nasync def work():\n    log.append(await slow(1))\n    return await slow(2)\nlog = []"
+    )
     session.execute("task = asyncio.create_task(work())\nawait asyncio.sleep(0)")
     assert session.execute("1 + 1").value == 2
     assert session.execute("await task").value == 2
@@ -77,7 +79,9 @@ def test_failures_of_tasks(session: Any) -> None:
     ).error
     assert error.type == "ExceptionGroup"
     assert "ValueError: bad" in error.traceback
-    results = session.execute("[str(e) for e in await asyncio.gather(bad(), bad(), return_exceptions=True)]").value
+    results = session.execute(
+        "[str(e) for e in await asyncio.gather(bad(), bad(), return_exceptions=True)]"
+    ).value
     assert results == ["bad", "bad"]
 
 

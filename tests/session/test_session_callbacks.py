@@ -69,9 +69,9 @@ def test_ways_to_declare(new_session: Callable[..., Any]) -> None:
     assert session.execute("await lazy(), lazy.call()").value == ("lazily", "lazily")
     assert session.execute("await invoke('tools.math.double', x=1)").value == 2
     listed = session.execute("list_callbacks()").value
-    assert {"name": "plain", "description": "Gives it back.", "signature": "(x: int)"}.items() <= listed[1].items() or (
-        listed[1]["name"] == "plain"
-    )
+    assert {"name": "plain", "description": "Gives it back.", "signature": "(x: int)"}.items() <= listed[
+        1
+    ].items() or (listed[1]["name"] == "plain")
     double_told = next(one for one in listed if one["name"] == "tools.math.double")
     assert double_told["description"] == "Doubles"
     assert double_told["schema"] == {"type": "object"}
@@ -183,7 +183,9 @@ def test_plain_functions_meet_in_async_sessions() -> None:
 
     async def main() -> Any:
         async with planaria.AsyncSession(callbacks=[meet]) as session:
-            result = await session.execute("import asyncio\nsorted(await asyncio.gather(*(meet() for _ in range(5))))")
+            result = await session.execute(
+                "import asyncio\nsorted(await asyncio.gather(*(meet() for _ in range(5))))"
+            )
             return result.value
 
     assert asyncio.run(main()) == [0, 1, 2, 3, 4]
@@ -230,7 +232,18 @@ def test_reentrance(new_session: Callable[..., Any]) -> None:
     session = new_session(callbacks=[inside, inside_later])
     for name in ("await inside", "inside.call", "await inside_later", "inside_later.call"):
         assert session.execute(f"{name}('other')").value == 42
-        for what in ("run", "execute", "reset", "clear", "close", "fork", "undo", "rewind", "checkpoint", "start"):
+        for what in (
+            "run",
+            "execute",
+            "reset",
+            "clear",
+            "close",
+            "fork",
+            "undo",
+            "rewind",
+            "checkpoint",
+            "start",
+        ):
             error = session.run(f"{name}('{what}')").error
             assert isinstance(error, planaria.ExecutionError)
             assert "callback" in error.message

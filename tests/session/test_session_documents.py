@@ -127,7 +127,9 @@ def test_execution_example() -> None:
     session = planaria.Session(callbacks=[approve])
     run = session.start("ok = await approve(amount=900)\nprint('paid' if ok else 'refused')")
     assert [(call.name, call.kwargs) for call in run.pending] == [("approve", {"amount": 900})]
-    assert repr(run.pending) == f"[HostCall(id={run.pending[0].id}, name='approve', kwargs={{'amount': 900}})]"
+    assert (
+        repr(run.pending) == f"[HostCall(id={run.pending[0].id}, name='approve', kwargs={{'amount': 900}})]"
+    )
     assert session.run_in_progress is not None
     session.run_in_progress.resolve(session.run_in_progress.pending[0].id, True)
     assert run.result().stdout == "paid\n"
@@ -137,10 +139,20 @@ def test_module_is_lazy() -> None:
     """Importing the package loads neither the engine nor numpy, and every public name is there."""
     import subprocess
 
-    code = "import planaria, sys; print([m for m in ('wasmtime', 'numpy', 'click', 'rich') if m in sys.modules])"
+    code = (
+        "import planaria, sys; print([m for m in ('wasmtime', 'numpy', 'click', 'rich') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
     assert isinstance(planaria, ModuleType)
-    for name in ("Session", "AsyncSession", "Sandbox", "AsyncSandbox", "Limits", "Result", "CallbackRegistry"):
+    for name in (
+        "Session",
+        "AsyncSession",
+        "Sandbox",
+        "AsyncSandbox",
+        "Limits",
+        "Result",
+        "CallbackRegistry",
+    ):
         assert name in dir(planaria)
         assert getattr(planaria, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'Sesion'"):

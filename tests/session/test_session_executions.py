@@ -33,7 +33,12 @@ def asking(new_session: Callable[..., Any]) -> Any:
 def test_to_the_end(asking: Any) -> None:
     """An execution that needs nobody is over when start returns."""
     run = asking.start("print('x')\nawait double(4)")
-    assert (run.status, run.pending, run.next_timer, run.code) == ("done", [], None, "print('x')\nawait double(4)")
+    assert (run.status, run.pending, run.next_timer, run.code) == (
+        "done",
+        [],
+        None,
+        "print('x')\nawait double(4)",
+    )
     assert (run.result().value, run.result().stdout) == (8, "x\n")
     assert asking.run_in_progress is None
     failed = asking.start("1 / 0")
@@ -99,13 +104,17 @@ def test_gather_in_any_order(asking: Any) -> None:
 
 def test_timers(asking: Any) -> None:
     """An execution tells its next timer; step fires what is due, result sleeps until the end."""
-    run = asking.start("import asyncio\nprint('a')\nawait asyncio.sleep(0.2)\nprint('b')\nawait asyncio.sleep(0.01)\n'end'")
+    run = asking.start(
+        "import asyncio\nprint('a')\nawait asyncio.sleep(0.2)\nprint('b')\nawait asyncio.sleep(0.01)\n'end'"
+    )
     assert run.status == "waiting"
     assert run.next_timer is not None
     assert 0 < run.next_timer <= 0.2
     assert run.step() == "waiting"
     assert run.result().value == "end"
-    late = asking.start("import asyncio\ntry:\n    async with asyncio.timeout(0.05): await ask('x')\nexcept TimeoutError: y = 'late'\ny")
+    late = asking.start(
+        "import asyncio\ntry:\n    async with asyncio.timeout(0.05): await ask('x')\nexcept TimeoutError: y = 'late'\ny"
+    )
     call = late.pending[0]
     while late.step() == "waiting":
         pass
@@ -159,7 +168,9 @@ def test_blocking_calls_cannot_suspend(asking: Any) -> None:
 
 def test_forks_of_what_waits(asking: Any) -> None:
     """Copies of a session whose execution waits each wait for the same calls, and end by themselves."""
-    asking.start("import asyncio\nprint('once')\na, b = await asyncio.gather(ask('a'), ask('b'))\nprint(a, b)")
+    asking.start(
+        "import asyncio\nprint('once')\na, b = await asyncio.gather(ask('a'), ask('b'))\nprint(a, b)"
+    )
     first = asking.run_in_progress.pending[0]
     asking.run_in_progress.resolve(first.id, 1)
     copies = asking.fork(3)
@@ -209,7 +220,9 @@ def test_background_calls_of_a_copy(new_session: Callable[..., Any]) -> None:
         return "real"
 
     session = new_session(callbacks=[slow])
-    session.execute("import asyncio\ntask = asyncio.create_task(slow())\nawait asyncio.sleep(0)\nawait asyncio.sleep(0.001)")
+    session.execute(
+        "import asyncio\ntask = asyncio.create_task(slow())\nawait asyncio.sleep(0)\nawait asyncio.sleep(0.001)"
+    )
     copy = session.fork()[0]
     run = copy.start("await task")
     assert [call.name for call in run.pending] == ["slow"]

@@ -197,7 +197,20 @@ def test_cancelling_who_waits_for_the_turn() -> None:
             await asyncio.sleep(0.05)
             second.cancel()
             assert (await first).value == 1
-            assert (await asyncio.gather(second, return_exceptions=True))[0].__class__ is asyncio.CancelledError
+            assert (await asyncio.gather(second, return_exceptions=True))[
+                0
+            ].__class__ is asyncio.CancelledError
             assert session.execution_count == 1
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2])
+def test_interrupts_that_hit_no_code_of_the_users(new_session: Callable[..., Any], seconds: float) -> None:
+    """An interrupt that comes while the cell is compiled is raised again when its code runs."""
+    session = new_session(limits=planaria.Limits(grace=60.0))
+    session.execute("n = 0")
+    result = session.run("n = 1\n" * 10_000 + f"while True: n += {seconds}", timeout=seconds)
+    assert isinstance(result.error, planaria.TimeoutError)
+    assert result.error.state == "kept"
+    assert session.execute("n >= 1").value is True

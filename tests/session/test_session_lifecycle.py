@@ -204,7 +204,9 @@ def test_environment_and_seed(new_session: Callable[..., Any]) -> None:
     """`env` adds to the usual variables and nothing comes from the host; `seed` repeats every random number."""
     os.environ["PLANARIA_TEST_SECRET"] = "leak"
     session = new_session(env={"MINE": "1"})
-    assert session.execute("import os; os.environ['MINE'], os.environ['HOME'], 'PLANARIA_TEST_SECRET' in os.environ").value == (
+    assert session.execute(
+        "import os; os.environ['MINE'], os.environ['HOME'], 'PLANARIA_TEST_SECRET' in os.environ"
+    ).value == (
         "1",
         "/home/user",
         False,

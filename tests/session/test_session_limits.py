@@ -25,7 +25,10 @@ def test_timeout_keeps_the_state(new_session: Callable[..., Any]) -> None:
     assert session.execute("n > 0").value is True
 
 
-@pytest.mark.parametrize("source", ["sum(range(10**11))", "while True:\n    try:\n        while True: pass\n    except BaseException: pass"])
+@pytest.mark.parametrize(
+    "source",
+    ["sum(range(10**11))", "while True:\n    try:\n        while True: pass\n    except BaseException: pass"],
+)
 def test_timeout_goes_back(new_session: Callable[..., Any], source: str) -> None:
     """Code that does not heed the interrupt is stopped hard; the session is as before the execution."""
     session = new_session(limits=Limits(timeout=0.2, grace=0.3))
@@ -118,7 +121,9 @@ def test_cpu_time(new_session: Callable[..., Any]) -> None:
     assert (raised.value.limit, raised.value.state) == ("cpu_time", "kept")
     assert session.execute("n").value == 1
     with pytest.raises(planaria.LimitError):
-        session.execute("import asyncio\nwhile True:\n    for i in range(1000): pass\n    await asyncio.sleep(0)")
+        session.execute(
+            "import asyncio\nwhile True:\n    for i in range(1000): pass\n    await asyncio.sleep(0)"
+        )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +177,16 @@ def test_depth(new_session: Callable[..., Any], source: str) -> None:
     assert session.execute("kept").value == 1
 
 
-@pytest.mark.parametrize("deep", ["(" * 10_000 + ")" * 10_000, "[" * 100_000, "-" * 50_000 + "1", "a" + ".a" * 50_000, "x" + "+x" * 20_000])
+@pytest.mark.parametrize(
+    "deep",
+    [
+        "(" * 10_000 + ")" * 10_000,
+        "[" * 100_000,
+        "-" * 50_000 + "1",
+        "a" + ".a" * 50_000,
+        "x" + "+x" * 20_000,
+    ],
+)
 def test_deep_source(session: Any, deep: str) -> None:
     """Source that is nested too deeply is an error of that execution."""
     result = session.run(deep, timeout=120)
@@ -226,5 +240,13 @@ def test_bad_limits(arguments: dict[str, Any], kind: type[Exception], message: s
 
 def test_no_limits(new_session: Callable[..., Any]) -> None:
     """None is no bound, for every limit that may have none."""
-    limits = Limits(timeout=None, cpu_time=None, callback_timeout=None, callbacks=None, memory=None, output=None, value=None)
+    limits = Limits(
+        timeout=None,
+        cpu_time=None,
+        callback_timeout=None,
+        callbacks=None,
+        memory=None,
+        output=None,
+        value=None,
+    )
     assert new_session(limits=limits).execute("print(1); 2").value == 2

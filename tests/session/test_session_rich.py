@@ -84,7 +84,9 @@ def test_data_frame(session: Any) -> None:
 @pytest.mark.full
 def test_figures(session: Any) -> None:
     """Figures of matplotlib that are open at the end of a cell are shown as PNG, each once."""
-    result = session.execute("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('t');", timeout=300)
+    result = session.execute(
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('t');", timeout=300
+    )
     assert [output.data["image/png"][:8] for output in result.outputs] == [PNG]
     assert session.execute("1").outputs == []
     shown = session.execute("plt.plot([1]); plt.show()\nplt.plot([2]); plt.show()\n5", timeout=300)

@@ -16,7 +16,9 @@ def double(x: int) -> int:
 
 def test_each_execution_is_fresh() -> None:
     """Neither variables nor files nor changed modules are there the next time; arguments are."""
-    sandbox = planaria.Sandbox(callbacks=iter([double]), env={"WHO": "me"}, stdin="line\n", execution_timeout_ms=60_000)
+    sandbox = planaria.Sandbox(
+        callbacks=iter([double]), env={"WHO": "me"}, stdin="line\n", execution_timeout_ms=60_000
+    )
     for count in (1, 2):
         result = sandbox.execute(
             "import os, math\nassert 'x' not in globals() and not os.path.exists('f') and math.pi > 3\n"

@@ -75,7 +75,9 @@ def test_split_sequences(new_session: Callable[..., Any], limit: int | None) -> 
 def test_truncation(new_session: Callable[..., Any]) -> None:
     """Each stream is cut off at its limit, which its own flag tells; a flood does no harm."""
     session = new_session(limits=planaria.Limits(output=1000))
-    result = session.execute("import sys\nfor i in range(100_000): print('x' * 100)\nsys.stderr.write('short')\n5")
+    result = session.execute(
+        "import sys\nfor i in range(100_000): print('x' * 100)\nsys.stderr.write('short')\n5"
+    )
     assert (len(result.stdout), result.stdout_truncated) == (1000, True)
     assert (result.stderr, result.stderr_truncated, result.value) == ("short", False, 5)
     result = session.execute("import sys\nsys.stderr.write('e' * 1001); print('y' * 999)")

@@ -40,7 +40,9 @@ def test_many_sessions_at_once(switches: bool, monkeypatch: pytest.MonkeyPatch) 
 
     def work(number: int) -> None:
         heard: list[str] = []
-        with planaria.Session(callbacks=[{"name": "me", "fn": lambda: number}], on_stdout=heard.append) as session:
+        with planaria.Session(
+            callbacks=[{"name": "me", "fn": lambda: number}], on_stdout=heard.append
+        ) as session:
             for turn in range(5):
                 result = session.execute(
                     f"import asyncio\nfor i in range(50): print({number})\n"
@@ -59,7 +61,9 @@ def test_many_sessions_at_once(switches: bool, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("switches", [True, False])
-def test_nested_sessions(switches: bool, monkeypatch: pytest.MonkeyPatch, new_session: Callable[..., Any]) -> None:
+def test_nested_sessions(
+    switches: bool, monkeypatch: pytest.MonkeyPatch, new_session: Callable[..., Any]
+) -> None:
     """Sessions used inside callbacks of others nest, with deep recursion in each, however stacks are made."""
     if switches and not stack.switches_stacks():
         pytest.skip("this Python does not let stacks be switched")
@@ -67,7 +71,9 @@ def test_nested_sessions(switches: bool, monkeypatch: pytest.MonkeyPatch, new_se
     deep = "import json\ntry: json.loads('[' * 100_000)\nexcept RecursionError: x = 'deep'"
     inner = new_session()
     middle = new_session(callbacks=[{"name": "go", "fn": lambda: inner.execute(f"{deep}\nx").value}])
-    outer = new_session(callbacks=[{"name": "go", "fn": lambda: middle.execute(f"{deep}\nx + go.call()").value}])
+    outer = new_session(
+        callbacks=[{"name": "go", "fn": lambda: middle.execute(f"{deep}\nx + go.call()").value}]
+    )
     assert outer.execute(f"{deep}\nx + go.call() + await go()").value == "deep" * 5
     with pytest.raises(planaria.TimeoutError):
         inner.execute("while True: pass", timeout=0.1)
@@ -82,7 +88,10 @@ def test_time_of_nested_sessions(new_session: Callable[..., Any]) -> None:
         return type(inner.run("while True: pass", timeout=timeout).error).__name__
 
     outer = new_session(callbacks=[run_inner])
-    assert outer.execute("run_inner.call(0.1), await run_inner(0.1)").value == ("TimeoutError", "TimeoutError")
+    assert outer.execute("run_inner.call(0.1), await run_inner(0.1)").value == (
+        "TimeoutError",
+        "TimeoutError",
+    )
     result = outer.run("x = run_inner.call(0.6)\nwhile True: pass", timeout=0.3)
     assert isinstance(result.error, planaria.TimeoutError)
     assert inner.execute("1").value == outer.execute("1").value == 1

@@ -153,7 +153,11 @@ def test_history(session: Any) -> None:
     session.run("1 / 0")
     session.run("y = 2")
     codes = [(entry.count, entry.code, entry.error) for entry in session.history]
-    assert codes == [(1, "x = 1", None), (2, "1 / 0", "ZeroDivisionError: division by zero"), (3, "y = 2", None)]
+    assert codes == [
+        (1, "x = 1", None),
+        (2, "1 / 0", "ZeroDivisionError: division by zero"),
+        (3, "y = 2", None),
+    ]
     assert session.history[1].checkpoint == 1
     session.undo(2)
     assert [entry.code for entry in session.history] == ["x = 1"]

@@ -86,7 +86,9 @@ def echoing() -> Any:
 
 def source_of(value: Any) -> str:
     text = repr(value)
-    return text.replace("datetime.timezone", "timezone").replace("datetime.utc", "utc").replace("datetime.", "")
+    return (
+        text.replace("datetime.timezone", "timezone").replace("datetime.utc", "utc").replace("datetime.", "")
+    )
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {repr(value)[:20]}")
@@ -94,11 +96,17 @@ def test_values_cross(echoing: Any, value: Any) -> None:
     """A value arrives equal and of the same type as an argument, as an answer, and as the last value."""
     session, kept = echoing
     source = source_of(value)
-    result = session.execute(f"v = {source}\nback = await echo(v)\nassert type(back) is type(v) and back == v, back\nv")
+    result = session.execute(
+        f"v = {source}\nback = await echo(v)\nassert type(back) is type(v) and back == v, back\nv"
+    )
     assert type(kept[-1]) is type(value)
     assert kept[-1] == value
     assert type(result.value) is type(value)
-    assert repr(result.value) == repr(value) if not isinstance(value, (set, frozenset)) else result.value == value
+    assert (
+        repr(result.value) == repr(value)
+        if not isinstance(value, (set, frozenset))
+        else result.value == value
+    )
     assert session.execute(f"assert echo.call(v) == v\n{source}").value == value
 
 
@@ -156,7 +164,9 @@ def test_stand_ins(session: Any, source: str, name: str) -> None:
     inside = session.execute(source.rsplit("\n", 1)[0] + "\n0" if "\n" in source else "0").value
     assert inside == 0
     last = source.rsplit("\n", 1)[-1].rsplit("; ", 1)[-1]
-    wrapped = session.execute(f"{source};\n[1, {{'k': {last}}}]" if "\n" not in source else f"[1, {{'k': {last}}}]")
+    wrapped = session.execute(
+        f"{source};\n[1, {{'k': {last}}}]" if "\n" not in source else f"[1, {{'k': {last}}}]"
+    )
     assert wrapped.value[0] == 1
     assert isinstance(wrapped.value[1]["k"], planaria.Repr)
 

@@ -28,7 +28,9 @@ def check_arguments(
         if listener is not None and not callable(listener):
             raise TypeError(f"{name}= is a function, not a {type(listener).__name__}")
     _check_environment(env)
-    found = tuple(mounts) if isinstance(mounts, Iterable) and not isinstance(mounts, (str, bytes)) else (mounts,)
+    found = (
+        tuple(mounts) if isinstance(mounts, Iterable) and not isinstance(mounts, (str, bytes)) else (mounts,)
+    )
     for mount in found:
         if not isinstance(mount, Mount):
             raise TypeError(f"mounts= is a list of planaria.Mount, not of {type(mount).__name__}")

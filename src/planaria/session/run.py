@@ -118,9 +118,7 @@ class Run:
         for identifier, succeeded, value in self._sent:
             objection = refuse(value) if succeeded else None
             answer = (identifier, succeeded, value)
-            self._answers.append(
-                answer if objection is None else (identifier, False, objection)
-            )
+            self._answers.append(answer if objection is None else (identifier, False, objection))
 
     def cancel(self, kind: str, message: str) -> None:
         """Have an exception raised where the execution waits; one that has not begun is over."""

@@ -50,12 +50,12 @@ class Sandbox(_BaseSandbox):
         super().__init__(**arguments)
         Session(**self._arguments).close()  # what is wrong with the arguments is said now
 
-    def run(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    def run(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
         """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
         with Session(**self._arguments) as session:
             return self._counted(session.run(code, timeout))
 
-    def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    def execute(self, code: str, *, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
         """Execute `code` as `run` does, and raise its error."""
         result = self.run(code, timeout)
         if result.error is not None:
@@ -70,12 +70,12 @@ class AsyncSandbox(_BaseSandbox):
         super().__init__(**arguments)
         AsyncSession(**self._arguments)._close()
 
-    async def run(self, code: str, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    async def run(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
         """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
         async with AsyncSession(**self._arguments) as session:
             return self._counted(await session.run(code, timeout))
 
-    async def execute(self, code: str, *, timeout: float | None | NotGiven = NOT_GIVEN) -> Result:
+    async def execute(self, code: str, *, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
         """Execute `code` as `run` does, and raise its error."""
         result = await self.run(code, timeout)
         if result.error is not None:
@@ -84,4 +84,6 @@ class AsyncSandbox(_BaseSandbox):
 
 
 def _refuse_to_wait() -> NoReturn:
-    raise SessionError("a callback raised Suspend, but a sandbox keeps no execution that waits; use a Session")
+    raise SessionError(
+        "a callback raised Suspend, but a sandbox keeps no execution that waits; use a Session"
+    )

@@ -192,8 +192,10 @@ class Kernel:
             if code in _GATES:
                 if user:
                     raise KeyboardInterrupt
-                self._calls.interrupted = code is _advance.__code__
-                return
+                if code is _advance.__code__:
+                    self._calls.interrupted = True
+                    return
+                break
             if code is OWN_CODE:
                 self._calls.interrupted = True
                 return
