@@ -6,11 +6,11 @@ is running when the time is over gets an `Expired`.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ __all__ = ["Expired", "until"]
 #: Loops and calls between two looks at the clock.
 _INTERVAL: Final = 200
 #: Seconds after which code that did not let itself be ended is told again.
-_AGAIN: Final = 0.05
+_AGAIN: Final = 0.5
 
 
 class Expired(BaseException):  # noqa: N818 (a jump, not an error)
@@ -38,10 +38,25 @@ class _Watch:
         if self.left <= 0:
             self.left = _INTERVAL
             if time.monotonic() >= self.deadline:
-                raise Expired
+                self.expire(sys._getframe(1))
+
+    def expire(self, frame: FrameType | None) -> None:
+        """Raise `Expired`, unless a context is being left: what puts things back must come to its end."""
+        while frame is not None:
+            if frame.f_code in _LEAVING:
+                return
+            frame = frame.f_back
+        self.deadline = time.monotonic() + _AGAIN
+        raise Expired
 
 
-@contextmanager
+#: What runs while a context is left.
+_LEAVING: Final = frozenset(
+    [contextlib._GeneratorContextManager.__exit__.__code__, contextlib.ExitStack.__exit__.__code__]
+)
+
+
+@contextlib.contextmanager
 def until(deadline: float | None) -> Iterator[None]:
     """Raise `Expired` in the body when `time.monotonic()` reaches `deadline`; None means never.
 
@@ -102,7 +117,7 @@ def _alarm(watch: _Watch) -> Callable[[], None]:
     """Where Python cannot tell of loops and calls (before 3.12, so never in the sandbox), there are timers."""
 
     def expire(number: int, frame: FrameType | None) -> None:
-        raise Expired
+        watch.expire(frame)
 
     before = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, max(1e-6, watch.deadline - time.monotonic()), _AGAIN)

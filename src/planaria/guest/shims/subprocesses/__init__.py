@@ -46,7 +46,7 @@ def _change_asyncio(module: Any) -> None:
         setattr(package, name, getattr(asynchronous, name))
 
 
-def system(command: str) -> int:
+def system(command: Any) -> int:
     """Execute the command in a subshell; returns its wait status."""
     import subprocess
 

@@ -73,7 +73,7 @@ class Popen:
     does not run before it is waited for, which `subprocess.run` and `call` do at once, with a timeout.
     """
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __init__(
         self,
@@ -201,13 +201,13 @@ class Popen:
     def _open(self, readers: list[PipeInput | None], bufsize: int) -> None:
         size = io.DEFAULT_BUFFER_SIZE if bufsize in (-1, 1) else bufsize
         if self._input is not None:
-            raw = _PipeWriter(self._input)
-            self.stdin = raw if size == 0 else io.BufferedWriter(raw, size)  # type: ignore[assignment]
+            raw: Any = _PipeWriter(self._input)
+            if size or self.text_mode:
+                raw = io.BufferedWriter(raw, size or io.DEFAULT_BUFFER_SIZE)
+            self.stdin = raw
             if self.text_mode:
-                if size == 0:
-                    self.stdin = io.BufferedWriter(raw)
                 self.stdin = io.TextIOWrapper(
-                    self.stdin,  # type: ignore[arg-type]
+                    raw,
                     encoding=self.encoding or "utf-8",
                     errors=self.errors,
                     write_through=True,
