@@ -159,7 +159,7 @@ class _Run:
         for word in ("stdin", "stdout", "stderr"):
             setattr(sys, word, getattr(standard, word))
             setattr(sys, f"__{word}__", getattr(standard, word))
-        builtins.input = standard.input  # type: ignore[assignment]
+        builtins.input = standard.input
         sys.excepthook = sys.__excepthook__
         sys.displayhook = sys.__displayhook__
         if asked.has("B") or self.env.get("PYTHONDONTWRITEBYTECODE"):
