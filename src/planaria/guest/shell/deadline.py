@@ -6,10 +6,11 @@ is running when the time is over gets an `Expired`.
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ __all__ = ["Expired", "until"]
 
 #: Loops and calls between two looks at the clock.
 _INTERVAL: Final = 200
+#: Seconds after which code that did not let itself be ended is told again.
+_AGAIN: Final = 0.5
 
 
 class Expired(BaseException):  # noqa: N818 (a jump, not an error)
@@ -35,15 +38,25 @@ class _Watch:
         if self.left <= 0:
             self.left = _INTERVAL
             if time.monotonic() >= self.deadline:
-                raise Expired
+                self.expire(sys._getframe(1))
 
-    def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event != "exception":  # raising while another exception is on its way would hide that
-            self.tick()
-        return self.trace
+    def expire(self, frame: FrameType | None) -> None:
+        """Raise `Expired`, unless a context is being left: what puts things back must come to its end."""
+        while frame is not None:
+            if frame.f_code in _LEAVING:
+                return
+            frame = frame.f_back
+        self.deadline = time.monotonic() + _AGAIN
+        raise Expired
 
 
-@contextmanager
+#: What runs while a context is left.
+_LEAVING: Final = frozenset(
+    [contextlib._GeneratorContextManager.__exit__.__code__, contextlib.ExitStack.__exit__.__code__]
+)
+
+
+@contextlib.contextmanager
 def until(deadline: float | None) -> Iterator[None]:
     """Raise `Expired` in the body when `time.monotonic()` reaches `deadline`; None means never.
 
@@ -65,7 +78,7 @@ def until(deadline: float | None) -> Iterator[None]:
         sleep(seconds)
 
     _watches.append(watch)
-    time.sleep = bounded_sleep
+    time.sleep = bounded_sleep  # type: ignore[assignment]
     undo = _observe(watch)
     try:
         yield
@@ -80,13 +93,11 @@ def until(deadline: float | None) -> Iterator[None]:
 _watches: list[_Watch] = []
 
 
-def _observe(watch: _Watch) -> Any:
+def _observe(watch: _Watch) -> Callable[[], None]:
     """Have `watch` called; the function that ends this."""
     monitoring: Any = getattr(sys, "monitoring", None)
     if monitoring is None:
-        before = sys.gettrace()
-        sys.settrace(watch.trace)
-        return lambda: sys.settrace(before)
+        return _alarm(watch)
     tool = 4
     events = monitoring.events
     if monitoring.get_tool(tool) is None:
@@ -98,5 +109,21 @@ def _observe(watch: _Watch) -> Any:
     def undo() -> None:
         monitoring.set_events(tool, 0)
         monitoring.free_tool_id(tool)
+
+    return undo
+
+
+def _alarm(watch: _Watch) -> Callable[[], None]:
+    """Where Python cannot tell of loops and calls (before 3.12, so never in the sandbox), there are timers."""
+
+    def expire(number: int, frame: FrameType | None) -> None:
+        watch.expire(frame)
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, max(1e-6, watch.deadline - time.monotonic()), _AGAIN)
+
+    def undo() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
     return undo

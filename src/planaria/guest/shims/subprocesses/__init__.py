@@ -6,8 +6,10 @@ what it writes. See `popen` for what that means.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from planaria.guest.shims.importing import when_imported
@@ -19,6 +21,18 @@ def _change_subprocess(module: Any) -> None:
     from planaria.guest.shims.subprocesses.popen import Popen
 
     module.Popen = Popen
+    for name in ("run", "call"):
+        setattr(module, name, _waiting(getattr(module, name)))
+
+
+def _waiting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `subprocess` that waits for what it starts: its timeout holds from the beginning."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, _start=False, **kwargs)
+
+    return call
 
 
 def _change_asyncio(module: Any) -> None:
@@ -32,7 +46,7 @@ def _change_asyncio(module: Any) -> None:
         setattr(package, name, getattr(asynchronous, name))
 
 
-def system(command: str) -> int:
+def system(command: Any) -> int:
     """Execute the command in a subshell; returns its wait status."""
     import subprocess
 

@@ -8,6 +8,7 @@ runs to its end in one go; when a timeout ends it, it cannot go on after that.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -26,9 +27,8 @@ __all__ = ["Popen"]
 
 _PIPE: Final = -1
 _STDOUT: Final = -2
-_KILLED: Final = -9
+_KILLED: Final = -int(signal.SIGKILL)
 _BROKEN_PIPE: Final = 141
-_SIGPIPE: Final = 13
 #: Seconds of a sleep after which it is looked again whether time is over.
 _SLICE: Final = 0.05
 
@@ -54,7 +54,7 @@ class _PipeWriter(io.RawIOBase):
 
     def write(self, data: Any, /) -> int:
         if self._pipe.reader_closed:
-            raise BrokenPipeError(32, os.strerror(32))
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         content = bytes(data)
         self._pipe.pieces.append(content)
         return len(content)
@@ -69,10 +69,11 @@ class Popen:
     """Execute a child program; the arguments are those of CPython's `subprocess.Popen`.
 
     `preexec_fn` is refused, as is becoming another user. What concerns processes as such (`close_fds`,
-    `start_new_session`, `process_group`, `restore_signals`, `pipesize`) changes nothing.
+    `start_new_session`, `process_group`, `restore_signals`, `pipesize`) changes nothing. Without `_start` it
+    does not run before it is waited for, which `subprocess.run` and `call` do at once, with a timeout.
     """
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __init__(
         self,
@@ -103,6 +104,7 @@ class Popen:
         umask: int = -1,
         pipesize: int = -1,
         process_group: int | None = None,
+        _start: bool = True,
     ) -> None:
         if bufsize is None:
             bufsize = -1
@@ -115,7 +117,7 @@ class Popen:
         if preexec_fn is not None:
             raise ValueError("preexec_fn is not supported: commands run in this process, so call it before")
         if user is not None or group is not None or extra_groups is not None:
-            raise PermissionError(1, os.strerror(1))
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         if text is not None and universal_newlines is not None and bool(text) != bool(universal_newlines):
             raise subprocess.SubprocessError(
                 "Cannot disambiguate when both text and universal_newlines are supplied but different. "
@@ -137,7 +139,7 @@ class Popen:
         argv = _argument_list(args, shell, executable)
         directory = os.getcwd() if cwd is None else os.path.abspath(os.fsdecode(cwd))
         if cwd is not None and not os.path.isdir(directory):
-            code = 20 if os.path.exists(directory) else 2
+            code = errno.ENOTDIR if os.path.exists(directory) else errno.ENOENT
             raise OSError(code, os.strerror(code), os.fsdecode(cwd))
         variables = os.environ if env is None else env
         child = new_shell({os.fsdecode(k): os.fsdecode(v) for k, v in variables.items()}, directory)
@@ -154,7 +156,7 @@ class Popen:
         self._open(readers, bufsize)
         run = self._program(argv)
         self._generator: Generator[None, None, int] = child.stream_subshell(run)
-        if self._input is None:
+        if self._input is None and _start:
             self.advance()
 
     def _program(self, argv: list[str]) -> Callable[[Any], Generator[None, None, int]]:
@@ -199,13 +201,13 @@ class Popen:
     def _open(self, readers: list[PipeInput | None], bufsize: int) -> None:
         size = io.DEFAULT_BUFFER_SIZE if bufsize in (-1, 1) else bufsize
         if self._input is not None:
-            raw = _PipeWriter(self._input)
-            self.stdin = raw if size == 0 else io.BufferedWriter(raw, size)  # type: ignore[assignment]
+            raw: Any = _PipeWriter(self._input)
+            if size or self.text_mode:
+                raw = io.BufferedWriter(raw, size or io.DEFAULT_BUFFER_SIZE)
+            self.stdin = raw
             if self.text_mode:
-                if size == 0:
-                    self.stdin = io.BufferedWriter(raw)
                 self.stdin = io.TextIOWrapper(
-                    self.stdin,  # type: ignore[arg-type]
+                    raw,
                     encoding=self.encoding or "utf-8",
                     errors=self.errors,
                     write_through=True,
@@ -254,7 +256,7 @@ class Popen:
         except StopIteration as stop:
             status = int(stop.value)
             if status == _BROKEN_PIPE and self._output is not None and self._output.reader_closed:
-                status = -_SIGPIPE
+                status = -int(signal.SIGPIPE)
             self._status = status
         except LimitReachedError:
             self._status = 1
@@ -395,8 +397,8 @@ class Popen:
         return text if len(text) <= 80 else text[:76] + "...>"
 
 
-#: Signals that do nothing to a process that has no handler: 0, CHLD, CONT, URG, WINCH.
-_HARMLESS: Final = frozenset([0, 17, 18, 23, 28])
+#: What does nothing to a process that has no handler.
+_HARMLESS: Final = frozenset([0, signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH])
 
 
 def _argument_list(args: Any, shell: bool, executable: Any) -> list[str]:

@@ -171,5 +171,3 @@ def check_program(shell: Shell, name: str, cwd: Any) -> None:
 
 def _error(code: int, name: str) -> OSError:
     return OSError(code, os.strerror(code), name)
-
-

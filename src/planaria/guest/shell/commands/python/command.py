@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextvars
 import linecache
 import os
@@ -115,19 +116,19 @@ class _Run:
         if path and pkgutil.get_importer(path) is not None and not os.path.isfile(path):
             own = path
         stdin = sys.stdin
-        reads_session = getattr(process.stdin, "descriptor", None) == 0 and script != "-"
-        if asked.command is None and asked.module is None and script is None:
-            reads_session = False
-        input_before = __builtins__["input"] if isinstance(__builtins__, dict) else __builtins__.input
+        reads_session = getattr(process.stdin, "descriptor", None) == 0 and (
+            script not in (None, "-") or asked.command is not None or asked.module is not None
+        )
+        ask = builtins.input
         try:
             with isolated(dict(process.env), process.cwd, own) as handlers, self.standard.connected():
                 self._enter(path, own)
                 if reads_session:
                     # What the host answers: the session's own way of reading lines.
-                    sys.stdin = sys.__stdin__ = stdin  # type: ignore[misc]
-                    sys.modules["builtins"].input = input_before  # type: ignore[attr-defined]
+                    sys.stdin = stdin
+                    builtins.input = ask
                 before = os._exit
-                os._exit = _hard_exit  # type: ignore[assignment]
+                os._exit = _hard_exit
                 try:
                     return self._main(path, handlers)
                 finally:
@@ -158,7 +159,7 @@ class _Run:
         for word in ("stdin", "stdout", "stderr"):
             setattr(sys, word, getattr(standard, word))
             setattr(sys, f"__{word}__", getattr(standard, word))
-        sys.modules["builtins"].input = standard.input  # type: ignore[attr-defined]
+        builtins.input = standard.input
         sys.excepthook = sys.__excepthook__
         sys.displayhook = sys.__displayhook__
         if asked.has("B") or self.env.get("PYTHONDONTWRITEBYTECODE"):
@@ -168,7 +169,7 @@ class _Run:
         if sys.warnoptions:
             warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]
         main = ModuleType("__main__")
-        main.__dict__["__builtins__"] = sys.modules["builtins"]
+        main.__dict__["__builtins__"] = builtins
         main.__loader__ = BuiltinImporter
         sys.modules["__main__"] = main
         self._watch_interrupts()

@@ -293,7 +293,7 @@ class ExitHandlers:
 def _exit_handlers() -> Iterator[ExitHandlers]:
     handlers = ExitHandlers()
     register, unregister = atexit.register, atexit.unregister
-    atexit.register = handlers.register  # type: ignore[assignment]
+    atexit.register = handlers.register
     atexit.unregister = handlers.unregister
     try:
         yield handlers

@@ -193,11 +193,11 @@ class Standard:
             if fd not in (1, 2) or _asked_by_streams():
                 return write(fd, data)
             self.flush_output()
-            return self.raw[fd].write(data)  # type: ignore[no-any-return]
+            return self.raw[fd].write(data)
 
         def opened(file: Any, mode: str = "r", buffering: int = -1, *args: Any, **kwargs: Any) -> IO[Any]:
             """Open file and return a stream.  Raise OSError upon failure."""
-            number = _NAMES.get(file, file) if isinstance(file, (str, int)) else file
+            number: Any = _NAMES.get(file, file) if isinstance(file, str) else file
             if not isinstance(number, int) or isinstance(number, bool) or number not in (0, 1, 2):
                 return open_file(file, mode, buffering, *args, **kwargs)
             return self._open(number, mode, buffering, *args, **kwargs)
