@@ -15,7 +15,8 @@ from typing import Protocol
 
 from ..command import Status
 from .clock import format_time
-from .invocation import FileInput, Invocation, Source, reason, utility
+from .invocation import Invocation, utility
+from .streams import FileInput, Source, reason
 
 __all__ = ["FORMATS", "CorruptDataError", "Format", "decompressed"]
 

@@ -15,11 +15,12 @@ from .backup import Backup
 from .clock import parse_time
 from .copying import base_name, into_directory
 from .file_modes import parse_mode
-from .invocation import CommandError, Invocation, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote
 from .quoting import shell_quote_always as shown
 from .sizes import parse_size
+from .streams import reason
 
 __all__: list[str] = []
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from ..command import Status
+from ..patterns import compile_pattern
 from .clock import format_time
-from .gnu_regex import glob_to_python
-from .invocation import Invocation, reason, utility
+from .invocation import Invocation, utility
 from .options import UsageError, choose
 from .quoting import c_quote, escape, quote, shell_quote, shell_quote_always
 from .sizes import block_size, human_size
+from .streams import reason
 from .users import group_name, owner, user_name
 from .version_order import version_key
 from .width import display_width
@@ -129,8 +130,8 @@ class _Listing:
         self.size_unit = (1, "")
         self.time_style: str | None = None
         self.colour = False
-        self.ignored = [re.compile(glob_to_python(pattern)) for pattern in arguments.values("I")]
-        self.hide = [re.compile(glob_to_python(pattern)) for pattern in arguments.values("hide")]
+        self.ignored = [compile_pattern(pattern) for pattern in arguments.values("I")]
+        self.hide = [compile_pattern(pattern) for pattern in arguments.values("hide")]
         self.question_marks = arguments.last(("q", "show-control-chars")) == "q"
         self.width = int(call.env.get("COLUMNS", "80")) if call.env.get("COLUMNS", "80").isdigit() else 80
         time_given = sort_given = False

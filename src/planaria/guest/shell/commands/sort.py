@@ -18,10 +18,11 @@ from typing import Any
 
 from ..command import Status
 from .concatenate import records
-from .invocation import CommandError, Invocation, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import parse_size
+from .streams import reason
 from .version_order import version_key
 from .wc import names_from
 

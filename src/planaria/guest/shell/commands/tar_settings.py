@@ -11,9 +11,10 @@ from ..command import Status
 from .archive_names import Excluder, Transformer
 from .clock import format_time
 from .compression import FORMATS, Format
-from .invocation import CommandError, Invocation, reason
+from .invocation import CommandError, Invocation
 from .options import UsageError
 from .quoting import quote
+from .streams import reason
 
 __all__ = ["Lister", "Tar", "misused"]
 
