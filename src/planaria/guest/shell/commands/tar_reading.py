@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 from ..command import Status
 from ..patterns import compile_pattern
 from .archive_names import safe_name
-from .compression import FORMATS, CorruptDataError, decompressed
+from .compression_formats import FORMATS, CorruptDataError, decompressed
 from .invocation import CommandError
 from .quoting import quote
 from .streams import BLOCK, reason

@@ -12,7 +12,7 @@ from typing import Literal
 from ..command import Status
 from .archive_names import safe_name
 from .clock import parse_time
-from .compression import Format
+from .compression_formats import Format
 from .file_modes import parse_mode
 from .invocation import CommandError
 from .streams import BLOCK, FileInput, FileOutput, Target, reason
