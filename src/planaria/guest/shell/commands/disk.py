@@ -10,10 +10,10 @@ from ..command import Status
 from ..patterns import compile_pattern
 from .clock import format_time
 from .invocation import CommandError, Invocation, utility
-from .ls import blocks_of
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import block_size, human_size, parse_size
+from .status import blocks_of
 from .streams import reason
 from .wc import names_from
 
