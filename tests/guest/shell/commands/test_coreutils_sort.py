@@ -24,6 +24,7 @@ sort -t , -k 2.1,2.2 csv
 sort -k1.2 num
 sort -k1,1b -k2r num
 sort -b num
+sort -s num
 sort -s -k1,1n num
 sort -c a
 sort -C a

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .gnu_regex import basic_to_python, extended_to_python, glob_to_python
+from ..patterns import compile_pattern
 from .invocation import Invocation
 from .options import UsageError
+from .regex import Pattern, RegexError, compile_basic, compile_extended
 
 __all__ = ["Excluder", "Transformer", "safe_name"]
 
@@ -23,7 +24,7 @@ class Excluder:
 
     def __init__(self, patterns: list[str], version_control: bool) -> None:
         names = [*patterns, *(_VERSION_CONTROL if version_control else ())]
-        self._patterns = [re.compile(glob_to_python(pattern.rstrip("/"))) for pattern in names]
+        self._patterns = [compile_pattern(pattern.rstrip("/")) for pattern in names]
 
     def __call__(self, name: str) -> bool:
         if not self._patterns:
@@ -76,10 +77,10 @@ class Transformer:
             at = flags.end()
             if len(parts) < 2:
                 raise UsageError("Invalid transform expression")
-            translate = extended_to_python if "x" in flags[0] else basic_to_python
+            compile_transform = compile_extended if "x" in flags[0] else compile_basic
             try:
-                pattern = re.compile(translate(parts[0]), re.IGNORECASE if "i" in flags[0] else 0)
-            except (ValueError, re.error) as error:
+                pattern = compile_transform(parts[0], ignore_case="i" in flags[0])
+            except RegexError as error:
                 raise UsageError(f"Invalid transform expression: {error}") from None
             steps.append(_substitution(pattern, parts[1], "g" in flags[0]))
         return steps
@@ -90,7 +91,7 @@ class Transformer:
         return name
 
 
-def _substitution(pattern: re.Pattern[str], replacement: str, everywhere: bool) -> Callable[[str], str]:
+def _substitution(pattern: Pattern, replacement: str, everywhere: bool) -> Callable[[str], str]:
     def expand(match: re.Match[str]) -> str:
         return re.sub(
             r"\\(.)|&",
@@ -104,7 +105,20 @@ def _substitution(pattern: re.Pattern[str], replacement: str, everywhere: bool) 
             replacement,
         )
 
-    return lambda name: pattern.sub(expand, name, count=0 if everywhere else 1)
+    def replace(name: str) -> str:
+        pieces: list[str] = []
+        at = 0
+        start = 0
+        while start <= len(name) and (found := pattern.search(name, start)):
+            pieces += name[at : found.start()], expand(found)
+            at = found.end()
+            if not everywhere:
+                break
+            # An empty match is not found again where it was.
+            start = at + (found.start() == at)
+        return "".join(pieces) + name[at:]
+
+    return replace
 
 
 def safe_name(call: Invocation, name: str, told: set[str], what: str = "member names") -> str:

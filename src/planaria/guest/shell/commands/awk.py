@@ -13,7 +13,7 @@ from .awk_functions import Functions
 from .awk_runtime import Exit, Runtime
 from .awk_syntax import AwkError, fatal
 from .options import OptionSyntax, UsageError
-from .text_streams import close_input, decode, open_input, reason
+from .streams import decode, open_input, reason
 
 _SYNTAX = OptionSyntax(
     "F:v:f:e:bcCd::D::E:ghIi:l:L::MNno::Op::PrsStV",
@@ -144,7 +144,7 @@ def _sources(process: Process, given: list[tuple[str, str | None]]) -> list[str]
             except OSError as problem:
                 raise fatal(f"cannot open source file `{value}' for reading: {reason(problem)}") from None
             sources.append(decode(source.read()))
-            close_input(source)
+            source.close()
     return sources
 
 

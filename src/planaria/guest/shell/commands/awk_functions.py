@@ -15,7 +15,7 @@ from .awk_runtime import NO_FIELD, Runtime, find_all, split_by
 from .awk_syntax import fatal
 from .awk_values import Array, Input, looks_numeric, number
 from .regex import Pattern
-from .text_streams import decode, encode
+from .streams import decode, encode
 
 
 class Functions:

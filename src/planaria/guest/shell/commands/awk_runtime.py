@@ -13,7 +13,7 @@ from .awk_syntax import fatal
 from .awk_values import Array, Conversion, Input, number
 from .regex import Pattern, compile_extended
 from .regex_syntax import RegexError
-from .text_streams import close_input, encode, open_input, reason
+from .streams import encode, open_input, reason
 
 _WORDS = re.compile("[^ \t\n]+")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
@@ -347,7 +347,7 @@ class Runtime:
         except OSError as problem:
             raise fatal(f"cannot open file `{name}' for reading: {reason(problem)}") from None
         self.read_a_file = True
-        self.reader = RecordReader(source.chunks(), lambda: close_input(source))
+        self.reader = RecordReader(source.chunks(), lambda: source.close())
         self.FILENAME = Input(name)
         self.FNR = 0.0
         return True
@@ -389,7 +389,7 @@ class Runtime:
                 except OSError as problem:
                     self.ERRNO = reason(problem)
                     return -1.0
-                reader = RecordReader(source.chunks(), lambda: close_input(source))
+                reader = RecordReader(source.chunks(), lambda: source.close())
             self.readers[name] = reader
         if not reader.read(self.RS, self.record_pattern):
             return 0.0

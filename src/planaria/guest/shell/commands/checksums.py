@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..command import Status
-from .invocation import CommandError, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote
+from .streams import Source, reason
 
 __all__: list[str] = []
 

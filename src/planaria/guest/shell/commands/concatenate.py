@@ -9,6 +9,8 @@ from ..command import Status
 from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
+from .regex import Pattern, compile_basic
+from .streams import decode
 
 __all__: list[str] = []
 
@@ -163,11 +165,9 @@ class _Numbering:
 
     def __init__(self, text: str, section: str) -> None:
         kind = text[:1]
-        self.pattern: re.Pattern[bytes] | None = None
+        self.pattern: Pattern | None = None
         if kind == "p":
-            from .gnu_regex import basic_to_python
-
-            self.pattern = re.compile(basic_to_python(text[1:]).encode("utf-8", "surrogateescape"))
+            self.pattern = compile_basic(text[1:])
         elif text not in ("a", "t", "n"):
             raise UsageError(f"invalid {section} numbering style: {quote(text)}")
         self.kind = kind
@@ -177,7 +177,7 @@ class _Numbering:
             return True
         if self.kind == "t":
             return bool(body)
-        return self.pattern is not None and self.pattern.search(body) is not None
+        return self.pattern is not None and self.pattern.find(decode(body)) is not None
 
 
 @utility(

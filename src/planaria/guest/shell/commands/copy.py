@@ -10,11 +10,12 @@ from ..command import Status
 from .backup import Backup
 from .copying import Copier, base_name, into_directory
 from .file_modes import parse_mode
-from .invocation import CommandError, Invocation, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError, choose
 from .quoting import quote
 from .quoting import shell_quote_always as shown
 from .removing import Remover
+from .streams import reason
 
 __all__: list[str] = []
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..command import Status
-from .gnu_regex import basic_to_python
-from .invocation import CommandError, Invocation, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote_always
+from .regex import Pattern, RegexError, compile_basic
+from .streams import decode, reason
 
 __all__: list[str] = []
 
@@ -19,7 +20,7 @@ __all__: list[str] = []
 class _Pattern:
     text: str
     number: int = 0
-    regex: re.Pattern[bytes] | None = None
+    regex: Pattern | None = None
     offset: int = 0
     skip: bool = False
     repeat: int = 0
@@ -48,8 +49,8 @@ def _parse_patterns(words: list[str]) -> list[_Pattern]:
             if offset and not re.fullmatch(r"[+-]?\d+", offset):
                 raise UsageError(f"{word}: integer expected after delimiter", hint=False)
             try:
-                regex = re.compile(basic_to_python(word[1:close]).encode("utf-8", "surrogateescape"))
-            except (ValueError, re.error) as error:
+                regex = compile_basic(word[1:close])
+            except RegexError as error:
                 raise UsageError(f"{word}: invalid regular expression: {error}", hint=False) from None
             patterns.append(_Pattern(word, regex=regex, offset=int(offset or 0), skip=word[0] == "%"))
             continue
@@ -152,7 +153,7 @@ def _split(call: Invocation, lines: list[bytes], patterns: list[_Pattern], piece
                 at = searched = goal + suppress
             else:
                 match = next(
-                    (i for i in range(searched, len(lines)) if pattern.regex.search(_body(lines[i]))), -1
+                    (i for i in range(searched, len(lines)) if pattern.regex.find(_body(lines[i]))), -1
                 )
                 if match < 0:
                     if pattern.forever:
@@ -173,5 +174,5 @@ def _split(call: Invocation, lines: list[bytes], patterns: list[_Pattern], piece
     pieces.write(lines[at:])
 
 
-def _body(line: bytes) -> bytes:
-    return line.removesuffix(b"\n")
+def _body(line: bytes) -> str:
+    return decode(line.removesuffix(b"\n"))

@@ -8,9 +8,10 @@ from collections.abc import Callable, Generator, Iterator
 from operator import itemgetter
 
 from ..command import Status
-from .invocation import Invocation, Source, utility
+from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote
+from .streams import Source
 
 __all__ = ["parse_ranges"]
 

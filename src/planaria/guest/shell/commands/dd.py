@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Generator
 
 from ..command import Status
-from .invocation import CommandError, FileInput, FileOutput, Invocation, Sink, Source, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote_always
 from .sizes import human_size
+from .streams import FileInput, FileOutput, Sink, Source, reason
 
 __all__: list[str] = []
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Generator
 
 from ..command import Status
+from ..patterns import compile_pattern
 from .clock import format_time
-from .gnu_regex import glob_to_python
-from .invocation import CommandError, Invocation, reason, utility
-from .ls import blocks_of
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import block_size, human_size, parse_size
+from .status import blocks_of
+from .streams import reason
 from .wc import names_from
 
 __all__: list[str] = []
@@ -63,7 +63,7 @@ class _Usage:
         self.one_filesystem = arguments.has("x")
         self.end = "\0" if arguments.has("0") else "\n"
         self.seen: set[tuple[int, int]] = set()
-        self.exclude = [re.compile(glob_to_python(p)) for p in arguments.values("exclude")]
+        self.exclude = [compile_pattern(p) for p in arguments.values("exclude")]
         self.follow = arguments.last(("L", "P", "D", "H")) or "P"
         self.times = arguments.has("time")
         self.threshold = 0

@@ -7,9 +7,10 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from ..command import Status
-from .invocation import CommandError, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote
+from .streams import Source, reason
 
 __all__: list[str] = []
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from ..command import Status
-from .gnu_regex import basic_to_python
 from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
+from .regex import RegexError, compile_basic
 
 __all__: list[str] = []
 
@@ -172,8 +172,8 @@ def _compare(left: _Value, operator: str, right: _Value) -> bool:
 def _matched(text: str, pattern: str) -> _Value:
     """The first group of the match at the start of the text, or the number of characters matched."""
     try:
-        compiled = re.compile(basic_to_python(pattern))
-    except (ValueError, re.error) as error:
+        compiled = compile_basic(pattern)
+    except RegexError as error:
         raise CommandError(str(error), 2) from None
     match = compiled.match(text)
     if compiled.groups:

@@ -9,10 +9,11 @@ from collections.abc import Generator, Iterator
 
 from ..command import Status
 from .copying import into_directory
-from .invocation import CommandError, Invocation, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
 from .quoting import shell_quote_always as shown
+from .streams import reason
 from .users import current_groups, current_user, group_name, group_number, owner, user_name, user_number
 
 __all__ = ["parse_mode"]

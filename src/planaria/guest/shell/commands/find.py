@@ -15,9 +15,10 @@ from ..command import Status
 from .find_format import compile_format, list_line
 from .find_predicates import Predicates, Test, wrong
 from .find_walk import Entry, Settings, walk
-from .invocation import Invocation, Sink, reason, utility
+from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote
+from .streams import Sink, reason
 
 __all__: list[str] = []
 

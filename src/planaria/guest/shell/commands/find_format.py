@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .clock import format_time
-from .ls import blocks_of
+from .status import blocks_of
 from .users import group_name, owner, user_name
 
 if TYPE_CHECKING:

@@ -8,14 +8,16 @@ import stat
 import time
 from collections.abc import Callable
 
+from ..patterns import compile_pattern
 from .clock import local_time, parse_time
 from .file_modes import parse_mode
 from .find_format import type_letter
 from .find_walk import Entry, Settings
-from .gnu_regex import basic_to_python, emacs_to_python, extended_to_python, glob_to_python
-from .invocation import Invocation, reason
+from .invocation import Invocation
 from .options import UsageError
 from .quoting import quote
+from .regex import RegexError, compile_basic, compile_emacs, compile_extended
+from .streams import reason
 from .users import group_name, group_number, owner, user_name, user_number
 
 __all__ = ["Predicates", "Test", "wrong"]
@@ -23,19 +25,19 @@ __all__ = ["Predicates", "Test", "wrong"]
 Test = Callable[[Entry], bool]
 
 _SYNTAXES = {
-    "findutils-default": emacs_to_python,
-    "ed": basic_to_python,
-    "emacs": emacs_to_python,
-    "gnu-awk": extended_to_python,
-    "grep": basic_to_python,
-    "posix-awk": extended_to_python,
-    "awk": extended_to_python,
-    "posix-basic": basic_to_python,
-    "posix-egrep": extended_to_python,
-    "egrep": extended_to_python,
-    "posix-extended": extended_to_python,
-    "posix-minimal-basic": basic_to_python,
-    "sed": basic_to_python,
+    "findutils-default": compile_emacs,
+    "ed": compile_basic,
+    "emacs": compile_emacs,
+    "gnu-awk": compile_extended,
+    "grep": compile_basic,
+    "posix-awk": compile_extended,
+    "awk": compile_extended,
+    "posix-basic": compile_basic,
+    "posix-egrep": compile_extended,
+    "egrep": compile_extended,
+    "posix-extended": compile_extended,
+    "posix-minimal-basic": compile_basic,
+    "sed": compile_basic,
 }
 _SIZE_UNITS = {"": 512, "b": 512, "c": 1, "w": 2, "k": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -64,7 +66,7 @@ class Predicates:
         self.settings = settings
         self.now = time.time_ns()
         self.origin = self.now
-        self.syntax = emacs_to_python
+        self.syntax = compile_emacs
 
     def _argument(self, word: str) -> str:
         if self.at >= len(self.words):
@@ -138,7 +140,7 @@ class Predicates:
         text = self._argument(word)
         if not fold and not re.search(r"[*?\[\\]", text):
             return text.__eq__
-        return re.compile(glob_to_python(text), re.IGNORECASE if fold else 0).fullmatch
+        return compile_pattern(text, ignore_case=fold).fullmatch
 
     def _find_name(self, word: str, fold: bool = False) -> Test:
         match = self._glob(word, fold)
@@ -172,10 +174,10 @@ class Predicates:
     def _find_regex(self, word: str, fold: bool = False) -> Test:
         text = self._argument(word)
         try:
-            match = re.compile(self.syntax(text), re.IGNORECASE if fold else 0).fullmatch
-        except (ValueError, re.error) as error:
+            pattern = self.syntax(text, ignore_case=fold)
+        except RegexError as error:
             raise wrong(f"failed to compile regular expression '{text}': {error}") from None
-        return lambda entry: match(entry.path) is not None
+        return lambda entry: pattern.matches_all(entry.path)
 
     def _find_iregex(self, word: str) -> Test:
         return self._find_regex(word, True)

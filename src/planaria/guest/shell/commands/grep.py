@@ -12,7 +12,7 @@ from .grep_patterns import compile_patterns
 from .grep_search import Output, Search
 from .options import OptionSyntax, UsageError
 from .regex_syntax import RegexError
-from .text_streams import close_input, decode, is_directory, open_input, reason
+from .streams import decode, is_directory, open_input, reason
 
 # In the order of GNU's own table, which messages about shortened names follow.
 _SYNTAX = OptionSyntax(
@@ -155,7 +155,7 @@ def _grep(process: Process, matcher: str) -> Generator[None, None, Status]:
             process.error(f"{name}: {reason(problem)}")
             continue
         finally:
-            close_input(source)
+            source.close()
         selected_any |= selected
         if selected and output.quiet:
             return 0
@@ -290,7 +290,7 @@ def _pattern_file(process: Process, name: str) -> list[str]:
     except OSError as problem:
         raise _Failure(f"{name}: {reason(problem)}") from None
     text = decode(source.read())
-    close_input(source)
+    source.close()
     return text.removesuffix("\n").split("\n") if text else []
 
 

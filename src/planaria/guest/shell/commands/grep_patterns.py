@@ -59,7 +59,7 @@ def compile_patterns(
         options = [_words(sorted(set(patterns)))] if patterns else []
     else:
         for pattern in dict.fromkeys(patterns):
-            parser = Parser(pattern, extended=matcher == "E", groups=groups)
+            parser = Parser(pattern, syntax="extended" if matcher == "E" else "basic", groups=groups)
             groups = parser.groups
             options.append(parser.node)
             warnings += parser.warnings

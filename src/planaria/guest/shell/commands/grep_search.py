@@ -10,13 +10,20 @@ import re
 from collections import deque
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from ..command import Input, Process
+from ..command import Process
 from .grep_patterns import Matcher
 from .regex import match_start
-from .text_streams import decode, encode
+from .streams import decode, encode
 
 _INVALID = re.compile("[\udc80-\udcff]")
+
+
+class Chunks(Protocol):
+    """What can be searched."""
+
+    def chunks(self) -> Iterator[bytes]: ...
 
 
 @dataclass
@@ -94,7 +101,7 @@ class Search:
         # Whether lines were left out since the last printed one; between files there always are.
         self.skipped = True
 
-    def run(self, source: Input) -> Generator[None, None, bool]:
+    def run(self, source: Chunks) -> Generator[None, None, bool]:
         """Search to the end, or to where the answer is known; whether a line was selected."""
         output, stdout = self.output, self.process.stdout
         self.done = output.max_count == 0
@@ -123,7 +130,7 @@ class Search:
             self.process.error(f"{self.name}: binary file matches")
         return self.selected > 0
 
-    def _texts(self, source: Input) -> Iterator[str]:
+    def _texts(self, source: Chunks) -> Iterator[str]:
         """The input in texts of whole lines, each ended by its end."""
         end = self.end.encode()
         parts: list[bytes] = []

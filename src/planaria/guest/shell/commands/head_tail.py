@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from ..command import Status
 from .concatenate import records
-from .invocation import BLOCK, FileInput, Invocation, Source, reason, utility
+from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote_always
 from .sizes import parse_size
+from .streams import BLOCK, FileInput, Source, reason
 
 __all__: list[str] = []
 

@@ -8,31 +8,15 @@ with the messages on standard error).
 
 from __future__ import annotations
 
-import errno
 import functools
-import io
-import os
 from collections.abc import Callable, Generator, Iterator
-from types import TracebackType
-from typing import IO, Protocol, Self
 
 from ..command import COMMANDS, Input, Output, Process, Status
 from .options import Arguments, OptionSyntax, Order, UsageError
 from .quoting import shell_quote
+from .streams import BLOCK, Source, Target, create_output, open_input, reason
 
-__all__ = ["BLOCK", "CommandError", "FileInput", "FileOutput", "Invocation", "Sink", "reason", "utility"]
-
-#: Bytes that are read or collected at once.
-BLOCK = 65536
-
-_REASONS = {
-    # The C library of the guest words these differently from the one people know.
-    errno.ELOOP: "Too many levels of symbolic links",
-    errno.EXDEV: "Invalid cross-device link",
-    errno.EDQUOT: "Disk quota exceeded",
-    errno.EFBIG: "File too large",
-    errno.EINVAL: "Invalid argument",
-}
+__all__ = ["CommandError", "Invocation", "utility"]
 
 Body = Callable[["Invocation"], "Status | Generator[None, None, Status]"]
 
@@ -46,152 +30,6 @@ class CommandError(Exception):
         self.status = status
 
 
-def reason(error: OSError) -> str:
-    """What strerror(3) of the GNU C library says of this error."""
-    if error.errno in _REASONS:
-        return _REASONS[error.errno]
-    return error.strerror or str(error)
-
-
-class FileInput:
-    """A file open for reading, as an `Input` and a context manager."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.read = file.read
-        self.readline = file.readline
-
-    def chunks(self) -> Iterator[bytes]:
-        while block := self.file.read(BLOCK):
-            yield block
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self.file)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.file.close()
-
-
-class _Shared:
-    """Standard input under a name: like a FileInput, but leaving does not close it."""
-
-    def __init__(self, source: Input) -> None:
-        self.read = source.read
-        self.readline = source.readline
-        self.chunks = source.chunks
-        self._source = source
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._source)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
-
-
-Source = FileInput | _Shared
-
-
-class _Zeros(io.RawIOBase):
-    """`/dev/zero`, for a filesystem that has no such device."""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        buffer[:] = bytes(len(buffer))
-        return len(buffer)
-
-
-class _Random(io.RawIOBase):
-    """`/dev/urandom`, for a filesystem that has no such device."""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        buffer[:] = os.urandom(len(buffer))
-        return len(buffer)
-
-
-_DEVICES: dict[str, Callable[[], io.RawIOBase]] = {
-    "/dev/zero": _Zeros,
-    "/dev/urandom": _Random,
-    "/dev/random": _Random,
-}
-
-
-class FileOutput:
-    """A file open for writing, as an `Output`."""
-
-    full = False
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self._write = file.write
-
-    def write(self, data: bytes) -> None:
-        self._write(data)
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def close(self) -> None:
-        self.file.close()
-
-
-class Sink(Protocol):
-    """An `Output` that may compute whether it is full."""
-
-    @property
-    def full(self) -> bool: ...
-
-    def write(self, data: bytes) -> None: ...
-
-    def flush(self) -> None: ...
-
-
-class _Borrowed:
-    """A standard stream under a file's name; closing it only flushes."""
-
-    def __init__(self, target: Sink) -> None:
-        self._target = target
-        self.write = target.write
-        self.flush = target.flush
-
-    @property
-    def full(self) -> bool:
-        return self._target.full
-
-    def close(self) -> None:
-        self._target.flush()
-
-
-class _Discard:
-    """`/dev/null`."""
-
-    full = False
-
-    def write(self, data: bytes) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-Target = FileOutput | _Borrowed | _Discard
 
 
 class _Collected:
@@ -290,29 +128,12 @@ class Invocation:
         return self.process.run(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd)
 
     def open(self, name: str) -> Source:
-        """Open an operand for reading; `-` is standard input. Raises OSError (EISDIR for a directory)."""
-        if name in ("-", "/dev/stdin"):
-            return _Shared(self.stdin)
-        try:
-            return FileInput(open(self.path(name), "rb", BLOCK))
-        except FileNotFoundError:
-            if name == "/dev/null":
-                return FileInput(io.BytesIO())
-            if name in _DEVICES:
-                return FileInput(io.BufferedReader(_DEVICES[name](), BLOCK))
-            raise
+        """Open an operand for reading; see `open_input`."""
+        return open_input(self, name)
 
     def create(self, name: str, mode: str = "wb") -> Target:
-        """Open a file for writing, `mode` being "wb" or "ab"; raises OSError."""
-        if name == "/dev/stdout":
-            return _Borrowed(self.stdout)
-        if name == "/dev/stderr":
-            return _Borrowed(self.stderr)
-        if name == "/dev/null":
-            return _Discard()
-        path = self.path(name)
-        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "ab" else os.O_TRUNC)
-        return FileOutput(os.fdopen(os.open(path, flags, 0o666 & ~self.umask), mode, BLOCK))
+        """Open a file for writing, `mode` being "wb" or "ab"; see `create_output`."""
+        return create_output(self, name, mode, self.umask)
 
     def confirm(self, question: str) -> bool:
         """Ask on standard error and read the answer from standard input; yes is `y` or `Y`."""

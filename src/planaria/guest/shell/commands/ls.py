@@ -10,17 +10,20 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from ..command import Status
+from ..patterns import compile_pattern
 from .clock import format_time
-from .gnu_regex import glob_to_python
-from .invocation import Invocation, reason, utility
+from .invocation import Invocation, utility
+from .ls_columns import columns, commas
 from .options import UsageError, choose
 from .quoting import c_quote, escape, quote, shell_quote, shell_quote_always
 from .sizes import block_size, human_size
+from .status import blocks_of, device_parts
+from .streams import reason
 from .users import group_name, owner, user_name
 from .version_order import version_key
 from .width import display_width
 
-__all__ = ["blocks_of", "device_parts"]
+__all__: list[str] = []
 
 _SORTS = {
     "none": "U",
@@ -76,20 +79,6 @@ _TIME_STYLES = ("full-iso", "long-iso", "iso", "locale")
 _HALF_YEAR = 31556952 // 2
 
 
-def blocks_of(status: os.stat_result) -> int:
-    """Blocks of 512 bytes that a file takes; where the system does not say, whole pages of its size."""
-    blocks = getattr(status, "st_blocks", None)
-    if blocks is None or not hasattr(os, "geteuid"):
-        return -(-status.st_size // 4096) * 8
-    return int(blocks)
-
-
-def device_parts(number: int) -> tuple[int, int]:
-    """Major and minor of a device number, as Linux packs them (the guest has no os.major)."""
-    major = (number >> 8 & 0xFFF) | (number >> 32 & ~0xFFF)
-    return major, (number & 0xFF) | (number >> 12 & ~0xFF) & 0xFFFFFFFF
-
-
 class _Entry:
     """A name to list and what is known about the file."""
 
@@ -129,8 +118,8 @@ class _Listing:
         self.size_unit = (1, "")
         self.time_style: str | None = None
         self.colour = False
-        self.ignored = [re.compile(glob_to_python(pattern)) for pattern in arguments.values("I")]
-        self.hide = [re.compile(glob_to_python(pattern)) for pattern in arguments.values("hide")]
+        self.ignored = [compile_pattern(pattern) for pattern in arguments.values("I")]
+        self.hide = [compile_pattern(pattern) for pattern in arguments.values("hide")]
         self.question_marks = arguments.last(("q", "show-control-chars")) == "q"
         self.width = int(call.env.get("COLUMNS", "80")) if call.env.get("COLUMNS", "80").isdigit() else 80
         time_given = sort_given = False
@@ -425,8 +414,8 @@ class _Listing:
         if self.colour:
             widths = [display_width(re.sub(r"\x1b\[[\d;]*m", "", name)) for name in names]
         if self.format == "m":
-            return _commas(names, widths, self.width)
-        return _columns(names, widths, self.width, self.format == "C")
+            return commas(names, widths, self.width)
+        return columns(names, widths, self.width, self.format == "C")
 
     def _prefixes(self, entries: list[_Entry]) -> list[str]:
         columns: list[list[str]] = []
@@ -527,67 +516,6 @@ def _colour(entry: _Entry) -> str:
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         return "01"
     return "01;32" if mode & 0o111 else ""
-
-
-def _commas(names: list[str], widths: list[int], line: int) -> list[str]:
-    out: list[str] = []
-    position = 0
-    for index, (name, width) in enumerate(zip(names, widths, strict=True)):
-        if index:
-            if not line or position + width + 2 < line:
-                out.append(", ")
-                position += 2
-            else:
-                out.append(",\n")
-                position = 0
-        out.append(name)
-        position += width
-    return [*out, "\n"]
-
-
-def _columns(names: list[str], widths: list[int], line: int, downwards: bool) -> list[str]:
-    count = len(names)
-    most = min(count, -(-line // 3)) if line else count
-    best, best_widths = 1, [max(widths)]
-    for columns in range(most, 1, -1):
-        rows = -(-count // columns)
-        column_widths = [0] * columns
-        for index, width in enumerate(widths):
-            column = index // rows if downwards else index % columns
-            needed = width + (0 if column == columns - 1 else 2)
-            if needed > column_widths[column]:
-                column_widths[column] = needed
-        # A column that stays empty still counts with the least width, as in GNU ls.
-        total = sum(max(width, 3) for width in column_widths)
-        if not line or total < line:
-            best, best_widths = columns, [max(width, 3) for width in column_widths]
-            break
-    rows = -(-count // best)
-    out: list[str] = []
-    for row in range(rows):
-        indices = range(row, count, rows) if downwards else range(row * best, min((row + 1) * best, count))
-        position = at = 0
-        for column, index in enumerate(indices):
-            if column:
-                out.append(_blank(at, position))
-            out.append(names[index])
-            at = position + widths[index]
-            position += best_widths[column]
-        out.append("\n")
-    return out
-
-
-def _blank(start: int, end: int) -> str:
-    """From one column to another with tabs where they help."""
-    text = ""
-    while start < end:
-        if end // 8 > (start + 1) // 8:
-            text += "\t"
-            start += 8 - start % 8
-        else:
-            text += " "
-            start += 1
-    return text
 
 
 _SHORT = "aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1"

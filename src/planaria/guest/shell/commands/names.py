@@ -7,9 +7,10 @@ import os
 import stat
 
 from ..command import Status
-from .invocation import Invocation, reason, utility
+from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
+from .streams import reason
 
 __all__ = ["resolve"]
 

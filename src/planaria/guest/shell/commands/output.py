@@ -7,8 +7,9 @@ from collections.abc import Generator
 from decimal import Decimal, InvalidOperation
 
 from ..command import Status
-from .invocation import BLOCK, CommandError, Invocation, Sink, utility
+from .invocation import CommandError, Invocation, utility
 from .quoting import quote, shell_quote
+from .streams import BLOCK, Sink
 
 __all__: list[str] = []
 

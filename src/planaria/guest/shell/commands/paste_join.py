@@ -7,9 +7,10 @@ from collections.abc import Generator, Iterator
 
 from ..command import Status
 from .concatenate import records
-from .invocation import CommandError, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
+from .streams import Source, reason
 
 __all__: list[str] = []
 

@@ -1,6 +1,6 @@
 """Regular expressions as POSIX and GNU tools understand them, run by Python's engine.
 
-`compile_basic`, `compile_extended` and `compile_perl` give a `Pattern`, kept in a cache. Patterns work
+`compile_basic`, `compile_extended`, `compile_emacs` and `compile_perl` give a `Pattern`, kept in a cache. Patterns work
 on str decoded as UTF-8 with surrogateescape: a byte that is not UTF-8 is matched by no dot and no
 negated bracket, as in the C library. Matches are leftmost-longest (see regex_longest).
 """
@@ -35,10 +35,13 @@ from .regex_syntax import (
     RegexError,
     Repeat,
     Sequence,
+    Syntax,
     Tool,
 )
 
-__all__ = ["Newline", "Pattern", "RegexError", "compile_basic", "compile_extended", "compile_perl"]
+__all__ = [
+    "Newline", "Pattern", "RegexError", "compile_basic", "compile_emacs", "compile_extended", "compile_perl",
+]  # fmt: skip
 
 #: What a newline is: "text", a character like others (sed, awk, bash); "multiline", never matched by
 #: a dot or a negated bracket, and `^` and `$` match beside it (sed's M flag); "lines", the end of a
@@ -126,6 +129,21 @@ class Pattern:
         if found is None or self.exact:
             return found
         return self._lengthen(found, text)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """The longest match at the start of `text`."""
+        if self.explosive:
+            found = self._search_by_automaton(text, 0)
+            return found if found and not found.start() else None
+        found = self.engine(text).match(text)
+        return found if found is None or self.exact else self._lengthen(found, text)
+
+    def matches_all(self, text: str) -> bool:
+        """Whether the expression matches `text` from its start to its end."""
+        if self.explosive:
+            found = self._search_by_automaton(text, 0)
+            return found is not None and found.span() == (0, len(text))
+        return self.engine(text).fullmatch(text) is not None
 
     def _lengthen(self, found: re.Match[str], text: str) -> re.Match[str]:
         try:
@@ -303,8 +321,8 @@ def _in_class(name: str, char: str) -> bool:
 
 
 @lru_cache(maxsize=500)
-def _compile(pattern: str, extended: bool, fold: bool, newline: Newline, tool: Tool) -> Pattern:
-    parser = Parser(pattern, extended=extended, tool=tool)
+def _compile(pattern: str, syntax: Syntax, fold: bool, newline: Newline, tool: Tool) -> Pattern:
+    parser = Parser(pattern, syntax=syntax, tool=tool)
     return Pattern(pattern, parser.node, parser.groups, fold, newline)
 
 
@@ -315,7 +333,7 @@ def compile_basic(
 
     `tool` chooses the escape sequences (sed adds `\\t`, `\\x41` and the like). Raises RegexError.
     """
-    return _compile(pattern, False, ignore_case, newline, tool)
+    return _compile(pattern, "basic", ignore_case, newline, tool)
 
 
 def compile_extended(
@@ -325,7 +343,12 @@ def compile_extended(
 
     For bash's `[[ =~ ]]` the defaults are right; awk has escapes and rules of its own (`tool="awk"`).
     """
-    return _compile(pattern, True, ignore_case, newline, tool)
+    return _compile(pattern, "extended", ignore_case, newline, tool)
+
+
+def compile_emacs(pattern: str, *, ignore_case: bool = False) -> Pattern:
+    """Compile an expression of Emacs, which `find -regex` takes: `+` and `?`, but `\\(`, `\\)` and `\\|`."""
+    return _compile(pattern, "emacs", ignore_case, "text", "grep")
 
 
 @lru_cache(maxsize=500)

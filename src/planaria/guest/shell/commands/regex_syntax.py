@@ -1,4 +1,4 @@
-"""Reading POSIX regular expressions (basic and extended, with the GNU extensions) into a small tree.
+"""Reading POSIX regular expressions (basic, extended, Emacs's, with the GNU extensions) into a small tree.
 
 The dialects differ in little: which characters are operators with or without a backslash, and which
 escape sequences a tool adds. See regex(7) and the GNU grep, sed and gawk manuals.
@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 
 Tool = OneOf["grep", "sed", "awk"]
+Syntax = OneOf["basic", "extended", "emacs"]
+
+#: Which operators each syntax writes without a backslash, and which with one.
+_OPERATORS = {"basic": ("", "(){}|+?"), "extended": ("(){}|+?", ""), "emacs": ("+?", "()|")}
 
 REPEAT_MAX = 32767
 
@@ -159,10 +163,11 @@ def _digits(text: str, at: int, base: int, most: int) -> tuple[str, int] | None:
 class Parser:
     """Reads one regular expression; `node` and `groups` (captures so far) are the outcome."""
 
-    def __init__(self, pattern: str, *, extended: bool, tool: Tool = "grep", groups: int = 0) -> None:
+    def __init__(self, pattern: str, *, syntax: Syntax, tool: Tool = "grep", groups: int = 0) -> None:
         self.text = pattern
         self.at = 0
-        self.extended = extended
+        self.extended = syntax == "extended"
+        self.plain, self.escaped = _OPERATORS[syntax]
         self.tool = tool
         self.groups = groups
         self.closed: set[int] = set()
@@ -175,10 +180,12 @@ class Parser:
 
     def _looking_at(self, operator: str) -> bool:
         """Whether an operator that basic expressions write with a backslash stands here."""
-        return self.text.startswith(operator if self.extended else "\\" + operator, self.at)
+        if operator in self.plain:
+            return self.text.startswith(operator, self.at)
+        return operator in self.escaped and self.text.startswith("\\" + operator, self.at)
 
     def _skip(self, operator: str) -> None:
-        self.at += len(operator) if self.extended else len(operator) + 1
+        self.at += 1 if operator in self.plain else 2
 
     def _alternatives(self) -> Node:
         options = [self._sequence()]

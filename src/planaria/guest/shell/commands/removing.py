@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from ..command import Status
 from .copying import into_directory
-from .invocation import Invocation, reason, utility
+from .invocation import Invocation, utility
 from .options import UsageError, choose
 from .quoting import quote
 from .quoting import shell_quote_always as shown
+from .streams import reason
 
 __all__ = ["Remover"]
 

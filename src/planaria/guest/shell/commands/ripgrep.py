@@ -8,14 +8,14 @@ from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 
-from ..command import Input, Process, Status, command
+from ..command import Process, Status, command
 from .grep_patterns import Matcher, crosses_lines
-from .grep_search import Output, Search
+from .grep_search import Chunks, Output, Search
 from .options import OptionSyntax, UsageError
 from .regex import compile_perl
 from .regex_syntax import RegexError
 from .ripgrep_files import TYPES, Selection, walk
-from .text_streams import FileInput, close_input, decode, encode, is_directory, open_input, reason
+from .streams import FileInput, Source, decode, encode, is_directory, open_input, reason
 
 _SYNTAX = OptionSyntax(
     "e:f:isSwxFvcloHIInNA:B:C:m:r:g:t:T:uqLad:0bUP.M:j:E:z?Vh",
@@ -99,7 +99,7 @@ def rg(process: Process) -> Generator[None, None, Status]:
         if matcher is None:
             process.stdout.write(encode(shown + ("\0" if view.null_names else "\n")))
             matched = True
-            close_input(source)
+            source.close()
             if process.stdout.full:
                 yield
             continue
@@ -110,7 +110,7 @@ def rg(process: Process) -> Generator[None, None, Status]:
         try:
             matched |= yield from search.run(source)
         finally:
-            close_input(source)
+            source.close()
         if matched and view.quiet:
             return 0
     if view.json and not view.quiet:
@@ -129,7 +129,7 @@ def _patterns(process: Process, given: list[tuple[str, str | None]]) -> list[str
             except OSError as problem:
                 raise UsageError(f"{value}: {reason(problem)}") from None
             patterns += decode(source.read()).removesuffix("\n").split("\n")
-            close_input(source)
+            source.close()
     return patterns
 
 
@@ -255,7 +255,7 @@ def _matcher(
 
 def _inputs(
     process: Process, operands: list[str], selection: Selection
-) -> Iterator[tuple[str, str, Input | str]]:
+) -> Iterator[tuple[str, str, Source | _Resumed | str]]:
     """(operand or path, name to show, input or error message)."""
     if not operands:
         # With something on standard input that is searched, else the working directory.
@@ -266,7 +266,7 @@ def _inputs(
             return
     for operand in operands or [""]:
         if operand == "-":
-            yield "-", "<stdin>", process.stdin
+            yield "-", "<stdin>", open_input(process, "-")
         elif not operand or is_directory(process, operand):
             path = process.path(operand) if operand else process.cwd
             try:
@@ -278,7 +278,7 @@ def _inputs(
             yield from _opened(process.path(operand), operand, operand)
 
 
-def _opened(path: str, shown: str, operand: str | None = None) -> Iterator[tuple[str, str, Input | str]]:
+def _opened(path: str, shown: str, operand: str | None = None) -> Iterator[tuple[str, str, Source | _Resumed | str]]:
     try:
         yield operand or path, shown, FileInput(open(path, "rb"))
     except OSError as problem:
@@ -296,14 +296,8 @@ class _Resumed:
         yield from self._pending
         yield from self._rest
 
-    def read(self, size: int = -1) -> bytes:
-        return b"".join(self.chunks())
-
-    def readline(self) -> bytes:
-        raise NotImplementedError("ripgrep reads chunks only")
-
-    def __iter__(self) -> Iterator[bytes]:
-        raise NotImplementedError("ripgrep reads chunks only")
+    def close(self) -> None:
+        """Standard input stays open."""
 
 
 class _Search(Search):
@@ -329,7 +323,7 @@ class _Search(Search):
             self.after = self.pending = 1 << 62
         self.expand = _expander(view.replacement) if view.replacement is not None else None
 
-    def run(self, source: Input) -> Generator[None, None, bool]:
+    def run(self, source: Chunks) -> Generator[None, None, bool]:
         """As grep's, but files with NUL bytes that nobody named are left out, and others end there."""
         view, stdout = self.output, self.process.stdout
         if view.max_count == 0:

@@ -11,7 +11,7 @@ from .options import OptionSyntax, UsageError
 from .sed_machine import Machine
 from .sed_script import Piece, ScriptError, ScriptParser
 from .sed_streams import LineSource, Writer
-from .text_streams import close_input, decode, open_input, reason
+from .streams import decode, open_input, reason
 
 # In the order of GNU's own table, which messages about shortened names follow.
 _SYNTAX = OptionSyntax(
@@ -97,7 +97,7 @@ def _pieces(process: Process, given: list[tuple[str, str | None]]) -> list[Piece
             except OSError as problem:
                 raise ScriptError(f"couldn't open file {file}: {reason(problem)}", 4) from None
             pieces.append(Piece(f"file {file}", decode(source.read()).removesuffix("\n")))
-            close_input(source)
+            source.close()
     return pieces
 
 

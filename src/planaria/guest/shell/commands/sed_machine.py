@@ -8,7 +8,7 @@ from ..command import Input, Process
 from .regex import Pattern
 from .sed_script import Address, Command, ScriptError, Substitution
 from .sed_streams import Collector, DirectWriter, LineSource, Sink, Writer, visible
-from .text_streams import close_input, decode, open_input, reason
+from .streams import decode, open_input, reason
 
 
 class Machine:
@@ -138,7 +138,7 @@ class Machine:
             return
         for chunk in source.chunks():
             self.output.text(decode(chunk))
-        close_input(source)
+        source.close()
 
     def _copy_line(self, name: str) -> None:
         if name not in self.readers:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from ..command import Input, Process
-from .text_streams import close_input, decode, encode, open_input, reason
+from ..command import Process
+from .streams import Source, decode, encode, open_input, reason
 
 
 class Sink(Protocol):
@@ -63,7 +63,7 @@ class LineSource:
         self.lines: list[str] = []
         self.tail = ""
         self.chunks: Iterator[bytes] | None = None
-        self.source: Input | None = None
+        self.source: Source | None = None
         #: Called with the name of each file that is opened, and when it has been read.
         self.on_open: Callable[[str], None] = lambda name: None
         self.on_close: Callable[[], None] = lambda: None
@@ -95,7 +95,7 @@ class LineSource:
 
     def _close(self) -> None:
         if self.source is not None:
-            close_input(self.source)
+            self.source.close()
             self.source = self.chunks = None
             self.on_close()
 

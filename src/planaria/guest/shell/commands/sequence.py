@@ -11,10 +11,11 @@ from decimal import Decimal, InvalidOperation
 
 from ..command import Status
 from .concatenate import records
-from .invocation import CommandError, Invocation, Sink, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote
 from .sizes import parse_count
+from .streams import Sink, reason
 
 __all__ = ["prime_factors"]
 

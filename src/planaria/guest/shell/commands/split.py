@@ -7,10 +7,11 @@ from collections.abc import Generator, Iterator
 
 from ..command import Status
 from .concatenate import records
-from .invocation import CommandError, Invocation, Source, Target, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import parse_count, parse_size
+from .streams import Source, Target, reason
 from .wc import file_size
 
 __all__: list[str] = []

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from ..command import Status
 from .clock import format_time
 from .invocation import Invocation, utility
-from .ls import blocks_of, device_parts
 from .options import UsageError
 from .quoting import quote, shell_quote_always
+from .status import blocks_of, device_parts
 from .users import group_name, owner, user_name
 
 __all__: list[str] = []

@@ -12,11 +12,12 @@ import time
 from collections.abc import Generator, Iterator
 
 from ..command import Status
+from ..patterns import compile_pattern
 from .archive_names import safe_name
-from .compression import FORMATS, CorruptDataError, decompressed
-from .gnu_regex import glob_to_python
-from .invocation import BLOCK, CommandError, reason
+from .compression_formats import FORMATS, CorruptDataError, decompressed
+from .invocation import CommandError
 from .quoting import quote
+from .streams import BLOCK, reason
 from .tar_settings import Lister, Tar
 
 __all__ = ["compare", "extract", "list_members"]
@@ -101,7 +102,7 @@ class _Selection:
         arguments = tar.call.arguments
         self.names = [name.rstrip("/") or "/" for name, _ in tar.names()]
         wildcards = arguments.last(("wildcards", "no-wildcards")) == "wildcards"
-        self.patterns = [re.compile(glob_to_python(name)) if wildcards else None for name in self.names]
+        self.patterns = [compile_pattern(name) if wildcards else None for name in self.names]
         self.found = [False] * len(self.names)
 
     def __call__(self, name: str) -> bool:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from ..command import Status
 from .archive_names import Excluder, Transformer
 from .clock import format_time
-from .compression import FORMATS, Format
-from .invocation import CommandError, Invocation, reason
+from .compression_formats import FORMATS, Format
+from .invocation import CommandError, Invocation
 from .options import UsageError
 from .quoting import quote
+from .streams import reason
 
 __all__ = ["Lister", "Tar", "misused"]
 

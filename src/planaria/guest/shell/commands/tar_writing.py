@@ -12,9 +12,10 @@ from typing import Literal
 from ..command import Status
 from .archive_names import safe_name
 from .clock import parse_time
-from .compression import Format
+from .compression_formats import Format
 from .file_modes import parse_mode
-from .invocation import BLOCK, CommandError, FileInput, FileOutput, Target, reason
+from .invocation import CommandError
+from .streams import BLOCK, FileInput, FileOutput, Target, reason
 from .tar_settings import Lister, Tar, misused
 from .users import group_name, group_number, owner, user_name, user_number
 

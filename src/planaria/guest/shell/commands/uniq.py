@@ -8,10 +8,11 @@ from collections.abc import Callable, Generator, Iterator
 
 from ..command import Status
 from .concatenate import records
-from .invocation import CommandError, Invocation, Sink, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError, choose
 from .quoting import quote, shell_quote
 from .sizes import parse_count
+from .streams import Sink, reason
 
 __all__: list[str] = []
 

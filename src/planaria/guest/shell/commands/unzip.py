@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import datetime
 import os
-import re
 import stat
 import time
 import zipfile
 from collections.abc import Generator, Iterator
 
 from ..command import Status
+from ..patterns import compile_pattern
 from .clock import local_time
-from .gnu_regex import glob_to_python
-from .invocation import BLOCK, Invocation, reason, utility
+from .invocation import Invocation, utility
+from .streams import BLOCK, reason
 from .zip_archive import DAMAGE, matcher, percent, split_lists, stamp
 
 __all__: list[str] = []
@@ -78,7 +78,7 @@ def unzip(call: Invocation) -> Generator[None, None, Status]:
     archive, name = opened
     fold = arguments.has("C")
     patterns = call.operands[1:]
-    matchers = [re.compile(glob_to_python(p), re.IGNORECASE if fold else 0) for p in patterns]
+    matchers = [compile_pattern(p, ignore_case=fold) for p in patterns]
     left_out = matcher(arguments.values("x"), fold)
     hits = [False] * len(matchers)
     chosen: list[zipfile.ZipInfo] = []

@@ -7,9 +7,10 @@ import os
 import stat
 
 from ..command import Status
-from .invocation import FileInput, Invocation, Source, utility
+from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
+from .streams import FileInput, Source
 from .width import display_width
 
 __all__ = ["file_size"]

@@ -6,9 +6,10 @@ import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
-from .invocation import CommandError, Invocation, Source, reason, utility
+from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote
+from .streams import Source, reason
 
 __all__: list[str] = []
 

@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Generator, Iterator
 
 from ..command import Status
+from ..patterns import translate
 from .clock import local_time
-from .gnu_regex import glob_to_python
-from .invocation import Invocation, reason, utility
+from .invocation import Invocation, utility
+from .streams import reason
 
 __all__ = ["DAMAGE", "matcher", "percent", "split_lists", "stamp"]
 
@@ -23,7 +24,7 @@ def matcher(patterns: list[str], fold: bool = False) -> re.Pattern[str] | None:
     """One expression for names that match any of some patterns, None without patterns."""
     if not patterns:
         return None
-    return re.compile("|".join(f"(?:{glob_to_python(p)})" for p in patterns), re.IGNORECASE if fold else 0)
+    return re.compile("|".join(f"(?:{translate(p)})" for p in patterns), re.DOTALL | (re.IGNORECASE if fold else 0))
 
 
 def split_lists(words: list[str], letters: str) -> tuple[list[str], dict[str, list[str]]]:

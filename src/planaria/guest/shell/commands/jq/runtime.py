@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from planaria.guest.shell.commands.jq import formats, json_reader
-from planaria.guest.shell.commands.jq.compiler import Code, Compiler, Scope
+from planaria.guest.shell.commands.jq.code import Code, Scope
+from planaria.guest.shell.commands.jq.compiler import Compiler
 from planaria.guest.shell.commands.jq.json_writer import to_json
 from planaria.guest.shell.commands.jq.lexer import JqSyntaxError
 from planaria.guest.shell.commands.jq.library import definitions

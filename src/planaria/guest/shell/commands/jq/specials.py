@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from planaria.guest.shell.commands.jq import dates
-from planaria.guest.shell.commands.jq.compiler import (
-    Code,
-    Compiler,
-    Environment,
-    Many,
-    PathPair,
-    Paths,
-    Scope,
-    nested,
-)
+from planaria.guest.shell.commands.jq.code import Code, Environment, Many, PathPair, Paths, Scope, nested
+from planaria.guest.shell.commands.jq.compiler import Compiler
 from planaria.guest.shell.commands.jq.natives import (
     GENERATORS,
     extreme,
