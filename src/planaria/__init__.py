@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from planaria.files.storage import VfsStorage as VfsStorage
     from planaria.limits import NOT_GIVEN as NOT_GIVEN
     from planaria.limits import Limits as Limits
+    from planaria.limits import ShellLimits as ShellLimits
     from planaria.machine.wasi.clock import FrozenClock as FrozenClock
     from planaria.machine.wasi.clock import OffsetClock as OffsetClock
     from planaria.protocol import Repr as Repr
+    from planaria.session.analysis import ScriptAnalysis as ScriptAnalysis
     from planaria.session.async_session import AsyncSession as AsyncSession
     from planaria.session.bash import AsyncBash as AsyncBash
     from planaria.session.bash import Bash as Bash
@@ -111,7 +113,9 @@ _HOMES = {
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
     "Sandbox": "planaria.session.sandbox",
+    "ScriptAnalysis": "planaria.session.analysis",
     "Session": "planaria.session.session",
+    "ShellLimits": "planaria.limits",
     "Snapshot": "planaria.snapshot.snapshot",
     "SqliteStore": "planaria.stores.sqlite",
     "Store": "planaria.stores.store",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Final, Literal, final
 
-__all__ = ["NOT_GIVEN", "Guard", "Limits", "NotGiven", "StopReason", "Stopped"]
+__all__ = ["NOT_GIVEN", "Guard", "Limits", "NotGiven", "ShellLimits", "StopReason", "Stopped"]
 
 
 @final
@@ -77,6 +77,41 @@ class Limits:
                 f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, "
                 "or None"
             )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShellLimits:
+    """Bounds of the scripts in a session's shell; None means no bound.
+
+    A script that reaches one ends with an error that names it and a status other than 0; what it has written
+    stays, and so does the state it has reached. Time, output and memory are bounded by `Limits`.
+
+    Raises ValueError for a bound below 1.
+    """
+
+    commands: int | None = 100_000_000
+    """Commands that one execution may run."""
+    iterations: int | None = 100_000_000
+    """Rounds of all loops in one execution."""
+    function_depth: int | None = 2000
+    """Functions and sourced files inside each other. The interpreter cannot follow more than about 2,000."""
+    substitution_depth: int | None = 400
+    """Command substitutions and subshells inside each other."""
+    substitution_bytes: int | None = 512 * _MIB
+    """Bytes that one command substitution may give."""
+    variable_bytes: int | None = 256 * _MIB
+    """Characters that the values of all variables together may hold. It is measured now and then: a sixteenth
+    more may pass."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"ShellLimits({field.name}={value!r}): a whole number or None is wanted")
+            if value < 1:
+                raise ValueError(f"ShellLimits({field.name}={value}): at least 1; None stands for no bound")
 
 
 StopReason = Literal["timeout", "cpu", "interrupt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
@@ -11,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from planaria.guest.kernel.kernel import Kernel
-from planaria.guest.shell import commands
+from planaria.guest.shell import commands, interactive
+from planaria.guest.shell.analysis import analyze
 from planaria.guest.shell.command import Process
 from planaria.guest.shell.limits import Limits
 from planaria.guest.shell.shell import Shell
@@ -51,6 +53,10 @@ class SessionShell:
         kernel.add_command("bash", self.run)
         kernel.add_command("bash_state", self.state)
         kernel.add_command("bash_restore", self.restore)
+        kernel.add_command("bash_analyze", self.analyze)
+        kernel.add_command("bash_prompts", self.prompts)
+        kernel.add_command("bash_complete", self.complete)
+        kernel.add_command("bash_is_complete", self.is_complete)
         configure = kernel.configure
 
         def configure_all(settings: dict[str, Any]) -> None:
@@ -64,8 +70,10 @@ class SessionShell:
         """Take what concerns the shell out of `settings`: commands of the host, limits, environment."""
         for name in settings.pop("commands", ()):
             self.shell.commands[name] = partial(self._host_command, name)
-        for name, bound in settings.pop("shell_limits", {}).items():
-            setattr(self.shell.limits, name, bound)
+        limits = settings.pop("shell_limits", None)
+        if limits is not None:
+            with _deep_recursion():
+                self.shell.limit(Limits(**limits))
         for name, text in settings.get("environ", {}).items():
             if text is not None and name.isidentifier():
                 self.shell.table[name] = Variable(text, EXPORT)
@@ -98,7 +106,11 @@ class SessionShell:
         """Become the shell of a state; an error changes nothing."""
         fresh = self._new()
         fresh.commands = self.shell.commands
-        fresh.limits = self.shell.limits
+        with _deep_recursion():
+            fresh.limit(self.shell.limits)
+        # Counters only grow.
+        fresh.counters.total_commands = self.shell.counters.total_commands + self.shell.counters.commands
+        fresh.counters.total_runs = self.shell.counters.total_runs
         try:
             fresh.from_state(json.loads(document))
         except StateError as error:
@@ -107,6 +119,24 @@ class SessionShell:
         if os.path.isdir(fresh.cwd):
             os.chdir(fresh.cwd)
         return ("done", {})
+
+    def analyze(self, script: str) -> tuple[str, Any]:
+        """What a script names; see `analysis.Analysis`."""
+        return ("answer", dataclasses.asdict(analyze(script)))
+
+    def prompts(self) -> tuple[str, Any]:
+        """The texts of PS1 and PS2; what they run is run in a subshell."""
+        with _deep_recursion():
+            return ("answer", interactive.prompts(self.shell))
+
+    def complete(self, source: str, cursor: int) -> tuple[str, Any]:
+        """What can stand before the cursor."""
+        matches, start = interactive.complete(self.shell, source, cursor)
+        return ("answer", {"matches": matches, "start": start, "end": cursor})
+
+    def is_complete(self, source: str) -> tuple[str, Any]:
+        """Whether a prompt need not ask for more."""
+        return ("answer", interactive.is_complete(self.shell, source))
 
     def _host_command(self, name: str, process: Process) -> int:
         """A command that is a function of the host: it gets arguments, standard input and environment."""

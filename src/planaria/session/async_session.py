@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from planaria.errors import Suspended
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.session.analysis import ScriptAnalysis
 from planaria.session.base import Answer, BaseSession
 from planaria.session.callbacks import describe_exception
 from planaria.session.execution import AsyncExecution
@@ -204,6 +205,11 @@ class AsyncSession(BaseSession):
                 timeout=seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
+
+    async def analyze(self, script: str) -> ScriptAnalysis:
+        """Tell what a script for the shell names; see `Session.analyze`."""
+        async with self._turn():
+            return await self._in_thread(lambda: self._analyze(script))
 
     async def complete(self, text: str, cursor: int | None = None) -> Completions:
         """What can stand at `cursor` (by default the end) in `text`, from the live session.

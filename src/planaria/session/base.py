@@ -16,7 +16,7 @@ import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any, Final, Self, TypeVar
 
@@ -42,12 +42,13 @@ from planaria.files.mount import MountFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.files.view import Files
-from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped
+from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Stopped
 from planaria.machine.image import Recipe, load_image
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import decode, encode
 from planaria.runtime.library import library
+from planaria.session.analysis import ScriptAnalysis
 from planaria.session.arguments import check_arguments
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.commands import as_command
@@ -102,6 +103,7 @@ class BaseSession:
         *,
         callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] | CallbackRegistry = (),
         limits: Limits | None = None,
+        shell_limits: ShellLimits | None = None,
         execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
         vfs: VfsStorage | None = None,
         vfs_mount_path: str = "/data",
@@ -121,7 +123,7 @@ class BaseSession:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
         `callbacks` are functions, dicts with name, fn, description and schema, or a `CallbackRegistry`.
-        `execution_timeout_ms` is `limits.timeout` in milliseconds. `vfs` is a storage to share and keep, seen at
+        `shell_limits` bounds scripts. `execution_timeout_ms` is `limits.timeout` in milliseconds. `vfs` is a storage to share and keep, seen at
         `vfs_mount_path`; `mounts` are directories of the host; `quota` bounds the session's own files (1 GiB and a
         million nodes unless given). `commands` are commands for the
         shell, functions of arguments (list of str), standard input (bytes) and environment that return text or
@@ -136,6 +138,7 @@ class BaseSession:
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
         self._callbacks = CallbackRegistry.of(callbacks)
         self._limits = limits or Limits()
+        self._shell_limits = shell_limits or ShellLimits()
         if not isinstance(execution_timeout_ms, NotGiven):
             self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
         self._commands = {name: as_command(name, function) for name, function in (commands or {}).items()}
@@ -593,7 +596,7 @@ class BaseSession:
         state = read_state(
             snapshot, self._executor.files, memory_limit=self._limits.memory, without_mounts=lacking.mounts
         )
-        settings: dict[str, Any] = {}
+        settings = self._shell_settings()
         declarations = [*(callback.declaration() for callback in self._callbacks), *lacking.callbacks.values()]
         if encode(declarations) != encode(list(snapshot.record.declarations)):
             settings["callbacks"] = declarations
@@ -622,8 +625,7 @@ class BaseSession:
             "recursion_limit": self._limits.recursion,
             "argv": self._argv,
         }
-        if self._commands:
-            settings["commands"] = list(self._commands)
+        settings |= self._shell_settings()
         if self._limits.value is not None:
             settings["value_limit"] = self._limits.value
         if self._environment:
@@ -632,6 +634,14 @@ class BaseSession:
             self._seed if self._seed is not None else os.urandom(16)
         )
         self._check_answer("configure", self._executor.tell(("configure", settings)))
+
+    def _shell_settings(self) -> dict[str, Any]:
+        return {"commands": list(self._commands), "shell_limits": asdict(self._shell_limits)}
+
+    def _analyze(self, script: str) -> ScriptAnalysis:
+        if not isinstance(script, str):
+            raise TypeError(f"a script is a str, not a {type(script).__name__}")
+        return ScriptAnalysis(**self._tell(("bash_analyze", script)))
 
     def _tell(self, command: tuple[Any, ...]) -> Any:
         """Give the kernel a command that runs no code of the user's; returns its answer."""

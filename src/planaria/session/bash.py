@@ -4,21 +4,79 @@ from __future__ import annotations
 
 import json
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, NamedTuple, Self
 
-from planaria.errors import SnapshotError
+from planaria.errors import CrashError, SessionError, SnapshotError
 from planaria.files.filesystem import FileSystemSnapshot
 from planaria.files.view import Files
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.session.analysis import ScriptAnalysis
 from planaria.session.async_session import AsyncSession
+from planaria.session.base import BaseSession
 from planaria.session.result import Result
 from planaria.session.session import Session
 from planaria.snapshot.snapshot import Snapshot
 
-__all__ = ["AsyncBash", "Bash"]
+__all__ = ["AsyncBash", "Bash", "Counters"]
 
 #: How a snapshot of the shell's state alone begins.
-_STATE_MAGIC = b"planaria-bash-state\n"
+_STATE_MAGIC: Final = b"planaria-bash-state\n"
+
+
+class Counters(NamedTuple):
+    """What a shell has run; it only grows."""
+
+    commands: int
+    """Commands, those in loops and functions each time."""
+    executions: int
+    """Calls of `execute`."""
+
+
+def _counters(state: dict[str, Any]) -> Counters:
+    commands, executions = state["counters"]
+    return Counters(commands, executions)
+
+
+def _state(session: BaseSession) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(session._tell(("bash_state",)))
+    return state
+
+
+def _state_alone(state: dict[str, Any], exclude_functions: bool) -> bytes:
+    if exclude_functions:
+        state["functions"] = {}
+    return _STATE_MAGIC + json.dumps(state, sort_keys=True).encode()
+
+
+def _state_in(data: bytes | Snapshot) -> dict[str, Any] | None:
+    """The state in a snapshot of the shell alone; None when it is a snapshot of everything."""
+    if not isinstance(data, bytes) or not data.startswith(_STATE_MAGIC):
+        return None
+    return _document(data[len(_STATE_MAGIC) :])
+
+
+def _document(state: dict[str, Any] | str | bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(state) if isinstance(state, (str, bytes)) else state
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"this is not the state of a shell, it is damaged: {error}") from None
+    if not isinstance(document, dict):
+        raise SnapshotError("this is not the state of a shell: it is no JSON object")
+    return document
+
+
+def _restore(session: BaseSession, state: dict[str, Any]) -> None:
+    session._changed = True
+    try:
+        session._tell(("bash_restore", json.dumps(state)))
+    except CrashError:
+        raise
+    except (SessionError, TypeError, ValueError) as error:
+        raise SnapshotError(f"this is not the state of a shell: {error}") from error
+
+
+def _forget_functions(copy: BaseSession) -> None:
+    _restore(copy, {**_state(copy), "functions": {}})
 
 
 class Bash:
@@ -42,6 +100,15 @@ class Bash:
         """The shell's files, from the host."""
         return self.session.files
 
+    def analyze(self, script: str) -> ScriptAnalysis:
+        """Tell the commands, files and variables that a script names, without running it."""
+        return self.session.analyze(script)
+
+    @property
+    def counters(self) -> Counters:
+        """What has been run in this shell since it was made; a part of every snapshot."""
+        return _counters(self.state())
+
     # -- state ----------------------------------------------------------------------------------------
 
     def snapshot(self, *, exclude_filesystem: bool = False, exclude_functions: bool = False) -> bytes:
@@ -51,25 +118,18 @@ class Bash:
         restoring that leaves files and Python as they are. With `exclude_functions`, without functions.
         """
         if exclude_filesystem:
-            state = self.state()
-            if exclude_functions:
-                state["functions"] = {}
-            return _STATE_MAGIC + json.dumps(state, sort_keys=True).encode()
+            return _state_alone(self.state(), exclude_functions)
         if not exclude_functions:
             return bytes(self.session.snapshot_state())
         [copy] = self.session.fork(reseed=False)
         with copy:
-            state = json.loads(copy._tell(("bash_state",)))
-            copy._tell(("bash_restore", json.dumps({**state, "functions": {}})))
+            _forget_functions(copy)
             return bytes(copy.snapshot_state())
 
     def restore_snapshot(self, data: bytes | Snapshot) -> None:
         """Become what was captured. Raises SnapshotError, and changes nothing, when `data` is no such thing."""
-        if isinstance(data, bytes) and data.startswith(_STATE_MAGIC):
-            try:
-                state = json.loads(data[len(_STATE_MAGIC) :])
-            except ValueError as error:
-                raise SnapshotError(f"the state of the shell in this snapshot is damaged: {error}") from None
+        state = _state_in(data)
+        if state is not None:
             self._take_state(state)
         else:
             self.session.restore_state(data)
@@ -88,15 +148,14 @@ class Bash:
     def state(self) -> dict[str, Any]:
         """The shell's state as a readable JSON document: variables, functions, options, cwd and so on."""
         with self.session._turn():
-            state: dict[str, Any] = json.loads(self.session._tell(("bash_state",)))
-            return state
+            return _state(self.session)
 
     @classmethod
     def from_state(cls, state: dict[str, Any] | str, **arguments: Any) -> Self:
         """A new shell with a state as `state()` gave it (or its JSON text); checked before it is used."""
         shell = cls(**arguments)
         try:
-            shell._take_state(json.loads(state) if isinstance(state, str) else state)
+            shell._take_state(_document(state))
         except BaseException:
             shell.close()
             raise
@@ -104,10 +163,7 @@ class Bash:
 
     def _take_state(self, state: dict[str, Any]) -> None:
         with self.session._turn():
-            try:
-                self.session._tell(("bash_restore", json.dumps(state)))
-            except Exception as error:
-                raise SnapshotError(f"this is not the state of a shell: {error}") from error
+            _restore(self.session, state)
 
     def vfs_snapshot(self) -> FileSystemSnapshot:
         """The files alone, as a value for `vfs_restore`."""
@@ -153,13 +209,78 @@ class AsyncBash:
         """The shell's files, from the host."""
         return self.session.files
 
-    async def snapshot(self) -> bytes:
-        """Everything there is (shell, Python, files) as bytes for `restore_snapshot`."""
-        return bytes(await self.session.snapshot_state())
+    async def analyze(self, script: str) -> ScriptAnalysis:
+        """Tell what a script names; see `Bash.analyze`."""
+        return await self.session.analyze(script)
+
+    async def counters(self) -> Counters:
+        """What has been run in this shell since it was made."""
+        return _counters(await self.state())
+
+    async def snapshot(self, *, exclude_filesystem: bool = False, exclude_functions: bool = False) -> bytes:
+        """Everything there is, or the shell alone, as bytes; see `Bash.snapshot`."""
+        if exclude_filesystem:
+            return _state_alone(await self.state(), exclude_functions)
+        if not exclude_functions:
+            return bytes(await self.session.snapshot_state())
+        [copy] = await self.session.fork(reseed=False)
+        async with copy:
+            async with copy._turn():
+                await copy._in_thread(lambda: _forget_functions(copy))
+            return bytes(await copy.snapshot_state())
 
     async def restore_snapshot(self, data: bytes | Snapshot) -> None:
-        """Become what was captured."""
-        await self.session.restore_state(data)
+        """Become what was captured; see `Bash.restore_snapshot`."""
+        state = _state_in(data)
+        if state is not None:
+            await self._take_state(state)
+        else:
+            await self.session.restore_state(data)
+
+    @classmethod
+    async def from_snapshot(cls, data: bytes | Snapshot, **arguments: Any) -> Self:
+        """A new shell that goes on from a snapshot; `arguments` are the constructor's."""
+        shell = cls(**arguments)
+        try:
+            await shell.restore_snapshot(data)
+        except BaseException:
+            await shell.close()
+            raise
+        return shell
+
+    async def state(self) -> dict[str, Any]:
+        """The shell's state as a readable JSON document; see `Bash.state`."""
+        async with self.session._turn():
+            return await self.session._in_thread(lambda: _state(self.session))
+
+    @classmethod
+    async def from_state(cls, state: dict[str, Any] | str, **arguments: Any) -> Self:
+        """A new shell with a state as `state()` gave it; see `Bash.from_state`."""
+        shell = cls(**arguments)
+        try:
+            await shell._take_state(_document(state))
+        except BaseException:
+            await shell.close()
+            raise
+        return shell
+
+    async def _take_state(self, state: dict[str, Any]) -> None:
+        async with self.session._turn():
+            await self.session._in_thread(lambda: _restore(self.session, state))
+
+    async def vfs_snapshot(self) -> FileSystemSnapshot:
+        """The files alone, as a value for `vfs_restore`."""
+        async with self.session._turn():
+            return self.session.files.filesystem.snapshot()
+
+    async def vfs_restore(self, snapshot: FileSystemSnapshot) -> None:
+        """Take the files back to a captured state; files that are open become stale."""
+        async with self.session._turn():
+            self.session.files.filesystem.restore(snapshot)
+
+    async def reset(self) -> None:
+        """A fresh shell; files stay."""
+        await self.session.reset()
 
     async def close(self) -> None:
         """Give the sandbox back; closing twice is harmless."""

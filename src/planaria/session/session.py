@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from planaria.errors import SessionBusy, SessionClosed, Suspend, Suspended
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.session.analysis import ScriptAnalysis
 from planaria.session.base import Answer, BaseSession
 from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.execution import Execution
@@ -86,6 +87,11 @@ class Session(BaseSession):
         if result.error is not None:
             raise result.error
         return result
+
+    def analyze(self, script: str) -> ScriptAnalysis:
+        """Tell the commands, files and variables that a script for the shell names, without running it."""
+        with self._turn():
+            return self._analyze(script)
 
     def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Execution:
         """Begin to execute `code` and return when it is over or waits.

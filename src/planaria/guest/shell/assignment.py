@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayArgument", "AssignmentCompiler", "Element", "store_array"]
 
+#: A scalar that is given a text no longer than this need not be accounted for: it is only one of its name.
+_SHORT = 256
+
 #: One element to assign: subscript (None: the next one), value, whether it is appended to the old value.
 Element = tuple["str | None", str, bool]
 
@@ -60,6 +63,7 @@ def store_array(
     variable.array = target
     variable.ordered = True
     for subscript, value, added in elements:
+        variables.grow(value)
         if subscript is not None:
             index = variables.evaluate(subscript)
             if index < 0:
@@ -90,9 +94,11 @@ def _store_associative(
             if pending is None:
                 pending = value
                 continue
+            variables.grow(value)
             array[pending] = variables.converted(variable, value, None, False)
             pending = None
             continue
+        variables.grow(value)
         array[subscript] = variables.converted(variable, value, array.get(subscript), added)
     if pending is not None:
         array[pending] = ""
@@ -129,6 +135,10 @@ class AssignmentCompiler:
                 text = value(sh)
                 if sh.xtrace:
                     sh.trace_assignment(name, text, append)
+                counters = sh.counters
+                counters.growth -= len(text)
+                if counters.growth < 0:
+                    sh.variables.measure(len(text))
                 variable = sh.table.get(name)
                 if variable is not None and not variable.flags & SLOW_WRITE and variable.value is not None:
                     # With no other reference to the old text, it grows in its place.
@@ -165,6 +175,8 @@ class AssignmentCompiler:
             if sh.xtrace:
                 sh.trace_assignment(name, text, append)
             variable = sh.table.get(name)
+            if variable is None or len(text) > _SHORT:
+                sh.variables.grow(text)
             if variable is None:
                 sh.table[name] = Variable(text, sh.variables.new_flags)
             elif variable.flags & SLOW_WRITE:
@@ -200,6 +212,7 @@ class AssignmentCompiler:
                 array: dict[str, str] = variable.array  # type: ignore[assignment]
                 if append or variable.flags & SLOW_WRITE & ~ASSOCIATIVE:
                     text = variables.converted(variable, text, array.get(subscript), append)
+                variables.grow(text)
                 array[subscript] = text
                 return
             if not source.strip() or source in ("@", "*"):
@@ -258,6 +271,7 @@ class AssignmentCompiler:
             ):
                 # The common `array+=(x)`.
                 for text in one(sh):
+                    sh.variables.grow(text)
                     variable.store(variable.next_index(), text)
                 return
             elements = expand(sh)

@@ -313,6 +313,9 @@ class Execution:
         except RecursionError:
             process.error("nested too deeply")
             return 1
+        except MemoryError:
+            process.error("memory exhausted")
+            return 1
         except Exception as error:
             # A defect of the command must not take the session with it.
             process.error(f"internal error: {type(error).__name__}: {error}")

@@ -24,6 +24,9 @@ class Limits:
     substitution_depth: int | None = 400
     #: Bytes that one command substitution may give.
     substitution_bytes: int | None = 512 * 1024 * 1024
+    #: Characters that the values of all variables together may hold. Measured now and then, so that a sixteenth
+    #: more may pass.
+    variable_bytes: int | None = 256 * 1024 * 1024
 
 
 _NEVER = 1 << 62
@@ -34,6 +37,7 @@ class Counters:
 
     __slots__ = (
         "commands",
+        "growth",
         "iterations",
         "limits",
         "next_check",
@@ -43,14 +47,20 @@ class Counters:
     )
 
     def __init__(self, limits: Limits) -> None:
-        self.limits = limits
         self.commands = 0
         self.iterations = 0
         #: Since the shell began; these only grow.
         self.total_commands = 0
         self.total_runs = 0
+        self.apply(limits)
+
+    def apply(self, limits: Limits) -> None:
+        """Count against these limits from now on."""
+        self.limits = limits
         self.next_check = _NEVER if limits.commands is None else limits.commands
         self.next_iteration = _NEVER if limits.iterations is None else limits.iterations
+        #: Characters that may be assigned before all variables have to be measured again.
+        self.growth = 0
 
     def begin(self) -> None:
         """A new call of `Shell.run` begins."""

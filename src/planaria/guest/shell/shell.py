@@ -116,6 +116,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.limits = limits or Limits()
         #: Functions inside each other, as the limit has it or as far as the interpreter can follow.
         self.deepest = self._deepest()
+        #: Shared with subshells, as the limits are.
         self.counters = Counters(self.limits)
         self.name = name
         #: The file that is being run, if it is one.
@@ -217,6 +218,12 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         limit = self.limits.function_depth
         return possible if limit is None else min(limit, possible)
 
+    def limit(self, limits: Limits) -> None:
+        """Bound scripts by `limits` from now on."""
+        self.limits = limits
+        self.deepest = self._deepest()
+        self.counters.apply(limits)
+
     def _set_environment(self, env: Mapping[str, str]) -> None:
         for name, value in env.items():
             if name.isidentifier() and name.isascii():
@@ -288,6 +295,10 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 self._discard()
                 self.complain("maximum nesting level exceeded")
                 self.status = 1
+            except MemoryError:
+                self._discard()
+                self.complain("cannot allocate memory")
+                raise Exit(1) from None
 
     def _discard(self) -> None:
         """An error threw away the command: no function or loop is left running."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
+
+from .control import LimitReachedError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -353,8 +356,37 @@ class Variables:
 
     # -- writing -----------------------------------------------------------------------------------
 
+    def grow(self, text: str) -> None:
+        """Account for a text that is about to be stored; raises LimitReachedError when there is too much."""
+        counters = self.shell.counters
+        counters.growth -= len(text)
+        if counters.growth < 0:
+            self.measure(len(text))
+
+    def measure(self, more: int) -> None:
+        """See how much all variables hold, with `more` characters to come."""
+        counters = self.shell.counters
+        limit = counters.limits.variable_bytes
+        if limit is None:
+            counters.growth = 1 << 62
+            return
+        total = more
+        tables = [self.table, *(scope.saved for scope in self.scopes)]
+        for variable in chain.from_iterable(table.values() for table in tables):
+            if variable is None:
+                continue
+            total += len(variable.value or "")
+            if variable.array:
+                total += sum(map(len, variable.array.values()))
+                if variable.flags & ASSOCIATIVE:
+                    total += sum(map(len, variable.array))  # type: ignore[arg-type]
+        if total > limit:
+            raise LimitReachedError("variable_bytes", f"limit reached: variable_bytes ({limit})")
+        counters.growth = max(limit - total, limit // 16)
+
     def set(self, name: str, value: str, *, append: bool = False) -> None:
         """Assign to a scalar (or to element 0 of an array), with all attributes heeded."""
+        self.grow(value)
         variable = self.table.get(name)
         if variable is None:
             self.table[name] = Variable(value, self.new_flags)
@@ -443,6 +475,7 @@ class Variables:
 
     def set_element(self, name: str, subscript: str, value: str, *, append: bool = False) -> None:
         """Assign one element by its subscript as text (expanded already)."""
+        self.grow(value)
         variable = self.target(name)
         if variable.flags & ASSOCIATIVE:
             if variable.array is None:
@@ -458,6 +491,7 @@ class Variables:
         self, name: str, variable: Variable, number: int, value: str, *, append: bool = False
     ) -> None:
         """Assign one element of an indexed array."""
+        self.grow(value)
         if not variable.flags & INDEXED:
             self.make_array(variable)
         index = variable.index(number, name) if number >= 0 else self._negative(variable, number, name)

@@ -294,6 +294,7 @@ def mapfile(shell: Shell, argv: list[str]) -> int:
             from ..quoting import single_quoted
 
             shell.run_text(f"{callback} {index} {single_quoted(text)}")
+        shell.variables.grow(text)
         variable.store(index, text)
         index += 1
     return 0

@@ -1,0 +1,36 @@
+"""What a script names, found without running it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ScriptAnalysis"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptAnalysis:
+    """The names in a script for the shell, each once, in the order of appearance: for approval prompts.
+
+    It tells what stands in the text. What a command does with its arguments, and what only running the script
+    could tell (see `dynamic`), is not in it; it is no protection, the sandbox is.
+    """
+
+    commands: list[str]
+    """Commands called by a name that stands in the script, builtins too, functions of the script not."""
+    functions: list[str]
+    """Functions that the script defines."""
+    reads: list[str]
+    """Files that redirections read."""
+    writes: list[str]
+    """Files that redirections write."""
+    paths: list[str]
+    """Arguments of commands that look like paths: they hold a slash."""
+    variables: list[str]
+    """Variables that are expanded."""
+    assigned: list[str]
+    """Variables that are set."""
+    dynamic: bool
+    """Whether something runs that only running the script can tell: a command whose name is expanded, `eval`, a
+    sourced file, another shell."""
+    error: str
+    """The message of a syntax error, or nothing; what stands before it is analysed."""
