@@ -14,7 +14,7 @@ from planaria.executors.executor import Entered, Executor, Host
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
 from planaria.files.layout import connect
 from planaria.limits import Guard, Stopped
-from planaria.machine.image import Image
+from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
@@ -152,6 +152,25 @@ class WasmExecutor(Executor):
         """A fresh instance of the image; files stay as they are."""
         machine = self._new_machine()
         machine.load(self._image.memory, self._image.memory.size, [])
+        self._as_in_image(machine)
+
+    def _as_in_image(self, machine: Machine) -> None:
+        """Give a fresh machine the descriptors and the clock of its image, which may have had files open.
+
+        The plain image has none but those that every machine has.
+        """
+        if not self._image.recipe.is_plain:
+            # A seed's random numbers begin anew: they are the session's and not the image's.
+            machine.wasi.restore({**self._image.system, "random": machine.wasi.random.state()})
+
+    def settle(self) -> tuple[MemoryFile, dict[str, Any]]:
+        """Make the kernel, which must be at rest, ready to be an image; its memory and its system's tables.
+
+        Afterwards it is of no use as a session: objects in it are never freed.
+        """
+        machine = self._live()
+        machine.enter(self._image.settle, Guard())
+        return machine.capture(), machine.wasi.state()
 
     def tell(self, command: tuple[Any, ...]) -> Entered:
         """Enter a fresh kernel with the command that tells it how to be.
@@ -189,6 +208,7 @@ class WasmExecutor(Executor):
         machine = self._new_machine()
         machine.load(state.memory, state.size, state.runs)
         if state.birth is not None:
+            self._as_in_image(machine)
             self.tell(state.birth)
         else:
             machine.wasi.restore(state.system)
@@ -274,6 +294,9 @@ class WasmExecutor(Executor):
                 return _EMPTY
             case b"K":
                 self._live().interrupt_dropped()
+                return _EMPTY
+            case b"Z":
+                make_immortal(self._live().memory, request[1:])
                 return _EMPTY
         body = decode(request[1:])
         match request[:1], body:

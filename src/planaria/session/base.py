@@ -39,12 +39,15 @@ from planaria.errors import (
 from planaria.executors.executor import Entered
 from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
+from planaria.files.memory import MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.files.view import Files
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, Stopped
-from planaria.machine.image import Recipe, load_image
+from planaria.images.image import Image, find_image
+from planaria.images.layers import image_of
+from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import decode, encode
@@ -115,6 +118,7 @@ class BaseSession:
         on_output: Callable[[str, Any], object] | None = None,
         on_bytes: Callable[[int, bytes], object] | None = None,
         argv: Sequence[str] = ("",),
+        image: str | Image | None = None,
     ) -> None:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
@@ -126,7 +130,8 @@ class BaseSession:
         that gives a line or None. `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
         called as output arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2,
-        also beyond `limits.output`. `argv` is the code's `sys.argv`.
+        also beyond `limits.output`. `argv` is the code's `sys.argv`. `image` is what it begins from: a
+        `planaria.Image`, or the name of one that was built or saved before.
         """
         self._callbacks = CallbackRegistry.of(callbacks)
         self._limits = limits or Limits()
@@ -141,10 +146,12 @@ class BaseSession:
         self._prepare()
         self._closed = False
         seeded = None if seed is None else SeededRandom(seed)
+        loaded = image_of(Recipe()) if image is None else find_image(image)
         if vfs is None and clock is None and quota is None and not mounts:
-            tree = _usual_tree().fork()  # a fifth of the time that making one takes
+            tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that making one takes
         else:
             tree = standard_layout(
+                root=loaded.tree,
                 library=library(),
                 storage=None if vfs is None else vfs.filesystem,
                 storage_path=os.fsencode(vfs_mount_path),
@@ -154,7 +161,7 @@ class BaseSession:
             )
         self._executor = WasmExecutor(
             self,
-            load_image(Recipe()),
+            loaded,
             tree,
             memory_limit=self._limits.memory,
             clock=clock,
@@ -1010,6 +1017,6 @@ def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[s
 
 
 @cache
-def _usual_tree() -> MountFileSystem:
-    """The tree of a session that asks for nothing special; never changed."""
-    return standard_layout(library=library(), quota=_QUOTA)
+def _usual_tree(root: MemorySnapshot | None) -> MountFileSystem:
+    """The tree of a session that asks for nothing special but the files of its image; never changed."""
+    return standard_layout(root=root, library=library(), quota=_QUOTA)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import fields
 from typing import Any, Final
 
 from planaria.errors import (
+    ImageError,
     RuntimeSetupError,
     SnapshotCorrupt,
     SnapshotError,
@@ -16,7 +16,9 @@ from planaria.errors import (
 )
 from planaria.executors.wasm import WasmState
 from planaria.files.filesystem import FileSystem
-from planaria.machine.image import Image, Recipe, load_image
+from planaria.images.layers import image_of
+from planaria.machine.image import Image
+from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.system import Wasi
 from planaria.runtime.artifact import artifact
 from planaria.runtime.library import guest_digest
@@ -103,15 +105,15 @@ def _image(header: Header) -> Image:
             f"this snapshot was taken with other code inside the sandbox ({versions}); "
             "restore it with the version of planaria that wrote it"
         )
-    known = {field.name for field in fields(Recipe)}
-    if header.recipe.keys() != known:
+    try:
+        recipe = Recipe.from_json(header.recipe)
+    except ValueError as error:
         raise SnapshotVersionError(
             f"this snapshot's image is made in a way that is not known here ({versions})"
-        )
+        ) from error
     try:
-        recipe = Recipe(**{name: _frozen(value) for name, value in header.recipe.items()})
-        image = load_image(recipe)
-    except (RuntimeSetupError, TypeError, ValueError) as error:
+        image = image_of(recipe)
+    except (ImageError, RuntimeSetupError) as error:
         raise SnapshotMismatch(f"the image of this snapshot cannot be made here: {error}") from error
     if image.digest != header.image:
         raise SnapshotMismatch(
@@ -119,10 +121,6 @@ def _image(header: Header) -> Image:
             f"({header.image[:12]})"
         )
     return image
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
 
 
 def _system(system: dict[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from planaria import __version__
@@ -61,7 +59,7 @@ def take(
         raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
     header = Header(
         image=image.digest,
-        recipe=json.loads(json.dumps(asdict(image.recipe))),
+        recipe=image.recipe.to_json(),
         memory=kernel.size,
         count=state.count,
         tier=tier,
