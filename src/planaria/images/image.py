@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self, final
+from typing import TYPE_CHECKING, Self, final
 
 from planaria.errors import FileSystemError, ImageError
 from planaria.files.filesystem import FileSystem
@@ -16,13 +16,15 @@ from planaria.files.layout import HOME, make_directories, standard_layout
 from planaria.files.manifest import bytes_of
 from planaria.files.memory import MemorySnapshot
 from planaria.files.view import Files
-from planaria.images import packages as wheels
 from planaria.images import registry
 from planaria.images.layers import image_of, root_files
 from planaria.machine import image as machine_image
 from planaria.machine.image import MOMENT
 from planaria.machine.recipe import Recipe
 from planaria.machine.trees import keep_tree
+
+if TYPE_CHECKING:
+    from planaria.images.packages import Wheel
 
 __all__ = ["Image", "current", "find_image"]
 
@@ -111,8 +113,10 @@ class Image:
         tree: str | None = None
         if packages or files:
             with tempfile.TemporaryDirectory(prefix="planaria-wheels-") as directory:
+                from planaria.images.packages import fetch  # pip's part is seldom wanted
+
                 found = (
-                    wheels.fetch(list(packages), Path(directory), find_links=find_links, index=index)
+                    fetch(list(packages), Path(directory), find_links=find_links, index=index)
                     if packages
                     else []
                 )
@@ -171,12 +175,15 @@ def current(recipe: Recipe) -> Recipe:
 
 def _tree(
     base: MemorySnapshot | None,
-    found: Sequence[wheels.Wheel],
+    found: Sequence[Wheel],
     files: Mapping[str, bytes | str | os.PathLike[str]],
 ) -> MemorySnapshot:
     """The files of a base with packages and other files put into them; times stand still."""
     tree = standard_layout(root=base, clock=lambda: MOMENT)
-    wheels.unpack(found, tree)
+    if found:
+        from planaria.images.packages import unpack
+
+        unpack(found, tree)
     view = Files(tree, os.fsdecode(HOME))
     for path in sorted(files):
         try:

@@ -165,6 +165,7 @@ def _read(recipe: Recipe) -> Image | None:
     place = image_place(recipe)
     try:
         facts = json.loads((place / "image.json").read_text("utf-8"))
+        system = decode((place / "system").read_bytes())
         memory = MemoryFile.open(place / "memory")
     except FileNotFoundError:
         return None
@@ -172,7 +173,7 @@ def _read(recipe: Recipe) -> Image | None:
         raise RuntimeSetupError(f"the image in {place} cannot be read ({error}); remove that folder") from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    return Image(recipe, memory, **facts)
+    return Image(recipe, memory, system=system, **facts)
 
 
 def keep_image(
@@ -191,10 +192,10 @@ def keep_image(
                 "size": memory.size,
                 "entry": entry,
                 "settle": settle,
-                "system": system,
                 "digest": digest,
                 "files": files,
             }
+            (partial / "system").write_bytes(encode(system))
             (partial / "image.json").write_text(json.dumps(facts), "utf-8")
             os.rename(partial, place)
         except BaseException:

@@ -653,6 +653,15 @@ class BaseSession:
         self._tell(("clear",))
         self._changed = True
 
+    def _save_as_image(self, name: str) -> Image:
+        from planaria.images.saving import save_image
+
+        self._check_at_rest()
+        if self._pending:
+            waits = ", ".join(f"{call.name}()" for call in self._pending.values())
+            raise SessionBusy(f"tasks of this session wait for {waits}; an image is of a session at rest")
+        return save_image(name, self._executor, self._executor.capture(complete=True))
+
     def _reset(self) -> None:
         self._drop_answers()
         self._executor.reset()

@@ -14,6 +14,7 @@ from planaria.runtime.library import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
 from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, pack
 from planaria.snapshot.header import Header
+from planaria.snapshot.layers import LAYERS, layer_files
 from planaria.snapshot.pages import changed_pages, page_sections, since
 from planaria.snapshot.reading import pages_of
 from planaria.snapshot.record import Declaration, Record, fingerprint
@@ -44,7 +45,11 @@ def take(
     pages = changed_pages(image.memory, kernel.memory, kernel.runs, kernel.size)
     manifest = kernel.files.manifest()
     chunks = dict(kernel.files.chunks())
-    if parent is not None:
+    layers: list[dict[str, Any]] = []
+    if parent is None:
+        layers, contents = layer_files(image.recipe)
+        chunks.update(contents)
+    else:
         parent.check_key(key)
         if parent.header.image != image.digest:
             raise SnapshotMismatch(
@@ -71,6 +76,7 @@ def take(
     sections = [
         *_cut("state", record),
         *_cut("files", canonical_json(manifest)),
+        *(_cut(LAYERS, canonical_json(layers)) if layers else ()),
         *page_sections(pages),
         *chunk_sections(chunks),
     ]
