@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Image", "current", "find_image"]
 
 
-
 @final
 class Image:
     """A named image: an interpreter that has imported modules, run code and been given files.
@@ -203,9 +202,7 @@ def _put(tree: FileSystem, view: Files, path: str, contents: bytes | str | os.Pa
     elif isinstance(contents, os.PathLike):
         _copy(tree, view, Path(contents), place)
     else:
-        raise TypeError(
-            f"files={{{path!r}: …}} is bytes, a str or a path, not a {type(contents).__name__}"
-        )
+        raise TypeError(f"files={{{path!r}: …}} is bytes, a str or a path, not a {type(contents).__name__}")
 
 
 def _copy(tree: FileSystem, view: Files, source: Path, place: str) -> None:

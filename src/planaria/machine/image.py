@@ -170,7 +170,9 @@ def _read(recipe: Recipe) -> Image | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise RuntimeSetupError(f"the image in {place} cannot be read ({error}); remove that folder") from error
+        raise RuntimeSetupError(
+            f"the image in {place} cannot be read ({error}); remove that folder"
+        ) from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
     return Image(recipe, memory, system=system, **facts)

@@ -47,9 +47,13 @@ def keep_tree(tree: MemorySnapshot) -> str:
     cache = CompileCache()
     cache.prepare()
     names = sorted(chunks)
-    text = json.dumps({"manifest": manifest, "chunks": [[name, len(chunks[name])] for name in names]}).encode()
+    text = json.dumps(
+        {"manifest": manifest, "chunks": [[name, len(chunks[name])] for name in names]}
+    ).encode()
     try:
-        descriptor, partial = tempfile.mkstemp(prefix=f"{place.name}.", suffix=".partial", dir=cache.directory)
+        descriptor, partial = tempfile.mkstemp(
+            prefix=f"{place.name}.", suffix=".partial", dir=cache.directory
+        )
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_LENGTH.pack(len(text)) + text)
