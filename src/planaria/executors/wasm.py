@@ -32,6 +32,8 @@ __all__ = ["TierNeeded", "WasmExecutor", "WasmState"]
 _EMPTY: Final = b""
 #: More changed memory than this, in bytes, is kept in a file and mapped rather than copied.
 _MOST_RUNS: Final = 16 << 20
+#: The same for a state that others begin to live from, which share what is mapped.
+_MOST_COPIED: Final = 128 << 10
 
 
 #: Kept for ever: their instances have frames on the stack of a thread that a fork left behind.
@@ -181,17 +183,20 @@ class WasmExecutor(Executor):
         self._birth = command
         return entered
 
-    def capture(self, known: WasmState | None = None, *, complete: bool = False) -> WasmState:
+    def capture(self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
+    ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
         Pieces of memory that `known` has are shared with it. With `complete`, the memory of a kernel that was
-        never entered is read as well.
+        never entered is read as well. `shared` says that others will go on from this state beside this executor.
         """
         machine = self._live()
         if self._birth is not None and not complete:
             memory, runs = self._image.memory, []
         else:
-            memory, runs = machine.pages(_MOST_RUNS, dict(known.runs) if known is not None else {})
+            memory, runs = machine.pages(
+                _MOST_COPIED if shared else _MOST_RUNS, dict(known.runs) if known is not None else {}
+            )
         system = machine.wasi.state()
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
@@ -224,7 +229,7 @@ class WasmExecutor(Executor):
 
     def fork(self, host: Host) -> WasmExecutor:
         """Another executor that goes on from this one's present state, over a fork of its files."""
-        return self.spawn(host, self.capture(), self.files.fork())
+        return self.spawn(host, self.capture(shared=True), self.files.fork())
 
     def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
         """Another executor with these settings that goes on from `state`, over `files` of that moment."""

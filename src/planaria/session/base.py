@@ -418,7 +418,7 @@ class BaseSession:
     def _fork(self, n: int, reseed: bool) -> list[Self]:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ValueError(f"fork({n!r}): a number of copies is wanted")
-        state = self._state()
+        state = self._state(shared=True)
         return [self._copy(state, reseed) for _ in range(n)]
 
     def _copy(self, state: SessionState, reseed: bool) -> Self:
@@ -462,8 +462,8 @@ class BaseSession:
             self._changed = False
             self._budget.spend(time.perf_counter() - began)
 
-    def _state(self, *, complete: bool = False) -> SessionState:
-        """The present state; the kernel must be at rest. For `complete` see `WasmExecutor.capture`."""
+    def _state(self, *, complete: bool = False, shared: bool = False) -> SessionState:
+        """The present state; the kernel must be at rest. For the options see `WasmExecutor.capture`."""
         flight = self._flight
         run = None
         if flight is not None:
@@ -479,7 +479,7 @@ class BaseSession:
             )
         points = self._timeline.points
         known = points[-1].state.kernel if points else None
-        kernel = self._executor.capture(known, complete=complete)
+        kernel = self._executor.capture(known, complete=complete, shared=shared)
         return SessionState(kernel, self._count, tuple(self._pending.values()), run)
 
     def _become(self, state: SessionState) -> None:
