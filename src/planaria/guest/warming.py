@@ -6,7 +6,7 @@ done, in pages that all sessions share.
 
 from __future__ import annotations
 
-__all__ = ["SOURCES", "WARMING"]
+__all__ = ["SOURCES", "VALUES", "WARMING"]
 
 #: What the host calls the source of cells that only warm up.
 WARMING = "<warming>"
@@ -38,4 +38,19 @@ axes.plot([1, 2, 3], [1, 4, 9])
 figure.canvas.draw()
 pyplot.close("all")
 """,
+}
+
+#: Expressions whose values are sent to the host, which prepares what it takes to show and encode them.
+VALUES = {
+    "numpy": (
+        "__import__('numpy').arange(3)",
+        "__import__('numpy').int64(1)",
+        "__import__('numpy').float64(1.5)",
+        "__import__('numpy').bool_(True)",
+    ),
+    "pandas": (
+        "__import__('pandas').DataFrame({'a': [1, 2], 'b': ['x', None]})",
+        "__import__('pandas').Series([1.5, 2.5])",
+        "__import__('pandas').DataFrame({'a': [1]}).a.sum()",
+    ),
 }

@@ -15,7 +15,7 @@ from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
 from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
-from planaria.guest.warming import SOURCES, WARMING
+from planaria.guest.warming import SOURCES, VALUES, WARMING
 from planaria.limits import Guard, Stopped
 from planaria.machine.image import MOMENT, Image, boot_image, keep_image, load_image
 from planaria.machine.recipe import Recipe
@@ -34,10 +34,12 @@ SITE: Final = "/home/user/.local/lib/python3.15/site-packages"
 PATIENCE: Final = 600.0
 #: So many times the code of a package is warmed up: CPython specialises code that was run a few times.
 _WARM_ROUNDS: Final = 4
+_CONFIGURE_ROUNDS: Final = 12
 _SETUP: Final = "<setup>"
 _IMPORT: Final = "[__import__('importlib').import_module(name).__name__ for name in {!r}]"
 _ADD_SITE: Final = "(lambda path: {0!r} in path or path.append({0!r}))(__import__('sys').path)"
 _LOADED: Final = "[name for name in {!r} if name in __import__('sys').modules]"
+_FORGET: Final = "globals().pop('_', None) and None"
 _RENEW: Final = "__import__('importlib').invalidate_caches()"
 
 
@@ -135,6 +137,11 @@ def _build(
         for name in kernel.evaluate(_LOADED.format(tuple(SOURCES))):
             for _ in range(_WARM_ROUNDS):
                 kernel.run(f"exec({SOURCES[name]!r}, {{}})", WARMING)
+                for value in VALUES.get(name, ()):
+                    kernel.run(value, WARMING)
+        kernel.evaluate(_FORGET)
+        for _ in range(_CONFIGURE_ROUNDS):  # as every session is, with generators that were not there before
+            kernel.configure()
         memory, system = executor.settle()
         return keep_image(
             recipe,
@@ -169,6 +176,9 @@ class _Kernel:
 
     def run(self, source: str, name: str) -> None:
         self._enter(("run", source, 0, "full", name))
+
+    def configure(self) -> None:
+        self._enter(("configure", {"callbacks": [], "reseed": bytes(16)}))
 
     def _enter(self, command: tuple[Any, ...]) -> Any:
         report = self._executor.enter(command, Guard(deadline=self._deadline)).report

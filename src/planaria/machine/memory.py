@@ -52,7 +52,7 @@ _memcmp.restype = ctypes.c_int
 
 
 #: At most so many stretches make a layer; each is a mapping of every machine that has it.
-_MOST_SPANS: Final = 128
+_MOST_SPANS: Final = 64
 #: Mappings of layers in the whole process (Linux allows about 65,000 of all kinds); beyond, layers are copied.
 _MOST_MAPPINGS: Final = 24_000
 #: A layer takes in the one below when that is at most so many times as large.

@@ -16,7 +16,7 @@ from planaria.runtime.library import guest_digest
 __all__ = ["Recipe"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 5
+_FORMAT: Final = 6
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MODULE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _MAX_PRELOAD: Final = 1000
