@@ -92,8 +92,8 @@ def _read(name: str, told: dict[str, Any]) -> Entry:
 def entries() -> list[Entry]:
     """All that are registered, by name; damaged ones are left out."""
     found: list[Entry] = []
-    for place in sorted(_directory().glob(f"[!.]*{_SUFFIX}")):
-        name = place.name.removesuffix(_SUFFIX)
+    places = {place.name.removesuffix(_SUFFIX): place for place in _directory().glob(f"[!.]*{_SUFFIX}")}
+    for name, place in sorted(places.items()):
         try:
             found.append(_read(name, json.loads(place.read_text("utf-8"))))
         except (ValueError, TypeError, LookupError, OSError):

@@ -172,6 +172,10 @@ class Machine:
             spans = []
         return self._image, read_runs(self._base, spans, known)
 
+    def __del__(self) -> None:
+        """One that nobody closed gives its mappings back with its memory."""
+        mapped_spans(-getattr(self, "_mappings", 0))
+
     def _count_mappings(self, now: int) -> None:
         mapped_spans(now - self._mappings)
         self._mappings = now
