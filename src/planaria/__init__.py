@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ExecutionError as ExecutionError,
         Exited as Exited,
         FileSystemError as FileSystemError,
+        ImageError as ImageError,
         Interrupted as Interrupted,
         LimitError as LimitError,
         PlanariaError as PlanariaError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
     from planaria.files.storage import VfsStorage as VfsStorage
+    from planaria.images.image import Image as Image
     from planaria.limits import NOT_GIVEN as NOT_GIVEN
     from planaria.limits import Limits as Limits
     from planaria.limits import ShellLimits as ShellLimits
@@ -71,6 +73,7 @@ _HOMES = {
             "ExecutionError",
             "Exited",
             "FileSystemError",
+            "ImageError",
             "Interrupted",
             "LimitError",
             "PlanariaError",
@@ -101,6 +104,7 @@ _HOMES = {
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
+    "Image": "planaria.images.image",
     "Limits": "planaria.limits",
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",

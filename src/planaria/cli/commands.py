@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 
 from planaria import __version__
-from planaria.cli.options import SessionOptions, session_options
+from planaria.cli.options import SessionOptions, image_file, session_options
 from planaria.cli.streams import abandon_output
 from planaria.errors import PlanariaError
 
@@ -92,3 +92,56 @@ def doctor(as_json: bool) -> None:
     from planaria.cli.runtime import examine
 
     sys.exit(examine(as_json=as_json))
+
+
+@commands.group()
+def image() -> None:
+    """Images: what sessions can begin from (see --image)."""
+
+
+@image.command()
+@click.argument("name")
+@click.option("--preload", multiple=True, metavar="MODULE", help="Import this module. May be repeated.")
+@click.option(
+    "--package", "packages", multiple=True, metavar="REQUIREMENT", help="Install this, as in 'attrs>=24'."
+)
+@click.option("--setup", default="", metavar="CODE", help="Run this code; its names are there in each session.")
+@click.option("--setup-file", type=click.File("r", "utf-8"), help="Run the code in this file, likewise.")
+@click.option(
+    "--file",
+    "files",
+    type=image_file,
+    multiple=True,
+    metavar="HOST:GUEST",
+    help="Copy a file or directory of this computer into it. May be repeated.",
+)
+@click.option("--base", metavar="IMAGE", help="Begin from this image.")
+@click.option("--find-links", multiple=True, metavar="PLACE", help="Look for wheels here, too.")
+@click.option("--no-index", is_flag=True, help="Look for wheels nowhere else.")
+def build(name: str, setup: str, setup_file: TextIO | None, no_index: bool, **options: Any) -> None:
+    """Build an image and register it as NAME, in place of an earlier one of that name."""
+    from planaria.cli.images import build_image
+
+    if setup_file is not None:
+        if setup:
+            raise click.UsageError("--setup and --setup-file exclude each other")
+        setup = setup_file.read()
+    build_image(name, setup=setup, index=not no_index, **options)
+
+
+@image.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def list_command(as_json: bool) -> None:
+    """List the images on this computer."""
+    from planaria.cli.images import list_images
+
+    list_images(as_json=as_json)
+
+
+@image.command()
+@click.argument("names", nargs=-1, required=True)
+def remove(names: tuple[str, ...]) -> None:
+    """Remove images; sessions that run keep them."""
+    from planaria.cli.images import remove_images
+
+    remove_images(names)

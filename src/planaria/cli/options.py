@@ -17,7 +17,7 @@ from planaria.limits import Limits
 if TYPE_CHECKING:
     from planaria.files.storage import Mount
 
-__all__ = ["SessionOptions", "mount", "seconds", "session_options", "size"]
+__all__ = ["SessionOptions", "image_file", "mount", "seconds", "session_options", "size"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -65,6 +65,16 @@ def mount(text: str) -> Mount:
         raise click.BadParameter(str(error)) from None
 
 
+def image_file(text: str) -> tuple[Path, str]:
+    """HOST:GUEST, for a copy. Raises click.BadParameter."""
+    host, _, guest = text.rpartition(":")
+    if not host or not guest:
+        raise click.BadParameter(f"{text!r} is not HOST:GUEST")
+    if not os.path.exists(host):
+        raise click.BadParameter(f"{host} does not exist")
+    return Path(host), guest
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
     """What was asked of the session on the command line."""
@@ -73,6 +83,7 @@ class SessionOptions:
     memory: int | None
     save: Path | None
     mounts: tuple[Mount, ...]
+    image: str | None = None
 
     def limits(self, *, output: int | None) -> Limits:
         """The limits of the session; raises click.UsageError for a bound that Limits refuses."""
@@ -86,6 +97,7 @@ class SessionOptions:
 def session_options(command: Command) -> Command:
     """Add the shared options to a command, which gets them as the fields of `SessionOptions`."""
     for option in (
+        click.option("--image", metavar="NAME", help="Begin from this image (see `planaria image`)."),
         click.option(
             "--mount",
             "mounts",

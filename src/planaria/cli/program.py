@@ -84,6 +84,7 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
         limits=limits,
         argv=program.argv,
         mounts=options.mounts,
+        image=options.image,
         stdin=lambda prompt: lines[0](prompt),
         on_bytes=stdout,
         on_output=displays,

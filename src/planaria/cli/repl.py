@@ -40,6 +40,7 @@ class Repl:
         self.session = Session(
             limits=options.limits(output=0),  # it is shown as it comes and need not be kept
             mounts=options.mounts,
+            image=options.image,
             stdin=StandardInput(prompts=self._write),
             on_bytes=self._write,
             on_output=self._display,

@@ -14,7 +14,7 @@ from planaria.executors.executor import Entered, Executor, Host
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
 from planaria.files.layout import connect
 from planaria.limits import Guard, Stopped, StopReason
-from planaria.machine.image import Image
+from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
@@ -32,6 +32,8 @@ __all__ = ["TierNeeded", "WasmExecutor", "WasmState"]
 _EMPTY: Final = b""
 #: More changed memory than this, in bytes, is kept in a file and mapped rather than copied.
 _MOST_RUNS: Final = 16 << 20
+#: The same for a state that others begin to live from, which share what is mapped.
+_MOST_COPIED: Final = 128 << 10
 
 
 #: Kept for ever: their instances have frames on the stack of a thread that a fork left behind.
@@ -145,8 +147,12 @@ class WasmExecutor(Executor):
             machine.load(self._image.memory, self._image.memory.size, [])
         else:
             machine.load(state.memory, state.size, state.runs)
-            if state.birth is None:
-                wasi.restore(state.system)
+        if state is not None and state.birth is None:
+            wasi.restore(state.system)
+        elif not self._image.recipe.is_plain:
+            # An image may have had files open; the plain one has none but those that every machine has. A seed's
+            # random numbers begin anew: they are the session's and not the image's.
+            wasi.restore({**self._image.system, "random": wasi.random.state()})
         old, self._machine = self._machine, machine
         self._clock_at_rest = self._birth = None
         if old is not None:
@@ -159,6 +165,15 @@ class WasmExecutor(Executor):
         """A fresh instance of the image; files stay as they are."""
         self._new_machine()
 
+    def settle(self) -> tuple[MemoryFile, dict[str, Any]]:
+        """Make the kernel, which must be at rest, ready to be an image; its memory and its system's tables.
+
+        Afterwards it is of no use as a session: objects in it are never freed.
+        """
+        machine = self._live()
+        machine.enter(self._image.settle, Guard())
+        return machine.capture(), machine.wasi.state()
+
     def tell(self, command: tuple[Any, ...]) -> Entered:
         """Enter a fresh kernel with the command that tells it how to be.
 
@@ -168,18 +183,21 @@ class WasmExecutor(Executor):
         self._birth = command
         return entered
 
-    def capture(self, known: WasmState | None = None, *, complete: bool = False) -> WasmState:
+    def capture(self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
+    ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
         Pieces of memory that `known` has are shared with it. With `complete`, the memory of a kernel that was
-        never entered is read as well.
+        never entered is read as well. `shared` says that others will go on from this state beside this executor.
         """
         machine = self._live()
         if self._birth is not None and not complete:
             memory = self._image.memory
             runs: list[MemoryRun] = []
         else:
-            memory, runs = machine.pages(_MOST_RUNS, dict(known.runs) if known is not None else {})
+            memory, runs = machine.pages(
+                _MOST_COPIED if shared else _MOST_RUNS, dict(known.runs) if known is not None else {}
+            )
         system = machine.wasi.state()
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
@@ -208,7 +226,7 @@ class WasmExecutor(Executor):
 
     def fork(self, host: Host) -> WasmExecutor:
         """Another executor that goes on from this one's present state, over a fork of its files."""
-        return self.spawn(host, self.capture(), self.files.fork())
+        return self.spawn(host, self.capture(shared=True), self.files.fork())
 
     def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
         """Another executor with these settings that goes on from `state`, over `files` of that moment."""
@@ -278,6 +296,9 @@ class WasmExecutor(Executor):
                 return _EMPTY
             case b"K":
                 self._live().interrupt_dropped()
+                return _EMPTY
+            case b"Z":
+                make_immortal(self._live().memory, request[1:])
                 return _EMPTY
         body = decode(request[1:])
         match request[:1], body:

@@ -10,7 +10,7 @@ from planaria.files.computed import Device
 from planaria.files.devices import DeviceFileSystem, Output, ProcFileSystem, RandomSource
 from planaria.files.filesystem import FileSystem, OpenFlags
 from planaria.files.manifest import bytes_of
-from planaria.files.memory import MemoryFileSystem
+from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.files.overlay import OverlayFileSystem
 from planaria.files.quota import Quota
@@ -50,29 +50,8 @@ def make_directories(filesystem: FileSystem, path: bytes, mode: int = 0o755) -> 
                 pass
 
 
-def standard_layout(
-    *,
-    library: FileSystem | None = None,
-    storage: FileSystem | None = None,
-    storage_path: bytes = b"/data",
-    storage_shared: bool = True,
-    clock: Callable[[], int] = time.time_ns,
-    quota: Quota | None = None,
-    random: Callable[[int], bytes] = os.urandom,
-    streams: Mapping[str, Device] | None = None,
-    mounts: Iterable[Mount] = (),
-) -> MountFileSystem:
-    """A new tree: /home/user, /tmp, /etc, /dev, /proc, /usr/local/lib and so on.
-
-    `library` is mounted read only at /usr/local/lib. `storage` is mounted at `storage_path`, which
-    exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
-    nor forked with the tree. `mounts` are directories of the host.
-
-    `quota` limits the root filesystem, which holds everything else that can be written, and each
-    overlay of `mounts` by itself. `random` feeds /dev/random and /dev/urandom; `streams` are as in
-    `DeviceFileSystem`. With a clock that repeats, the same layout has the same manifest.
-    """
-    root = MemoryFileSystem(clock=clock, quota=quota)
+def _fill(root: FileSystem) -> None:
+    """Make the standard files and directories."""
     for path in _DIRECTORIES:
         make_directories(root, path)
     root.mkdir(b"/tmp", 0o1777)
@@ -85,14 +64,44 @@ def standard_layout(
             handle.close()
     for path, target in _LINKS.items():
         root.symlink(target, path)
-    tree = MountFileSystem(root)
+
+
+def standard_layout(
+    *,
+    root: MemorySnapshot | None = None,
+    library: FileSystem | None = None,
+    storage: FileSystem | None = None,
+    storage_path: bytes = b"/data",
+    storage_shared: bool = True,
+    clock: Callable[[], int] = time.time_ns,
+    quota: Quota | None = None,
+    random: Callable[[int], bytes] = os.urandom,
+    streams: Mapping[str, Device] | None = None,
+    mounts: Iterable[Mount] = (),
+) -> MountFileSystem:
+    """A new tree: /home/user, /tmp, /etc, /dev, /proc, /usr/local/lib and so on.
+
+    `root` are the files of the root filesystem, in place of the standard ones. `library` is mounted read only at /usr/local/lib. `storage` is mounted at `storage_path`, which
+    exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
+    nor forked with the tree. `mounts` are directories of the host.
+
+    `quota` limits the root filesystem, which holds everything else that can be written, and each
+    overlay of `mounts` by itself. `random` feeds /dev/random and /dev/urandom; `streams` are as in
+    `DeviceFileSystem`. With a clock that repeats, the same layout has the same manifest.
+    """
+    if root is None:
+        top = MemoryFileSystem(clock=clock, quota=quota)
+        _fill(top)
+    else:
+        top = MemoryFileSystem.from_snapshot(root, clock=clock, quota=quota)
+    tree = MountFileSystem(top)
     now = clock()
     tree.mount(b"/dev", DeviceFileSystem(random=random, streams=streams, time=now))
     tree.mount(b"/proc", ProcFileSystem(time=now))
     if library is not None:
         tree.mount(b"/usr/local/lib", library, read_only=True, shared=True)
     if storage is not None:
-        make_directories(root, storage_path)
+        make_directories(top, storage_path)
         tree.mount(storage_path, storage, shared=storage_shared)
     for mount in mounts:
         place = bytes_of(mount.guest_path)

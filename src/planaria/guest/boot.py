@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 from collections.abc import Callable, Sequence
 
@@ -33,15 +32,13 @@ _entry: Callable[[], None]
 _settle: Callable[[], None]
 
 
-def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str], preload: Sequence[str]) -> None:
-    """Start the kernel, import `preload`, and tell the host where to enter and how to have it settle."""
+def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> None:
+    """Start the kernel and tell the host where to enter and how to have it settle."""
     global _entry, _settle
     os.environ.update(_ENVIRONMENT)
     os.chdir(_ENVIRONMENT["HOME"])
     kernel = boot.start(door, sandbox=True)
     kernel.imports.modules = frozenset(tier_modules)
-    for name in preload:
-        importlib.import_module(name)
     SessionShell(kernel.call_blocking).connect(kernel)
     _entry = kernel.enter
     _settle = functools.partial(settle, door)

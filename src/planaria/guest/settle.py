@@ -16,9 +16,9 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 
 from planaria.guest.kernel import cell
+from planaria.guest.warming import WARMING
 
 __all__ = ["settle"]
-
 
 #: What fills the holes in the image's heap.
 _plugs: list[bytes] = []
@@ -53,9 +53,9 @@ def settle(door: Callable[[bytes], bytes]) -> None:
 
     The first address told is that of None, which is immortal from the beginning.
     """
-    linecache.clearcache()
+    linecache.cache.pop(WARMING, None)
     cell.forget()
-    sys.modules["__main__"].__dict__.pop("_", None)
+    gc.unfreeze()  # what an earlier image holds may refer to new objects
     gc.collect()
     alive = _alive()  # held until the host has written: an address must not be used again before
     door(b"Z" + array("I", [id(None), *sorted(alive)]).tobytes())

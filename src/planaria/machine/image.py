@@ -1,8 +1,9 @@
 """Images: the memory that sessions start from.
 
-An image is made once by booting the interpreter, loading the kernel and importing a set of modules, under a
-frozen clock and seeded random numbers, so that the same recipe gives the same bytes on every machine.
-It is kept in the cache as a file, which every session maps copy-on-write.
+The plain image is made once by booting the interpreter and loading the kernel, under a frozen clock and
+seeded random numbers, so that the same recipe gives the same bytes on every machine. Others begin from one
+that is there already (see `planaria.images.layers`). An image is kept in the cache as a file, which every
+session maps copy-on-write.
 """
 
 from __future__ import annotations
@@ -14,18 +15,22 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from filelock import FileLock
 
 from planaria.errors import RuntimeSetupError
-from planaria.files.filesystem import FileSystem
 from planaria.files.layout import standard_layout
+from planaria.files.memory import MemorySnapshot
+from planaria.guest.warming import WARMING
 from planaria.limits import Guard, Stopped
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
+from planaria.machine.recipe import Recipe
+from planaria.machine.trees import find_tree, tree_path
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.random import SeededRandom
@@ -38,16 +43,25 @@ from planaria.runtime.library import (
     ARCHIVE_PATH,
     GUEST_PATH,
     STANDARD_LIBRARY_PATH,
-    guest_digest,
     library,
 )
 
-__all__ = ["Image", "Recipe", "load_image", "plain_layout"]
+__all__ = [
+    "MOMENT",
+    "Image",
+    "boot_image",
+    "files_of_image",
+    "forget_image",
+    "image_place",
+    "keep_image",
+    "load_image",
+    "make_immortal",
+]
 
-#: Changes when images are made in another way.
-_FORMAT: Final = 4
+#: How much of a memory is looked at as one when zeros are left out, in bytes.
+_PIECE: Final = 1 << 16
 #: The moment at which every image is made: 2026-01-01 00:00 UTC.
-_MOMENT: Final = 1_767_225_600 * 10**9
+MOMENT: Final = 1_767_225_600 * 10**9
 
 #: In CPython of 32 bits, an object whose reference count is at least this is immortal (refcount.h).
 _IMMORTAL_MINIMUM: Final = 1 << 30
@@ -57,7 +71,7 @@ _IMMORTAL_MINIMUM: Final = 1 << 30
 _WARMING: Final = (
     ("configure", {"callbacks": [], "recursion_limit": 1000, "reseed": bytes(16)}),
     *[
-        ("run", source, 0, "full")
+        ("run", source, 0, "full", WARMING)
         for source in ("x = 1", "x", "print(x)", "import asyncio", "await asyncio.sleep(0)")
     ]
     * 12,
@@ -73,35 +87,11 @@ from planaria.guest.shims import users
 users.install()  # before pathlib, which looks for the module pwd when it is imported
 import _host
 from planaria.guest import boot
-boot.start(_host.call, {modules!r}, {preload!r})
+boot.start(_host.call, {modules!r})
 """
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """What an image is made of."""
-
-    preload: tuple[str, ...] = ()
-    """Modules imported beside those the kernel needs."""
-    artifact: str = field(default_factory=lambda: artifact().digest)
-    guest: str = field(default_factory=guest_digest)
-
-    @property
-    def key(self) -> str:
-        """Names the recipe in the cache."""
-        text = json.dumps([_FORMAT, asdict(self)], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
-
-    @property
-    def tier(self) -> tiers.Tier:
-        """The least tier on which it can be made."""
-        full = any(artifact().needs_full(name) for name in self.preload)
-        return tiers.Tier.FULL if full else tiers.Tier.CORE
-
-
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Image:
     """The memory of a booted interpreter, and what the host must know to use it."""
 
@@ -109,57 +99,131 @@ class Image:
     memory: MemoryFile
     entry: int
     """The address of the kernel's entry function."""
+    settle: int
+    """The address of the function that makes it ready to be an image again; see `planaria.guest.settle`."""
     system: dict[str, Any]
     """The state of the system interface (`Wasi.state`) at the moment of capture."""
     digest: str
     """SHA-256 of the memory: the identity against which snapshots are deltas."""
+    files: str | None = None
+    """The digest of the files that sessions begin with, None for the standard ones; see `machine.trees`."""
+
+    @cached_property
+    def tree(self) -> MemorySnapshot | None:
+        """Those files. Raises RuntimeSetupError when they are not in the cache."""
+        if self.files is None:
+            return None
+        if (tree := find_tree(self.files)) is None:
+            raise RuntimeSetupError(
+                f"the files of an image are gone from the cache ({tree_path(self.files)}); remove the image "
+                "and build it again"
+            )
+        return tree
 
 
-def plain_layout() -> FileSystem:
-    """The tree in which images are made: the standard one under a clock that stands still."""
-    return standard_layout(library=library(), clock=lambda: 0, random=bytes)
+def image_place(recipe: Recipe) -> Path:
+    """The folder of the cache that has the image of a recipe, if the cache has it."""
+    return CompileCache().directory / f"image-{recipe.key}"
 
 
-def load_image(recipe: Recipe, files: Callable[[], FileSystem] = plain_layout) -> Image:
-    """The image of a recipe, from the cache or made now; `files` gives a fresh standard layout to make it in.
+def load_image(recipe: Recipe, make: Callable[[], Image]) -> Image:
+    """The image of a recipe: of this process, from the cache, or by calling `make`, which uses `keep_image`.
 
-    Raises RuntimeSetupError when it cannot be made.
+    Of several processes that want the same image one makes it. Raises RuntimeSetupError, and what `make` raises.
     """
-    if (image := _loaded.get(recipe)) is None:
-        image = _loaded[recipe] = _load(recipe, files)
+    image = _loaded.get(recipe)
+    if image is None:
+        cache = CompileCache()
+        cache.prepare()
+        image = _read(recipe)
+        if image is None:
+            with FileLock(f"{image_place(recipe)}.lock"):
+                image = _read(recipe) or make()
+        _loaded[recipe] = image
     return image
+
+
+def forget_image(recipe: Recipe) -> None:
+    """Remove an image from the cache; sessions that have it keep it."""
+    _loaded.pop(recipe, None)
+    with FileLock(f"{image_place(recipe)}.lock"):
+        shutil.rmtree(image_place(recipe), ignore_errors=True)
+
+
+def files_of_image(recipe: Recipe) -> str | None:
+    """`Image.files` of an image in the cache, without loading it; None also when it is not there."""
+    try:
+        files = json.loads((image_place(recipe) / "image.json").read_text("utf-8")).get("files")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return files if isinstance(files, str) else None
 
 
 #: The images of this process; they hold one descriptor each.
 _loaded: dict[Recipe, Image] = {}
 
 
-def _load(recipe: Recipe, files: Callable[[], FileSystem]) -> Image:
-    cache = CompileCache()
-    cache.prepare()
-    place = cache.directory / f"image-{recipe.key}"
-    if (image := _read(recipe, place)) is not None:
-        return image
-    with FileLock(cache.directory / f"image-{recipe.key}.lock"):
-        if (image := _read(recipe, place)) is not None:
-            return image
-        return _make(recipe, place, files())
-
-
-def _read(recipe: Recipe, place: Path) -> Image | None:
+def _read(recipe: Recipe) -> Image | None:
+    place = image_place(recipe)
     try:
         facts = json.loads((place / "image.json").read_text("utf-8"))
+        system = decode((place / "system").read_bytes())
         memory = MemoryFile.open(place / "memory")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise RuntimeSetupError(f"the image in {place} cannot be read ({error}); remove that folder") from error
-    if memory.size != facts["size"]:
+        raise RuntimeSetupError(
+            f"the image in {place} cannot be read ({error}); remove that folder"
+        ) from error
+    if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    return Image(recipe, memory, facts["entry"], facts["system"], facts["digest"])
+    return Image(recipe, memory, system=system, **facts)
 
 
-def _make_immortal(memory: GuestMemory, addresses: bytes) -> None:
+def keep_image(
+    recipe: Recipe, memory: MemoryFile, *, entry: int, settle: int, system: dict[str, Any], files: str | None
+) -> Image:
+    """Put a memory into the cache as the image of a recipe. Raises RuntimeSetupError when it does not fit."""
+    place = image_place(recipe)
+    try:
+        partial = Path(tempfile.mkdtemp(prefix=f"{place.name}.", suffix=".partial", dir=place.parent))
+        try:
+            with (partial / "memory").open("wb") as file, memory.view() as view:
+                _write_sparsely(file, view)
+                os.fsync(file.fileno())
+                digest = hashlib.sha256(view).hexdigest()
+            facts = {
+                "size": memory.size,
+                "entry": entry,
+                "settle": settle,
+                "digest": digest,
+                "files": files,
+            }
+            (partial / "system").write_bytes(encode(system))
+            (partial / "image.json").write_text(json.dumps(facts), "utf-8")
+            os.rename(partial, place)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise RuntimeSetupError(f"the image in {place} cannot be written: {error.strerror}") from error
+    # From the file, whose pages all processes share, rather than from the copy just captured.
+    return Image(recipe, MemoryFile.open(place / "memory"), entry, settle, system, digest, files)
+
+
+def _write_sparsely(file: BinaryIO, view: memoryview) -> None:
+    """Write it with holes where it is zero, which take no room on the disk."""
+    zeros = bytes(_PIECE)
+    for start in range(0, len(view), _PIECE):
+        piece = view[start : start + _PIECE]
+        if piece == zeros[: len(piece)]:
+            file.seek(len(piece), os.SEEK_CUR)
+        else:
+            file.write(piece)
+    file.truncate(len(view))
+
+
+def make_immortal(memory: GuestMemory, addresses: bytes) -> None:
     """Give the objects at these addresses (32 bits each) the reference count that is never changed.
 
     A reference count is an object's first word; `None`'s tells the value.
@@ -172,7 +236,8 @@ def _make_immortal(memory: GuestMemory, addresses: bytes) -> None:
             memory.write(address, immortal)
 
 
-def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
+def boot_image(recipe: Recipe) -> Image:
+    """Make the plain image: boot the interpreter, load the kernel, warm it up. Raises RuntimeSetupError."""
     told: list[bytes] = []
     printed: list[bytes] = []
     command = b""
@@ -181,13 +246,14 @@ def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
         if request == b"N":
             return command
         if request[:1] == b"Z":
-            _make_immortal(machine.memory, request[1:])
+            make_immortal(machine.memory, request[1:])
         told.append(request)
         return b""
 
     wasi = Wasi(
-        files,
-        clock=FrozenClock(_MOMENT),
+        # Times that stand still, also those of files.
+        standard_layout(library=library(), clock=lambda: 0, random=bytes),
+        clock=FrozenClock(MOMENT),
         random=SeededRandom(0),
         on_output=lambda _descriptor, data: printed.append(data),
     )
@@ -195,10 +261,7 @@ def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
     try:
         full = sorted({name.partition(".")[0] for name in artifact().full_modules})
         source = _BOOT.format(
-            path=GUEST_PATH,
-            archive=ARCHIVE_PATH,
-            library=STANDARD_LIBRARY_PATH,
-            modules=full, preload=list(recipe.preload),
+            path=GUEST_PATH, archive=ARCHIVE_PATH, library=STANDARD_LIBRARY_PATH, modules=full
         )
         machine.turn(source)
         if not told or told[-1][:1] != b"B":
@@ -211,26 +274,11 @@ def _make(recipe: Recipe, place: Path, files: FileSystem) -> Image:
             if not told[-1].startswith(b"R") or decode(told[-1][1:])[0] != "done":
                 raise RuntimeSetupError(f"the guest does not work: {told[-1]!r}")
         machine.enter(settle, Guard())
-        memory = machine.capture()
-        system = wasi.state()
+        return keep_image(
+            recipe, machine.capture(), entry=entry, settle=settle, system=wasi.state(), files=None
+        )
     except Stopped as stopped:
         raise RuntimeSetupError(f"the guest did not boot: {stopped.message}") from stopped
     finally:
         machine.close()
         wasi.close()
-    partial = Path(tempfile.mkdtemp(prefix=f"{place.name}.", suffix=".partial", dir=place.parent))
-    try:
-        with (partial / "memory").open("wb") as file, memory.view() as view:
-            file.write(view)
-            os.fsync(file.fileno())
-            digest = hashlib.sha256(view).hexdigest()
-        facts = {"size": memory.size, "entry": entry, "system": system, "digest": digest}
-        (partial / "image.json").write_text(json.dumps(facts), "utf-8")
-        os.rename(partial, place)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    # From the file, whose pages all processes share, rather than from the copy just captured.
-    return Image(recipe, MemoryFile.open(place / "memory"), entry, system, digest)
-
-

@@ -21,7 +21,7 @@ import wasmtime
 from planaria.errors import SessionError
 from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.imports import FUNCTION_NAMES, current, linker
-from planaria.machine.memory import WASM_PAGE_BYTES, MemoryFile, Run, dirty_runs, read_runs, write_runs
+from planaria.machine.memory import WASM_PAGE_BYTES, MemoryFile, Run, dirty_runs, mapped_spans, read_runs, write_runs
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
@@ -107,6 +107,8 @@ class Machine:
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         self._image: MemoryFile | None = None
+        #: How many mappings of layers it has at most.
+        self._mappings = 0
         # What the ticker looks at while a call runs.
         self.on_main_thread = False
         self._guard = Guard()
@@ -145,7 +147,7 @@ class Machine:
         missing = max(size, image.size) - self.memory_bytes
         if missing > 0 and self._grow(missing) < 0:
             raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
-        image.map_over(self._base)
+        self._count_mappings(image.map_over(self._base))
         self._image = image
         write_runs(self._base, runs)
         self.memory.refresh()
@@ -165,10 +167,18 @@ class Machine:
         assert self._image is not None and not self._running and self._stack_pointer.get() == STACK_BASE
         spans = dirty_runs(self._base, self.memory_bytes, self._image)
         if sum(end - start for start, end in spans) > most:
-            self._image = self.capture()
-            self._image.map_over(self._base)
+            self._image = MemoryFile.layer(self._base, self.memory_bytes, spans, self._image)
+            self._count_mappings(self._mappings + self._image.map_own_over(self._base))
             spans = []
         return self._image, read_runs(self._base, spans, known)
+
+    def __del__(self) -> None:
+        """One that nobody closed gives its mappings back with its memory."""
+        mapped_spans(-getattr(self, "_mappings", 0))
+
+    def _count_mappings(self, now: int) -> None:
+        mapped_spans(now - self._mappings)
+        self._mappings = now
 
     def capture(self) -> MemoryFile:
         """The whole memory as a new file. The guest must be at rest."""
@@ -351,4 +361,5 @@ class Machine:
 
     def close(self) -> None:
         """Give the instance and its memory back; closing twice is harmless."""
+        self._count_mappings(0)
         self._store.close()

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final, Self
 
-__all__ = ["PAGE_BYTES", "WASM_PAGE_BYTES", "MemoryFile", "Run", "dirty_runs", "read_runs", "write_runs"]
+__all__ = ["PAGE_BYTES", "WASM_PAGE_BYTES", "MemoryFile", "Run", "dirty_runs", "mapped_spans", "read_runs", "write_runs"]
 
 PAGE_BYTES: Final = 4096
 BLOCK_BYTES: Final = 16384
@@ -28,6 +28,8 @@ WASM_PAGE_BYTES: Final = 65536
 
 #: A stretch of changed memory: offset of its first byte and its contents.
 Run = tuple[int, bytes]
+#: A stretch of memory: offsets of its first byte and of the one after its last.
+Span = tuple[int, int]
 
 _MAP_FIXED: Final = 0x10
 _IS_LINUX: Final = sys.platform.startswith("linux")
@@ -49,13 +51,21 @@ _memcmp.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 _memcmp.restype = ctypes.c_int
 
 
+#: At most so many stretches make a layer; each is a mapping of every machine that has it.
+_MOST_SPANS: Final = 64
+#: Mappings of layers in the whole process (Linux allows about 65,000 of all kinds); beyond, layers are copied.
+_MOST_MAPPINGS: Final = 24_000
+#: A layer takes in the one below when that is at most so many times as large.
+_ABSORB: Final = 2
+
+
 class MemoryFile:
-    """A complete linear memory in a file, never changed after it was made.
+    """A complete linear memory, never changed after it was made: a file, or stretches in a file over another memory.
 
     It owns its descriptor and closes it when collected; the mappings made from it live on.
     """
 
-    __slots__ = ("__weakref__", "_descriptor", "_view", "size")
+    __slots__ = ("__weakref__", "_below", "_descriptor", "_spans", "_view", "size")
 
     def __init__(self, descriptor: int, size: int) -> None:
         """Take ownership of `descriptor`, a file of `size` bytes (a multiple of 64 KiB)."""
@@ -64,6 +74,9 @@ class MemoryFile:
         self._descriptor = descriptor
         self.size = size
         self._view: mmap.mmap | None = None
+        self._below: MemoryFile | None = None
+        #: What a layer has of the memory; its file has them back to back.
+        self._spans: list[Span] = [(0, size)]
 
     def __del__(self) -> None:
         try:
@@ -87,6 +100,35 @@ class MemoryFile:
         return cls(descriptor, size)
 
     @classmethod
+    def layer(cls, base: int, size: int, spans: list[Span], below: MemoryFile) -> Self:
+        """The memory of `size` bytes at address `base`, of which `spans` differ from `below`: only those are copied."""
+        spans = _coalesced(spans)
+        while below._below is not None and below.own_bytes <= _ABSORB * _length(spans):
+            spans = _coalesced(_united(spans, below._spans))
+            below = below._below
+        descriptor = anonymous_file("planaria-layer")
+        try:
+            os.ftruncate(descriptor, _length(spans))
+            written = 0
+            for start, end in spans:
+                view = memoryview((ctypes.c_char * (end - start)).from_address(base + start)).cast("B")
+                done = 0
+                while done < len(view):
+                    done += os.pwrite(descriptor, view[done : done + (1 << 30)], written + done)
+                written += done
+        except BaseException:
+            os.close(descriptor)
+            raise
+        made = cls(descriptor, size)
+        made._below, made._spans = below, spans
+        return made
+
+    @property
+    def own_bytes(self) -> int:
+        """The length of its file."""
+        return _length(self._spans)
+
+    @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """The memory kept in a file of a cache, read only."""
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
@@ -98,25 +140,91 @@ class MemoryFile:
 
     def view(self) -> memoryview:
         """The contents, read only."""
+        if self._view is None and self._below is not None:
+            self._view = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE)
+            self.map_over(ctypes.addressof(ctypes.c_char.from_buffer(self._view)))
         if self._view is None:
             self._view = mmap.mmap(self._descriptor, self.size, access=mmap.ACCESS_READ)
         return memoryview(self._view)
 
-    def map_over(self, base: int) -> None:
-        """Replace the memory at address `base` by this file's contents, copy-on-write.
+    def map_over(self, base: int) -> int:
+        """Replace the memory at address `base` by these contents, copy-on-write; returns the mappings of layers.
 
         Raises OSError(ENOMEM) when the process has no mappings left (vm.max_map_count).
         """
         if not _IS_LINUX:  # pragma: no cover - no MAP_FIXED over foreign mappings there
             with self.view() as view:
                 ctypes.memmove(base, bytes(view), self.size)
-            return
-        address = _mmap(
-            base, self.size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | _MAP_FIXED, self._descriptor, 0
-        )
-        if address != base:
-            number = ctypes.get_errno()
-            raise OSError(number, f"cannot map a memory of {self.size} bytes: {os.strerror(number)}")
+            return 0
+        if self._below is None:
+            _map(base, self.size, self._descriptor, 0)
+            return 0
+        return self._below.map_over(base) + self.map_own_over(base)
+
+    def map_own_over(self, base: int) -> int:
+        """The same for what a layer has itself, over a memory that has the rest."""
+        if mapped_spans() + len(self._spans) > _MOST_MAPPINGS:
+            self._copy_own_over(base)
+            return 0
+        offset = 0
+        for start, end in self._spans:
+            _map(base + start, end - start, self._descriptor, offset)
+            offset += end - start
+        return len(self._spans)
+
+    def _copy_own_over(self, base: int) -> None:
+        offset = 0
+        for start, end in self._spans:
+            view = memoryview((ctypes.c_char * (end - start)).from_address(base + start)).cast("B")
+            done = 0
+            while done < len(view):
+                done += os.preadv(self._descriptor, [view[done : done + (1 << 30)]], offset + done)
+            offset += done
+
+
+class _Mapped:
+    """How many mappings of layers the machines of this process have."""
+
+    count = 0
+
+
+def mapped_spans(more: int = 0) -> int:
+    """How many mappings of layers the machines of this process have, after `more` came or (negative) went."""
+    _Mapped.count += more
+    return _Mapped.count
+
+
+def _map(address: int, size: int, descriptor: int, offset: int) -> None:
+    found = _mmap(
+        address, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | _MAP_FIXED, descriptor, offset
+    )
+    if found != address:
+        number = ctypes.get_errno()
+        raise OSError(number, f"cannot map a memory of {size} bytes: {os.strerror(number)}")
+
+
+def _length(spans: list[Span]) -> int:
+    return sum(end - start for start, end in spans)
+
+
+def _united(one: list[Span], other: list[Span]) -> list[Span]:
+    """The bytes of either, as spans in order that do not touch."""
+    united: list[Span] = []
+    for start, end in sorted([*one, *other]):
+        if united and start <= united[-1][1]:
+            united[-1] = (united[-1][0], max(end, united[-1][1]))
+        else:
+            united.append((start, end))
+    return united
+
+
+def _coalesced(spans: list[Span]) -> list[Span]:
+    """At most `_MOST_SPANS` that cover them, across the smallest gaps."""
+    if len(spans) <= _MOST_SPANS:
+        return spans
+    gaps = sorted(range(1, len(spans)), key=lambda index: spans[index][0] - spans[index - 1][1], reverse=True)
+    cuts = [0, *sorted(gaps[: _MOST_SPANS - 1]), len(spans)]
+    return [(spans[a][0], spans[b - 1][1]) for a, b in zip(cuts, cuts[1:], strict=False)]
 
 
 def anonymous_file(name: str) -> int:
@@ -129,8 +237,6 @@ def anonymous_file(name: str) -> int:
 
 
 # -- what changed ------------------------------------------------------------------------------------
-
-Span = tuple[int, int]
 
 _SCAN_REQUEST: Final = (3 << 30) | (96 << 16) | (ord("f") << 8) | 16
 _PAGE_IS_FILE: Final = 1 << 2

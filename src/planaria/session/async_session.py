@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from planaria.errors import Suspended
+from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.base import Answer, BaseSession
@@ -304,6 +305,11 @@ class AsyncSession(BaseSession):
         """Become what a snapshot is; see `Session.restore_state`."""
         async with self._turn():
             await self._in_thread(lambda: self._restore_snapshot(snapshot, key, missing, reseed))
+
+    async def save_as_image(self, name: str) -> Image:
+        """Make the present state an image; see `Session.save_as_image`."""
+        async with self._turn():
+            return await self._in_thread(lambda: self._save_as_image(name))
 
     def _drop_answers(self) -> None:
         for answer in self._answers.values():

@@ -38,12 +38,15 @@ from planaria.errors import (
 from planaria.executors.executor import Entered
 from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
+from planaria.files.memory import MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.files.view import Files
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Stopped
-from planaria.machine.image import Recipe, load_image
+from planaria.images.image import Image, find_image
+from planaria.images.layers import image_of
+from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import decode, encode
@@ -119,6 +122,7 @@ class BaseSession:
         on_output: Callable[[str, Any], object] | None = None,
         on_bytes: Callable[[int, bytes], object] | None = None,
         argv: Sequence[str] = ("",),
+        image: str | Image | None = None,
     ) -> None:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
@@ -132,7 +136,8 @@ class BaseSession:
         that gives a line or None. `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
         called as output arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2,
-        also beyond `limits.output`. `argv` is the code's `sys.argv`.
+        also beyond `limits.output`. `argv` is the code's `sys.argv`. `image` is what it begins from: a
+        `planaria.Image`, or the name of one that was built or saved before.
         """
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
@@ -151,10 +156,12 @@ class BaseSession:
         self._prepare()
         self._closed = False
         seeded = None if seed is None else SeededRandom(seed)
+        loaded = image_of(Recipe()) if image is None else find_image(image)
         if vfs is None and clock is None and quota is None and not mounts:
-            tree = _usual_tree().fork()  # a fifth of the time that making one takes
+            tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that making one takes
         else:
             tree = standard_layout(
+                root=loaded.tree,
                 library=library(),
                 storage=None if vfs is None else vfs.filesystem,
                 storage_path=os.fsencode(vfs_mount_path),
@@ -164,7 +171,7 @@ class BaseSession:
             )
         self._executor = WasmExecutor(
             self,
-            load_image(Recipe()),
+            loaded,
             tree,
             memory_limit=self._limits.memory,
             clock=clock,
@@ -429,7 +436,7 @@ class BaseSession:
     def _fork(self, n: int, reseed: bool) -> list[Self]:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ValueError(f"fork({n!r}): a number of copies is wanted")
-        state = self._state()
+        state = self._state(shared=True)
         return [self._copy(state, reseed) for _ in range(n)]
 
     def _copy(self, state: SessionState, reseed: bool) -> Self:
@@ -474,8 +481,8 @@ class BaseSession:
             self._changed = False
             self._budget.spend(time.perf_counter() - began)
 
-    def _state(self, *, complete: bool = False) -> SessionState:
-        """The present state; the kernel must be at rest. For `complete` see `WasmExecutor.capture`."""
+    def _state(self, *, complete: bool = False, shared: bool = False) -> SessionState:
+        """The present state; the kernel must be at rest. For the options see `WasmExecutor.capture`."""
         flight = self._flight
         run = None
         if flight is not None:
@@ -491,7 +498,7 @@ class BaseSession:
             )
         points = self._timeline.points
         known = points[-1].state.kernel if points else None
-        kernel = self._executor.capture(known, complete=complete)
+        kernel = self._executor.capture(known, complete=complete, shared=shared)
         return SessionState(kernel, self._count, tuple(self._pending.values()), run)
 
     def _become(self, state: SessionState) -> None:
@@ -676,6 +683,15 @@ class BaseSession:
         self._check_at_rest()
         self._tell(("clear",))
         self._changed = True
+
+    def _save_as_image(self, name: str) -> Image:
+        from planaria.images.saving import save_image
+
+        self._check_at_rest()
+        if self._pending:
+            waits = ", ".join(f"{call.name}()" for call in self._pending.values())
+            raise SessionBusy(f"tasks of this session wait for {waits}; an image is of a session at rest")
+        return save_image(name, self._executor, self._executor.capture(complete=True))
 
     def _reset(self) -> None:
         self._drop_answers()
@@ -1044,6 +1060,6 @@ def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[s
 
 
 @cache
-def _usual_tree() -> MountFileSystem:
-    """The tree of a session that asks for nothing special; never changed."""
-    return standard_layout(library=library(), quota=_QUOTA)
+def _usual_tree(root: MemorySnapshot | None) -> MountFileSystem:
+    """The tree of a session that asks for nothing special but the files of its image; never changed."""
+    return standard_layout(root=root, library=library(), quota=_QUOTA)

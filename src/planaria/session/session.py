@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from planaria.errors import SessionBusy, SessionClosed, Suspend, Suspended
+from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.base import Answer, BaseSession
@@ -329,6 +330,16 @@ class Session(BaseSession):
         """
         with self._turn():
             self._restore_snapshot(snapshot, key, missing, reseed)
+
+    def save_as_image(self, name: str) -> Image:
+        """Make the present state an image that new sessions can begin from, registered as `name`.
+
+        It has the variables, modules and files; not the callbacks, mounts, `vfs=` and history. Snapshots of sessions
+        that begin from it can be restored only where the image is. Raises ImageError, and SessionBusy when an
+        execution or a task waits.
+        """
+        with self._turn():
+            return self._save_as_image(name)
 
     def close(self) -> None:
         """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""

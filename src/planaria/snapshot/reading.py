@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
-from dataclasses import fields
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from planaria.errors import (
+    ImageError,
     RuntimeSetupError,
     SnapshotCorrupt,
     SnapshotError,
@@ -16,12 +16,15 @@ from planaria.errors import (
 )
 from planaria.executors.wasm import WasmState
 from planaria.files.filesystem import FileSystem
-from planaria.machine.image import Image, Recipe, load_image
+from planaria.images.layers import image_of
+from planaria.machine.image import Image
+from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.system import Wasi
 from planaria.runtime.artifact import artifact
 from planaria.runtime.library import guest_digest
 from planaria.snapshot.chunks import CHUNKS, read_chunks
 from planaria.snapshot.header import Header
+from planaria.snapshot.layers import keep_layer_files
 from planaria.snapshot.pages import PAGES, Pages, overlay, read_pages, runs_of, within
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState
@@ -63,9 +66,6 @@ def read_state(
     for one in chain:
         if one.header.image != header.image:
             raise SnapshotCorrupt("a delta rests on a snapshot of another image")
-    image = _image(header)
-    if header.memory < image.memory.size:
-        raise SnapshotCorrupt("the memory of this snapshot is smaller than its image")
     if memory_limit is not None and header.memory > memory_limit:
         raise SnapshotMismatch(
             f"this snapshot has {header.memory >> 20} MiB of memory; "
@@ -77,11 +77,15 @@ def read_state(
         raise SnapshotMismatch(
             f"the files of this snapshot are larger than the {limit} bytes that this session has"
         )
+    chunks = read_chunks(sections)
+    image = _image(header, chain[0].layers, chunks, limit)
+    if header.memory < image.memory.size:
+        raise SnapshotCorrupt("the memory of this snapshot is smaller than its image")
     manifest = snapshot.manifest
     if without_mounts:
         manifest = _without(manifest, without_mounts)
     system = _system(snapshot.record.system)
-    tree = files.read_manifest(manifest, read_chunks(sections))
+    tree = files.read_manifest(manifest, chunks)
     pages = pages_of(snapshot)
     wasi = Wasi(tree.open())
     try:
@@ -92,8 +96,11 @@ def read_state(
     return SessionState(kernel, header.count, snapshot.record.pending, snapshot.record.run)
 
 
-def _image(header: Header) -> Image:
-    """The image that the pages are relative to, made now when it is not in the cache."""
+def _image(header: Header, layers: Any, chunks: Mapping[str, bytes], limit: int) -> Image:
+    """The image that the pages are relative to, made now when it is not in the cache.
+
+    `layers` describes the files that it is made with, of at most `limit` bytes each.
+    """
     versions = ", ".join(f"{name} {version}" for name, version in sorted(header.versions.items()))
     if header.recipe["artifact"] != artifact().digest:
         raise SnapshotVersionError(
@@ -105,15 +112,16 @@ def _image(header: Header) -> Image:
             f"this snapshot was taken with other code inside the sandbox ({versions}); "
             "restore it with the version of planaria that wrote it"
         )
-    known = {field.name for field in fields(Recipe)}
-    if header.recipe.keys() != known:
+    try:
+        recipe = Recipe.from_json(header.recipe)
+    except ValueError as error:
         raise SnapshotVersionError(
             f"this snapshot's image is made in a way that is not known here ({versions})"
-        )
+        ) from error
     try:
-        recipe = Recipe(**{name: _frozen(value) for name, value in header.recipe.items()})
-        image = load_image(recipe)
-    except (RuntimeSetupError, TypeError, ValueError) as error:
+        keep_layer_files(recipe, layers, chunks, limit)
+        image = image_of(recipe, memory_limit=header.memory)
+    except (ImageError, RuntimeSetupError) as error:
         raise SnapshotMismatch(f"the image of this snapshot cannot be made here: {error}") from error
     if image.digest != header.image:
         raise SnapshotMismatch(
@@ -121,10 +129,6 @@ def _image(header: Header) -> Image:
             f"({header.image[:12]})"
         )
     return image
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
 
 
 def _system(system: dict[str, Any]) -> dict[str, Any]:

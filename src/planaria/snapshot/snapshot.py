@@ -220,6 +220,13 @@ class Snapshot:
             raise SnapshotCorrupt("the description of the files is not an object")
         return manifest
 
+    @cached_property
+    def layers(self) -> Any:
+        """The descriptions of the files that its image was made with, as they were written. Raises SnapshotCorrupt."""
+        if not self._container.of_kind("layers"):
+            return []
+        return read_json(self._joined("layers"), "the description of the image's files")
+
     def _joined(self, kind: str) -> bytes:
         sections = self._container.of_kind(kind)
         size = sum(section.size for section in sections)

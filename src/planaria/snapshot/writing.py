@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from planaria import __version__
@@ -19,6 +17,7 @@ from planaria.runtime.library import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
 from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, pack
 from planaria.snapshot.header import Header
+from planaria.snapshot.layers import LAYERS, layer_files
 from planaria.snapshot.pages import (
     Pages,
     changed_pages,
@@ -57,7 +56,11 @@ def take(
     origin = Origin(weakref.ref(kernel.memory), touched_pages(kernel.runs))
     manifest = kernel.files.manifest()
     chunks = dict(kernel.files.chunks())
-    if parent is not None:
+    layers: list[dict[str, Any]] = []
+    if parent is None:
+        layers, contents = layer_files(image.recipe)
+        chunks.update(contents)
+    else:
         parent.check_key(key)
         if parent.header.image != image.digest:
             raise SnapshotMismatch(
@@ -72,7 +75,7 @@ def take(
         raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
     header = Header(
         image=image.digest,
-        recipe=json.loads(json.dumps(asdict(image.recipe))),
+        recipe=image.recipe.to_json(),
         memory=kernel.size,
         count=state.count,
         tier=tier,
@@ -84,6 +87,7 @@ def take(
     sections = [
         *_cut("state", record),
         *_cut("files", canonical_json(manifest)),
+        *(_cut(LAYERS, canonical_json(layers)) if layers else ()),
         *page_sections(pages),
         *chunk_sections(chunks),
     ]

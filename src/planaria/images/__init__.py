@@ -1,0 +1,1 @@
+"""Images that users build: from modules, packages, files and code, or from a session."""

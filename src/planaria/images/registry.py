@@ -1,0 +1,126 @@
+"""The names of images on this computer: one small file each in the cache, with the recipe and what is told of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from planaria.errors import ImageError
+from planaria.machine.image import files_of_image, forget_image
+from planaria.machine.recipe import Recipe
+from planaria.machine.trees import tree_path
+from planaria.runtime.cache import CompileCache
+
+__all__ = ["Entry", "check_name", "entries", "find_entry", "register", "unregister"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SUFFIX: Final = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is registered under a name."""
+
+    name: str
+    recipe: Recipe
+    packages: tuple[str, ...]
+    """The distributions that were put into it, as name==version, those of its base included."""
+    created: int
+    """When it was registered, in seconds since the epoch."""
+
+
+def check_name(name: object) -> str:
+    """Raises ImageError for what cannot name an image."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of an image is a str, not a {type(name).__name__}")
+    if not _NAME.fullmatch(name):
+        raise ImageError(
+            f"{name!r} cannot name an image: a letter or digit, then at most 99 letters, digits, dots, "
+            "hyphens and underscores"
+        )
+    return name
+
+
+def _directory() -> Path:
+    return CompileCache().directory / "images"
+
+
+def register(name: str, recipe: Recipe, packages: tuple[str, ...] = ()) -> Entry:
+    """Give a recipe a name, which may have meant another image before."""
+    entry = Entry(check_name(name), recipe, packages, int(time.time()))
+    told = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
+    CompileCache().prepare()
+    directory = _directory()
+    directory.mkdir(mode=0o700, exist_ok=True)
+    descriptor, partial = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        os.replace(partial, directory / f"{name}{_SUFFIX}")
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+    return entry
+
+
+def find_entry(name: str) -> Entry:
+    """Raises ImageError when there is none of that name."""
+    place = _directory() / f"{check_name(name)}{_SUFFIX}"
+    try:
+        return _read(name, json.loads(place.read_text("utf-8")))
+    except FileNotFoundError:
+        known = ", ".join(entry.name for entry in entries())
+        raise ImageError(
+            f"there is no image {name!r} here; "
+            + (f"there are {known}" if known else "make one with planaria.Image.build")
+        ) from None
+    except (ValueError, TypeError, LookupError, OSError) as error:
+        raise ImageError(f"the image {name!r} is not well described ({error}); remove {place}") from error
+
+
+def _read(name: str, told: dict[str, Any]) -> Entry:
+    packages = tuple(str(one) for one in told["packages"])
+    return Entry(name, Recipe.from_json(told["recipe"]), packages, int(told["created"]))
+
+
+def entries() -> list[Entry]:
+    """All that are registered, by name; damaged ones are left out."""
+    found: list[Entry] = []
+    places = {place.name.removesuffix(_SUFFIX): place for place in _directory().glob(f"[!.]*{_SUFFIX}")}
+    for name, place in sorted(places.items()):
+        try:
+            found.append(_read(name, json.loads(place.read_text("utf-8"))))
+        except (ValueError, TypeError, LookupError, OSError):
+            continue
+    return found
+
+
+def unregister(name: str) -> None:
+    """Take a name away, and from the cache what no other image needs. Raises ImageError when there is none."""
+    entry = find_entry(name)
+    (_directory() / f"{name}{_SUFFIX}").unlink(missing_ok=True)
+    _sweep(entry.recipe)
+
+
+def _sweep(recipe: Recipe) -> None:
+    """Remove the layers of a recipe, and their files, that no name needs any more; plain images stay."""
+    needed = {layer for entry in entries() for layer in entry.recipe.layers()}
+    needed_trees = set().union(*map(_trees, needed)) if needed else set()
+    for layer in recipe.layers():
+        if layer in needed or layer.is_plain:
+            continue
+        trees = _trees(layer)
+        forget_image(layer)
+        for tree in trees - needed_trees:
+            tree_path(tree).unlink(missing_ok=True)
+
+
+def _trees(recipe: Recipe) -> set[str]:
+    """The digests of the files that an image is made with and begins with."""
+    return {digest for digest in (recipe.files, files_of_image(recipe)) if digest is not None}

@@ -1,0 +1,88 @@
+"""A session at rest becomes an image: what it is now is what others begin with."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from planaria.errors import ImageError, ProtocolError
+from planaria.executors.wasm import WasmExecutor, WasmState
+from planaria.files.manifest import text_of
+from planaria.files.mount import MountFileSystem
+from planaria.images import registry
+from planaria.images.image import Image
+from planaria.images.layers import BuildingHost, root_files
+from planaria.limits import Guard, Stopped
+from planaria.machine.image import keep_image, load_image
+from planaria.machine.recipe import Recipe
+from planaria.machine.trees import keep_tree
+from planaria.protocol import encode
+
+__all__ = ["save_image"]
+
+#: Seconds for commands that run no code of the user's.
+_PATIENCE: Final = 60.0
+
+
+def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
+    """Register `state`, which is the present one of `executor`, as the image `name`.
+
+    The executor is not touched: a copy of it becomes the image. Raises ImageError.
+    """
+    registry.check_name(name)
+    tree = executor.files.fork()
+    assert isinstance(tree, MountFileSystem)
+    _check_open_files(tree, state)
+    copy = executor.spawn(BuildingHost(), state, tree)
+    try:
+        guard = Guard(deadline=time.monotonic() + _PATIENCE)
+        copy.enter(("configure", {"callbacks": []}), guard)
+        memory, system = copy.settle()
+    except (Stopped, ProtocolError) as error:
+        raise ImageError(f"this session cannot be saved as an image: {error}") from error
+    finally:
+        copy.close()
+    # Locks are the session's; the time at which it was saved is of no use to those that begin from it.
+    system = {**system, "locks": [], "clock": {one: system["clock"][one] for one in ("monotonic", "cpu")}}
+    files = keep_tree(root_files(tree))
+    digest = hashlib.sha256(encode((system, files)))
+    with memory.view() as view:
+        digest.update(view)
+    origin = state.image
+    recipe = Recipe(
+        artifact=origin.recipe.artifact,
+        guest=origin.recipe.guest,
+        saved=digest.hexdigest(),
+    )
+    image = load_image(
+        recipe,
+        lambda: keep_image(
+            recipe, memory, entry=origin.entry, settle=origin.settle, system=system, files=files
+        ),
+    )
+    return Image(registry.register(name, recipe), image)
+
+
+def _check_open_files(tree: MountFileSystem, state: WasmState) -> None:
+    """Raises ImageError when the code has files open that the image will not have."""
+    outside: dict[int, str] = {}
+    for mount in tree.mounts():
+        if mount.path not in _EVERYWHERE:
+            outside[tree.stat(mount.path).device] = text_of(mount.path)
+    open_in = {outside[one["file"][0]] for one in state.system["descriptors"] if _device(one) in outside}
+    if open_in:
+        raise ImageError(
+            f"a file in {', '.join(sorted(open_in))} is open, but what is mounted in a session is not part of an "
+            "image: close it first"
+        )
+
+
+def _device(descriptor: Mapping[str, Any]) -> int | None:
+    file = descriptor.get("file")
+    return None if file is None else int(file[0])
+
+
+#: Where every session has the same mounted.
+_EVERYWHERE: Final = frozenset({b"/", b"/dev", b"/proc", b"/usr/local/lib"})

@@ -1,0 +1,123 @@
+"""Recipes: what an image is made of, in a form that travels with snapshots."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+from planaria.runtime import tiers
+from planaria.runtime.artifact import artifact
+from planaria.runtime.library import guest_digest
+
+__all__ = ["Recipe"]
+
+#: Changes when images are made in another way.
+_FORMAT: Final = 6
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
+_MODULE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_MAX_PRELOAD: Final = 1000
+_MAX_TEXT: Final = 4096
+_MAX_SETUP: Final = 1 << 20
+_MAX_LAYERS: Final = 64
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What an image is made of. Without anything of its own it is the plain image, which all others begin from."""
+
+    preload: tuple[str, ...] = ()
+    """Modules imported beside those the kernel needs."""
+    artifact: str = field(default_factory=lambda: artifact().digest)
+    guest: str = field(default_factory=guest_digest)
+    base: Recipe | None = None
+    """The image it begins from, None for the plain one."""
+    setup: str = ""
+    """Source that is run in `__main__`."""
+    files: str | None = None
+    """The digest of the files it is made with (see `machine.trees`); None for those of its base."""
+    saved: str | None = None
+    """Of an image that was once a session, what it is by its contents: it cannot be made again."""
+
+    @property
+    def is_plain(self) -> bool:
+        return self == Recipe(artifact=self.artifact, guest=self.guest)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is for the runtime that is installed here."""
+        return self.artifact == artifact().digest and self.guest == guest_digest()
+
+    @property
+    def key(self) -> str:
+        """Names the recipe in the cache."""
+        text = json.dumps([_FORMAT, self.to_json()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    @property
+    def tier(self) -> tiers.Tier:
+        """The least tier on which it can be made, as far as its modules tell."""
+        full = any(artifact().needs_full(name) for one in self.layers() for name in one.preload)
+        return tiers.Tier.FULL if full else tiers.Tier.CORE
+
+    def layers(self) -> Iterator[Recipe]:
+        """This recipe, its base, the base of that, and so on."""
+        one: Recipe | None = self
+        while one is not None:
+            yield one
+            one = one.base
+
+    # -- as JSON -------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields that say nothing are left out."""
+        told: dict[str, Any] = {"preload": list(self.preload), "artifact": self.artifact, "guest": self.guest}
+        if self.base is not None:
+            told["base"] = self.base.to_json()
+        for name in ("setup", "files", "saved"):
+            if value := getattr(self, name):
+                told[name] = value
+        return told
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """The inverse of `to_json`; the value may come from anyone. Raises ValueError."""
+        return cls._read(value, _MAX_LAYERS)
+
+    @classmethod
+    def _read(cls, value: Any, layers: int) -> Self:
+        match value:
+            case {"preload": list(preload), "artifact": str(build), "guest": str(guest), **rest} if (
+                layers
+                and len(preload) <= _MAX_PRELOAD
+                and all(map(_is_module, preload))
+                and max(len(build), len(guest)) <= _MAX_TEXT
+            ):
+                pass
+            case _:
+                raise ValueError("the recipe of an image is not well formed")
+        base, setup = rest.pop("base", None), rest.pop("setup", "")
+        files, saved = rest.pop("files", None), rest.pop("saved", None)
+        if (
+            rest
+            or type(setup) is not str
+            or len(setup) > _MAX_SETUP
+            or not all(one is None or (type(one) is str and _DIGEST.fullmatch(one)) for one in (files, saved))
+        ):
+            raise ValueError("the recipe of an image has fields that are not known here, or damaged ones")
+        return cls(
+            tuple(preload),
+            build,
+            guest,
+            None if base is None else cls._read(base, layers - 1),
+            setup,
+            files,
+            saved,
+        )
+
+
+def _is_module(name: Any) -> bool:
+    return type(name) is str and len(name) <= _MAX_TEXT and _MODULE.fullmatch(name) is not None

@@ -1,0 +1,53 @@
+"""The files that an image was made with, carried by the snapshots that rest on it: so it can be made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from planaria.errors import SnapshotCorrupt, SnapshotError
+from planaria.files.manifest import read_memory_manifest
+from planaria.files.quota import Quota
+from planaria.machine.recipe import Recipe
+from planaria.machine.trees import find_tree, keep_tree, tree_digest
+
+__all__ = ["LAYERS", "keep_layer_files", "layer_files"]
+
+#: The kind of their section: a list of descriptions of trees; their contents are among the other chunks.
+LAYERS: Final = "layers"
+
+
+def layer_files(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+    """The descriptions and chunks of all files that the layers of a recipe are made with.
+
+    Raises SnapshotError when they are gone from the cache.
+    """
+    manifests: list[dict[str, Any]] = []
+    chunks: dict[str, bytes] = {}
+    for digest in _wanted(recipe):
+        tree = find_tree(digest)
+        if tree is None:
+            raise SnapshotError(
+                "the files that this session's image was made with are gone from the cache, so that it could "
+                "not be made elsewhere: build the image again"
+            )
+        manifests.append(tree.manifest())
+        chunks.update(tree.chunks())
+    return manifests, chunks
+
+
+def keep_layer_files(recipe: Recipe, manifests: Any, chunks: Mapping[str, bytes], limit: int) -> None:
+    """Put what a recipe needs into the cache; of at most `limit` bytes each. Raises SnapshotError."""
+    if not isinstance(manifests, list) or not all(type(one) is dict for one in manifests):
+        raise SnapshotCorrupt("the files of the layers of an image are not a list of descriptions")
+    known: dict[str, dict[str, Any]] = {tree_digest(one): one for one in manifests}
+    for digest in _wanted(recipe):
+        if digest in known and find_tree(digest) is None:
+            keep_tree(read_memory_manifest(known[digest], chunks, quota=Quota(bytes=limit)))
+
+
+def _wanted(recipe: Recipe) -> Sequence[str]:
+    """An image that was saved from a session cannot be made again, whatever is carried along."""
+    if any(layer.saved is not None for layer in recipe.layers()):
+        return ()
+    return tuple(dict.fromkeys(layer.files for layer in recipe.layers() if layer.files is not None))
