@@ -121,7 +121,9 @@ def test_sessions_work_with_each_way(way: Any, monkeypatch: pytest.MonkeyPatch) 
     st.binary(min_size=1),
 )
 def test_runs(pages: list[tuple[int, int]], data: bytes) -> None:
-    """What was read back from changed spans and written elsewhere makes an equal memory; known pieces are shared."""
+    """What was read back from changed spans and written elsewhere makes an equal memory; known pieces are
+    shared.
+    """
     image = file_of(bytes(SIZE))
     area, other = Area(image, SIZE), Area(image, SIZE)
     for page, count in pages:

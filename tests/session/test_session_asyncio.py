@@ -86,7 +86,9 @@ def test_failures_of_tasks(session: Any) -> None:
 
 
 def test_given_up_calls_are_cancelled(new_session: Callable[..., Any]) -> None:
-    """When the code gives up a call, the host's coroutine is cancelled and the session waits for it no more."""
+    """When the code gives up a call, the host's coroutine is cancelled and the session waits for it no
+    more.
+    """
     ended: list[str] = []
 
     async def slow(name: str) -> None:

@@ -18,7 +18,9 @@ def error_of(session: Any, source: str) -> Any:
 
 
 def test_execution_error(session: Any) -> None:
-    """An exception comes with its type, message, user frames with source lines, line, and what was printed."""
+    """An exception comes with its type, message, user frames with source lines, line, and what was
+    printed.
+    """
     source = (
         "def f(x):\n    return 1 / x\nprint('before')\nimport sys; print('there', file=sys.stderr)\nf(0)\n"
     )

@@ -77,7 +77,9 @@ def vanishes(reference: weakref.ref[Any]) -> bool:
 
 @pytest.mark.parametrize("how", ["close", "forget", "fork", "reset", "crash"])
 def test_sessions_leave_nothing(how: str) -> None:
-    """Sessions that are closed, forgotten, forked, reset or crashed give back their mappings and descriptors."""
+    """Sessions that are closed, forgotten, forked, reset or crashed give back their mappings and
+    descriptors.
+    """
 
     async def callback() -> int:
         return 1
@@ -201,7 +203,9 @@ def test_misuse_of_methods(session: Any) -> None:
 
 
 def test_environment_and_seed(new_session: Callable[..., Any]) -> None:
-    """`env` adds to the usual variables and nothing comes from the host; `seed` repeats every random number."""
+    """`env` adds to the usual variables and nothing comes from the host; `seed` repeats every random
+    number.
+    """
     os.environ["PLANARIA_TEST_SECRET"] = "leak"
     session = new_session(env={"MINE": "1"})
     assert session.execute(

@@ -22,7 +22,9 @@ def test_exact_text(session: Any) -> None:
 
 
 def test_descriptors(session: Any) -> None:
-    """What is written to the descriptors themselves, or by C code, is captured in order; other bytes survive."""
+    """What is written to the descriptors themselves, or by C code, is captured in order; other bytes
+    survive.
+    """
     result = session.execute(
         "import os, sys\nprint('a', end='')\nos.write(1, b'b\\xff')\nprint('c')\nos.write(2, b'e')\n"
         "open('/dev/stdout', 'w').write('d')\nsys.stdout.buffer.write(b'f')\nprint('g', file=sys.__stdout__)"
@@ -161,7 +163,9 @@ def test_input_in_async_sessions() -> None:
 
 
 def test_failing_listener(new_session: Callable[..., Any]) -> None:
-    """What a listener raises is raised on the host once the guest has stopped; the session keeps its state."""
+    """What a listener raises is raised on the host once the guest has stopped; the session keeps its
+    state.
+    """
 
     def fail(text: str) -> None:
         raise LookupError(text)

@@ -128,4 +128,8 @@ p.stdout.readline()
 """)
     other = new_session()
     other.restore_state(session.snapshot_state())
-    assert other.execute("p.stdout.readline(), p.stdout.readline(), p.stdout.readline()").value == ("2\n", "3\n", "y\n")
+    assert other.execute("p.stdout.readline(), p.stdout.readline(), p.stdout.readline()").value == (
+        "2\n",
+        "3\n",
+        "y\n",
+    )

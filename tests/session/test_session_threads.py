@@ -17,7 +17,9 @@ from planaria.machine import stack
 
 
 def test_one_session_from_many_threads(session: Any) -> None:
-    """Executions of one session never interleave: each has its own output and sees a whole number of others."""
+    """Executions of one session never interleave: each has its own output and sees a whole number of
+    others.
+    """
     session.execute("n = 0")
     source = "before = n\nfor i in range(200): n += 1\nprint(n - before)\nn - before"
 
@@ -33,7 +35,9 @@ def test_one_session_from_many_threads(session: Any) -> None:
 
 @pytest.mark.parametrize("switches", [True, False])
 def test_many_sessions_at_once(switches: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions on threads neither cross their outputs nor run out of each other's time, however stacks are made."""
+    """Sessions on threads neither cross their outputs nor run out of each other's time, however stacks are
+    made.
+    """
     if switches and not stack.switches_stacks():
         pytest.skip("this Python does not let stacks be switched")
     monkeypatch.setattr(stack, "switches_stacks", lambda: switches)
@@ -81,7 +85,9 @@ def test_nested_sessions(
 
 
 def test_time_of_nested_sessions(new_session: Callable[..., Any]) -> None:
-    """When an inner session's time ends, the outer one goes on; when the outer's ends inside, it stops after."""
+    """When an inner session's time ends, the outer one goes on; when the outer's ends inside, it stops
+    after.
+    """
     inner = new_session()
 
     def run_inner(timeout: float) -> str:
@@ -127,7 +133,9 @@ def in_child(work: Callable[[], Any]) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process")
 def test_fork_of_the_host(new_session: Callable[..., Any]) -> None:
-    """A child of the host goes on with the sessions it was born with, and with new ones; the parent's are its own."""
+    """A child of the host goes on with the sessions it was born with, and with new ones; the parent's are
+    its own.
+    """
 
     async def callback() -> int:
         return 7
@@ -153,7 +161,9 @@ def test_fork_of_the_host(new_session: Callable[..., Any]) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process")
 def test_fork_while_others_execute(new_session: Callable[..., Any]) -> None:
-    """In a child forked while another thread executes, that session is back at its last checkpoint, and works."""
+    """In a child forked while another thread executes, that session is back at its last checkpoint, and
+    works.
+    """
     busy, idle = new_session(), new_session()
     busy.execute("n = 0")
     busy.checkpoint("here")

@@ -50,7 +50,9 @@ def test_unforeseen(on_core: Callable[..., Any]) -> None:
 
 
 def test_unforeseen_after_a_call(on_core: Callable[..., Any]) -> None:
-    """When the host was called already the execution is not made again: the error says so, and the state is kept."""
+    """When the host was called already the execution is not made again: the error says so, and the state
+    is kept.
+    """
     called: list[int] = []
 
     def callback() -> None:

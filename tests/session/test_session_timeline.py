@@ -176,7 +176,9 @@ def test_files_written_from_the_host_are_kept(session: Any) -> None:
 
 
 def test_labels_of_other_branches(session: Any) -> None:
-    """A labelled state of a way not taken can be gone to by its label, but not undone to, nor fallen back to."""
+    """A labelled state of a way not taken can be gone to by its label, but not undone to, nor fallen back
+    to.
+    """
     session.execute("way = ['start']")
     session.execute("way.append('left')")
     session.checkpoint("left")
@@ -193,7 +195,9 @@ def test_labels_of_other_branches(session: Any) -> None:
 
 
 def test_points_are_bounded(new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Automatic points are thinned out, the oldest most; labelled ones stay; going to a lost one says which are left."""
+    """Automatic points are thinned out, the oldest most; labelled ones stay; going to a lost one says
+    which are left.
+    """
     monkeypatch.setattr(timeline, "_KEEP_POINTS", 8)
     session = new_session()
     session._budget.allows = lambda: True

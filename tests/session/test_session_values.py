@@ -157,7 +157,9 @@ def test_classes_cross(echoing: Any) -> None:
     ],
 )
 def test_stand_ins(session: Any, source: str, name: str) -> None:
-    """What cannot cross arrives as a Repr that names its type, also inside containers; never as a look-alike."""
+    """What cannot cross arrives as a Repr that names its type, also inside containers; never as a
+    look-alike.
+    """
     value = session.execute(source).value
     assert isinstance(value, planaria.Repr)
     assert name in value.type
@@ -172,7 +174,9 @@ def test_stand_ins(session: Any, source: str, name: str) -> None:
 
 
 def test_cycles(echoing: Any) -> None:
-    """A value that contains itself arrives as a bounded Repr; as an argument it is refused with the reason."""
+    """A value that contains itself arrives as a bounded Repr; as an argument it is refused with the
+    reason.
+    """
     session, _ = echoing
     value = session.execute("loop = []; loop.append(loop); loop").value
     assert isinstance(value, planaria.Repr)

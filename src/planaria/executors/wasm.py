@@ -50,7 +50,9 @@ class TierNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WasmState:
-    """Everything a kernel at rest is: what its memory has beyond the image, its system's tables, its files."""
+    """Everything a kernel at rest is: what its memory has beyond the image, its system's tables, its
+    files.
+    """
 
     image: Image
     memory: MemoryFile
@@ -150,7 +152,8 @@ class WasmExecutor(Executor):
         if state is not None and state.birth is None:
             wasi.restore(state.system)
         elif not self._image.recipe.is_plain:
-            # An image may have had files open; the plain one has none but those that every machine has. A seed's
+            # An image may have had files open; the plain one has none but those that every machine has. A
+            # seed's
             # random numbers begin anew: they are the session's and not the image's.
             wasi.restore({**self._image.system, "random": wasi.random.state()})
         old, self._machine = self._machine, machine
@@ -183,12 +186,14 @@ class WasmExecutor(Executor):
         self._birth = command
         return entered
 
-    def capture(self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
+    def capture(
+        self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
     ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
         Pieces of memory that `known` has are shared with it. With `complete`, the memory of a kernel that was
-        never entered is read as well. `shared` says that others will go on from this state beside this executor.
+        never entered is read as well. `shared` says that others will go on from this state beside this
+        executor.
         """
         machine = self._live()
         if self._birth is not None and not complete:

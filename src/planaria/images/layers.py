@@ -46,7 +46,8 @@ _RENEW: Final = "__import__('importlib').invalidate_caches()"
 def image_of(recipe: Recipe, *, patience: float = PATIENCE, memory_limit: int | None = None) -> Image:
     """The image of a recipe, made now when the cache does not have it.
 
-    `patience` is in seconds and `memory_limit` in bytes. Raises ImageError when it cannot be made, for example
+    `patience` is in seconds and `memory_limit` in bytes. Raises ImageError when it cannot be made, for
+    example
     because its code fails, and RuntimeSetupError.
     """
     if recipe.is_plain:

@@ -1,6 +1,7 @@
 """Packages for images: resolved and fetched on the host, unpacked into a tree, never executed.
 
-The work of resolving is pip's. It is told to take nothing but wheels in pure Python, and that the guest is what
+The work of resolving is pip's. It is told to take nothing but wheels in pure Python, and that the guest is
+what
 it resolves for; of what the runtime brings itself it is given wheels without contents, so that those count as
 there, in the versions that they have.
 """
@@ -131,7 +132,8 @@ def fetch(
     """Download the wheels that satisfy `requirements` (as pip takes them) and all that they need.
 
     What the runtime brings is not among them. `find_links` are directories or pages with wheels, beside the
-    index that pip is configured for; without `index` there is nothing but them. Raises ImageError, which names
+    index that pip is configured for; without `index` there is nothing but them. Raises ImageError, which
+    names
     all packages that need native code.
     """
     for requirement in requirements:

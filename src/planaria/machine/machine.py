@@ -21,7 +21,15 @@ import wasmtime
 from planaria.errors import SessionError
 from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.imports import FUNCTION_NAMES, current, linker
-from planaria.machine.memory import WASM_PAGE_BYTES, MemoryFile, Run, dirty_runs, mapped_spans, read_runs, write_runs
+from planaria.machine.memory import (
+    WASM_PAGE_BYTES,
+    MemoryFile,
+    Run,
+    dirty_runs,
+    mapped_spans,
+    read_runs,
+    write_runs,
+)
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
@@ -161,8 +169,10 @@ class Machine:
     def pages(self, most: int, known: Mapping[int, bytes]) -> tuple[MemoryFile, list[Run]]:
         """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
 
-        More than `most` bytes of changes go into a new file, which this machine is then mapped over as well, so that
-        they are copied once however often the state is taken. `known` is what an earlier state had (see `read_runs`).
+        More than `most` bytes of changes go into a new file, which this machine is then mapped over as
+        well, so that
+        they are copied once however often the state is taken. `known` is what an earlier state had (see
+        `read_runs`).
         """
         assert self._image is not None and not self._running and self._stack_pointer.get() == STACK_BASE
         spans = dirty_runs(self._base, self.memory_bytes, self._image)
@@ -201,7 +211,8 @@ class Machine:
     def enter(self, function: int, guard: Guard) -> StopReason | None:
         """Call the guest's function object at address `function` without arguments.
 
-        Returns None, or why an interrupt was raised in the guest meanwhile. Raises `Stopped` when the guest did
+        Returns None, or why an interrupt was raised in the guest meanwhile. Raises `Stopped` when the guest
+        did
         not come back, and whatever the door or a system function failed with.
         """
 
@@ -313,7 +324,9 @@ class Machine:
             return False
 
     def _visited(self) -> int:
-        """The epoch's callback, on the guest's own thread in the midst of its code; see `set_epoch_callback`."""
+        """The epoch's callback, on the guest's own thread in the midst of its code; see
+        `set_epoch_callback`.
+        """
         if self._kill:
             raise Trap("stopped hard")
         if self._reason is not None and not self._delivered:

@@ -20,7 +20,16 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final, Self
 
-__all__ = ["PAGE_BYTES", "WASM_PAGE_BYTES", "MemoryFile", "Run", "dirty_runs", "mapped_spans", "read_runs", "write_runs"]
+__all__ = [
+    "PAGE_BYTES",
+    "WASM_PAGE_BYTES",
+    "MemoryFile",
+    "Run",
+    "dirty_runs",
+    "mapped_spans",
+    "read_runs",
+    "write_runs",
+]
 
 PAGE_BYTES: Final = 4096
 BLOCK_BYTES: Final = 16384
@@ -53,14 +62,16 @@ _memcmp.restype = ctypes.c_int
 
 #: At most so many stretches make a layer; each is a mapping of every machine that has it.
 _MOST_SPANS: Final = 64
-#: Mappings of layers in the whole process (Linux allows about 65,000 of all kinds); beyond, layers are copied.
+#: Mappings of layers in the whole process (Linux allows about 65,000 of all kinds); beyond, layers are
+#: copied.
 _MOST_MAPPINGS: Final = 24_000
 #: A layer takes in the one below when that is at most so many times as large.
 _ABSORB: Final = 2
 
 
 class MemoryFile:
-    """A complete linear memory, never changed after it was made: a file, or stretches in a file over another memory.
+    """A complete linear memory, never changed after it was made: a file, or stretches in a file over
+    another memory.
 
     It owns its descriptor and closes it when collected; the mappings made from it live on.
     """
@@ -101,7 +112,9 @@ class MemoryFile:
 
     @classmethod
     def layer(cls, base: int, size: int, spans: list[Span], below: MemoryFile) -> Self:
-        """The memory of `size` bytes at address `base`, of which `spans` differ from `below`: only those are copied."""
+        """The memory of `size` bytes at address `base`, of which `spans` differ from `below`: only those
+        are copied.
+        """
         spans = _coalesced(spans)
         while below._below is not None and below.own_bytes <= _ABSORB * _length(spans):
             spans = _coalesced(_united(spans, below._spans))
@@ -148,7 +161,8 @@ class MemoryFile:
         return memoryview(self._view)
 
     def map_over(self, base: int) -> int:
-        """Replace the memory at address `base` by these contents, copy-on-write; returns the mappings of layers.
+        """Replace the memory at address `base` by these contents, copy-on-write; returns the mappings of
+        layers.
 
         Raises OSError(ENOMEM) when the process has no mappings left (vm.max_map_count).
         """
@@ -360,9 +374,11 @@ def dirty_runs(base: int, size: int, image: MemoryFile) -> list[Span]:
 
 
 def read_runs(base: int, spans: list[Span], known: Mapping[int, bytes]) -> list[Run]:
-    """Copy the contents of spans, in pieces of at most `BLOCK_BYTES` that begin at multiples of it or of a page.
+    """Copy the contents of spans, in pieces of at most `BLOCK_BYTES` that begin at multiples of it or of a
+    page.
 
-    A piece that is the same in `known` (contents by their start) is taken from there: comparing costs a tenth of
+    A piece that is the same in `known` (contents by their start) is taken from there: comparing costs a
+    tenth of
     copying into memory that the process does not have yet.
     """
     read = ctypes.string_at

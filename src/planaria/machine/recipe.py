@@ -27,7 +27,9 @@ _MAX_LAYERS: Final = 64
 
 @dataclass(frozen=True)
 class Recipe:
-    """What an image is made of. Without anything of its own it is the plain image, which all others begin from."""
+    """What an image is made of. Without anything of its own it is the plain image, which all others begin
+    from.
+    """
 
     preload: tuple[str, ...] = ()
     """Modules imported beside those the kernel needs."""

@@ -86,7 +86,9 @@ class Ticker:
                 idle += 1
                 if idle > _IDLE_TICKS:
                     self._asleep = True
-                    if not self._running:  # looked at after `_asleep` is set: `begin` looks the other way round
+                    if (
+                        not self._running
+                    ):  # looked at after `_asleep` is set: `begin` looks the other way round
                         self._wake.wait()
                     self._wake.clear()
                     self._asleep = False

@@ -70,7 +70,9 @@ def keep_tree(tree: MemorySnapshot) -> str:
 
 
 def find_tree(digest: str) -> MemorySnapshot | None:
-    """The tree of that digest, None when it is not in the cache. Raises RuntimeSetupError when it is damaged."""
+    """The tree of that digest, None when it is not in the cache. Raises RuntimeSetupError when it is
+    damaged.
+    """
     CompileCache().check()
     place = tree_path(digest)
     try:

@@ -179,7 +179,9 @@ class AsyncSession(BaseSession):
         self._answers = {}
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
-        """Call `function` on a thread. When this task is cancelled, the guest is interrupted and waited for."""
+        """Call `function` on a thread. When this task is cancelled, the guest is interrupted and waited
+        for.
+        """
         result, cancelled = await self._finish_in_thread(function)
         if cancelled is not None:
             raise cancelled

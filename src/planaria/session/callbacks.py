@@ -41,7 +41,9 @@ class Callback:
         ):
             raise CallbackError(f"a callback's name is identifiers joined by dots, not {self.name!r}")
         if not callable(self.function):
-            raise CallbackError(f"callback {self.name!r}: 'fn' is a {type(self.function).__name__}, not a function")
+            raise CallbackError(
+                f"callback {self.name!r}: 'fn' is a {type(self.function).__name__}, not a function"
+            )
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):  # some functions written in C do not tell
@@ -62,7 +64,11 @@ class Callback:
             if unknown or "name" not in item or "fn" not in item:
                 raise CallbackError(
                     "a callback is a dict with 'name' and 'fn', and 'description' and 'schema' if you like; "
-                    + (f"unknown: {', '.join(map(repr, sorted(unknown)))}" if unknown else f"got {sorted(item)}")
+                    + (
+                        f"unknown: {', '.join(map(repr, sorted(unknown)))}"
+                        if unknown
+                        else f"got {sorted(item)}"
+                    )
                 )
             return cls(item["name"], item["fn"], item.get("description") or "", item.get("schema"))
         name = getattr(item, "__name__", None)
@@ -99,15 +105,15 @@ def _declared(parameter: inspect.Parameter) -> tuple[Any, ...]:
 class CallbackRegistry:
     """Callbacks collected with a decorator:
 
-        registry = CallbackRegistry()
+    registry = CallbackRegistry()
 
-        @registry.callback
-        def add(a: int, b: int) -> int: ...
+    @registry.callback
+    def add(a: int, b: int) -> int: ...
 
-        @registry.callback(name="store.get", description="Read a key")
-        async def get(key: str) -> str | None: ...
+    @registry.callback(name="store.get", description="Read a key")
+    async def get(key: str) -> str | None: ...
 
-        Session(callbacks=registry)
+    Session(callbacks=registry)
     """
 
     def __init__(self, callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] = ()) -> None:
@@ -170,9 +176,7 @@ def describe_exception(error: BaseException) -> tuple[str, str]:
 
     The type is the nearest builtin class of its ancestors. Names of host files are left out.
     """
-    kind = next(
-        cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls
-    )
+    kind = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
     if isinstance(error, OSError) and error.errno is not None:
         return kind, f"[Errno {error.errno}] {error.strerror}"
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):

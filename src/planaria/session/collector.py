@@ -43,7 +43,9 @@ class _Stream:
                 self._tell(self._decoder.decode(data))
 
     def _cut_off(self, last: bytes) -> None:
-        """Take `last` and nothing more, without the part of a character that it or what came before ends with."""
+        """Take `last` and nothing more, without the part of a character that it or what came before ends
+        with.
+        """
         self.truncated = True
         self._room = 0
         before = b"".join(self.pieces[-3:])
@@ -160,7 +162,9 @@ class Collector:
 
     @property
     def has_output(self) -> bool:
-        return bool(self.outputs or any(stream.pieces or stream.truncated for stream in self._streams.values()))
+        return bool(
+            self.outputs or any(stream.pieces or stream.truncated for stream in self._streams.values())
+        )
 
     @property
     def stdout(self) -> bytes:

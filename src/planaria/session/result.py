@@ -14,7 +14,9 @@ __all__ = ["Completions", "Output", "Result"]
 
 
 class Completions(NamedTuple):
-    """What can stand at a place in a source text: each match replaces the characters from `start` to `end`."""
+    """What can stand at a place in a source text: each match replaces the characters from `start` to
+    `end`.
+    """
 
     matches: list[str]
     start: int
@@ -33,7 +35,9 @@ class Output:
     is_value: bool = False
     """Whether it shows the value of the execution, rather than something that was displayed on the way."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {
             mime: base64.b64encode(content).decode() if isinstance(content, bytes) else content
             for mime, content in self.data.items()
@@ -90,7 +94,8 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """What the code would leave as a script's exit status: a shell script's own, 0, 1 after an exception, sys.exit()'s status,
+        """What the code would leave as a script's exit status: a shell script's own, 0, 1 after an
+        exception, sys.exit()'s status,
         124 after a timeout (as timeout(1) has it)."""
         if self.error is None:
             return self.status or 0
@@ -108,7 +113,9 @@ class Result:
         if self.error is not None:
             text = self.error.traceback if isinstance(self.error, ExecutionError) else ""
             parts.append(text or f"{type(self.error).__name__}: {self.error}\n")
-        return "".join(part if not part or part.endswith("\n") else part + "\n" for part in parts).removesuffix("\n")
+        return "".join(
+            part if not part or part.endswith("\n") else part + "\n" for part in parts
+        ).removesuffix("\n")
 
     def __repr__(self) -> str:
         shown = [f"value={self.repr}"] if self.repr is not None else []
@@ -136,7 +143,9 @@ class Result:
                 parts.append(f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}">')
             elif isinstance(rich := data.get("text/html"), str):
                 # Guest-made HTML is shown in a frame without scripts or access to the page around it.
-                parts.append(f'<iframe sandbox srcdoc="{html.escape(rich)}" style="border:0;width:100%"></iframe>')
+                parts.append(
+                    f'<iframe sandbox srcdoc="{html.escape(rich)}" style="border:0;width:100%"></iframe>'
+                )
             elif isinstance(plain := data.get("text/plain"), str):
                 parts.append(f"<pre>{html.escape(plain)}</pre>")
         if self.repr is not None and not self.outputs:

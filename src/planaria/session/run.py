@@ -111,7 +111,8 @@ class Run:
     def refuse_answers(self, refuse: Callable[[Any], tuple[str, str] | None]) -> None:
         """After the last command could not be sent: it will be sent again.
 
-        Each value to which `refuse` has an objection (a builtin type and a message) is replaced by that exception.
+        Each value to which `refuse` has an objection (a builtin type and a message) is replaced by that
+        exception.
         """
         if not self._sent:
             self.report(("error", {"type": "MemoryError", "message": "the source does not fit the memory"}))

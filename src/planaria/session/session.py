@@ -51,7 +51,8 @@ class Session(BaseSession):
         """Execute `code`; what it raises is in the result's `error`.
 
         `timeout` is in seconds, None for no bound; not given, the session's limit holds. `name` is what
-        tracebacks call the source, `<cell N>` unless given. Raises only for misuse (SessionClosed, SessionBusy,
+        tracebacks call the source, `<cell N>` unless given. Raises only for misuse (SessionClosed,
+        SessionBusy,
         TypeError, ValueError), KeyboardInterrupt after Ctrl-C (with an `Interrupted` as its cause), and what
         an `on_stdout` function of yours raised.
         """

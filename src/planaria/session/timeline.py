@@ -108,7 +108,9 @@ class Timeline:
         self._thin()
 
     def _thin(self) -> None:
-        """Drop the oldest automatic points beyond the bounds, every other one first, so that far ones remain."""
+        """Drop the oldest automatic points beyond the bounds, every other one first, so that far ones
+        remain.
+        """
         while True:
             automatic = [index for index, one in enumerate(self.points) if one.label is None]
             if len(automatic) <= 1 or (len(automatic) <= _KEEP_POINTS and self._held() <= _KEEP_BYTES):

@@ -222,7 +222,9 @@ class Snapshot:
 
     @cached_property
     def layers(self) -> Any:
-        """The descriptions of the files that its image was made with, as they were written. Raises SnapshotCorrupt."""
+        """The descriptions of the files that its image was made with, as they were written. Raises
+        SnapshotCorrupt.
+        """
         if not self._container.of_kind("layers"):
             return []
         return read_json(self._joined("layers"), "the description of the image's files")

@@ -1,0 +1,429 @@
+"""A session: what it is made of, what it is told, and what its kernel may ask for."""
+
+from __future__ import annotations
+
+import contextvars
+import io
+import os
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from typing import Any, Final
+
+from planaria.errors import (
+    CrashError,
+    ProtocolError,
+    SessionBusy,
+    SessionClosed,
+    SessionError,
+)
+from planaria.executors.executor import Entered
+from planaria.executors.wasm import WasmExecutor
+from planaria.files.layout import standard_layout
+from planaria.files.memory import MemorySnapshot
+from planaria.files.mount import MountFileSystem
+from planaria.files.quota import Quota
+from planaria.files.storage import Mount, VfsStorage
+from planaria.files.view import Files
+from planaria.images.image import Image, find_image
+from planaria.images.layers import image_of
+from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Stopped
+from planaria.machine.recipe import Recipe
+from planaria.machine.wasi.clock import Clock
+from planaria.machine.wasi.random import SeededRandom
+from planaria.runtime.library import library
+from planaria.session.analysis import ScriptAnalysis
+from planaria.session.arguments import check_arguments
+from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
+from planaria.session.collector import Collector, Listeners
+from planaria.session.commands import as_command
+from planaria.session.flight import Flight
+from planaria.session.outcome import what_is_left
+from planaria.session.result import Completions
+from planaria.session.run import HostCall
+from planaria.session.timeline import Budget, Timeline
+from planaria.snapshot.record import Declaration
+
+__all__ = ["Answer", "SessionCore", "calling_back"]
+
+#: The sessions that are alive, for a child of a fork to mend.
+_sessions: Final[weakref.WeakSet[SessionCore]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for session in list(_sessions):
+        session._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+#: The sessions inside whose callbacks the present code runs; a session refuses to be entered again from
+#: there.
+calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.ContextVar(
+    "planaria_calling_back", default=frozenset()
+)
+
+_HOME: Final = "/home/user"
+#: What a session's own files may take unless `quota=` says otherwise.
+_QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
+
+Answer = tuple[Any, ...]
+
+
+class SessionCore:
+    """The executor of a session, its settings, and the host's side of its kernel."""
+
+    def __init__(
+        self,
+        *,
+        callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] | CallbackRegistry = (),
+        limits: Limits | None = None,
+        shell_limits: ShellLimits | None = None,
+        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
+        vfs: VfsStorage | None = None,
+        vfs_mount_path: str = "/data",
+        mounts: Sequence[Mount] = (),
+        quota: Quota | None = None,
+        commands: Mapping[str, Callable[..., Any]] | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: str | Callable[[str], str | None] | None = None,
+        clock: Clock | None = None,
+        seed: int | None = None,
+        on_stdout: Callable[[str], object] | None = None,
+        on_stderr: Callable[[str], object] | None = None,
+        on_output: Callable[[str, Any], object] | None = None,
+        on_bytes: Callable[[int, bytes], object] | None = None,
+        argv: Sequence[str] = ("",),
+        image: str | Image | None = None,
+    ) -> None:
+        """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
+
+        `callbacks` are functions, dicts with name, fn, description and schema, or a `CallbackRegistry`.
+        `limits` and `shell_limits` bound what code and scripts use; `execution_timeout_ms` is
+        `limits.timeout` in milliseconds.
+
+        `vfs` is a storage to share and keep, seen at `vfs_mount_path`; `mounts` are directories of the
+        host; `quota` bounds the session's own files (1 GiB and a million nodes unless given).
+
+        `commands` are commands for the shell: functions of arguments (list of str), standard input (bytes)
+        and environment that return text or bytes to print, an exit status, or (status, output, errors).
+
+        `env` are environment variables beside the usual ones; nothing comes from the host's. `stdin` feeds
+        `input()`: a text, or a function of the prompt that gives a line or None. `argv` is `sys.argv`.
+        `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable.
+
+        `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are called as output
+        arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2, also
+        beyond `limits.output`.
+
+        `image` is what the session begins from: a `planaria.Image`, or the name of one that was built or
+        saved before.
+        """
+        listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
+        mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
+        self._callbacks = CallbackRegistry.of(callbacks)
+        self._limits = limits or Limits()
+        self._shell_limits = shell_limits or ShellLimits()
+        if not isinstance(execution_timeout_ms, NotGiven):
+            self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
+        self._commands = {name: as_command(name, function) for name, function in (commands or {}).items()}
+        self._listeners = Listeners(on_stdout, on_stderr, on_output, on_bytes)
+        self._stdin = _line_reader(stdin)
+        self._environment = dict(env or {})
+        self._seed = seed
+        self._argv = list(argv)
+        self._clean_slate()
+        self._prepare()
+        self._closed = False
+        seeded = None if seed is None else SeededRandom(seed)
+        loaded = image_of(Recipe()) if image is None else find_image(image)
+        if vfs is None and clock is None and quota is None and not mounts:
+            tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that making one takes
+        else:
+            tree = standard_layout(
+                root=loaded.tree,
+                library=library(),
+                storage=None if vfs is None else vfs.filesystem,
+                storage_path=os.fsencode(vfs_mount_path),
+                clock=time.time_ns if clock is None else clock.realtime,
+                quota=quota or _QUOTA,
+                mounts=mounts,
+            )
+        self._executor = WasmExecutor(
+            self,
+            loaded,
+            tree,
+            memory_limit=self._limits.memory,
+            clock=clock,
+            random=seeded,
+        )
+        self._configure()
+        self._register()
+
+    def _register(self) -> None:
+        _sessions.add(self)
+
+    #: Answers on their way, by the id of their call.
+    _answers: dict[int, Any]
+
+    def _prepare(self) -> None:
+        """What a kind of session needs to wait."""
+
+    def _clean_slate(self) -> None:
+        """Nothing has been executed yet."""
+        self._count = 0
+        self._is_broken = False
+        self._flight: Flight | None = None
+        #: Declarations of callbacks that a restored snapshot had and this session does not.
+        self._missing: dict[str, Declaration] = {}
+        #: Calls that tasks which outlived their execution still wait for.
+        self._pending: dict[int, HostCall] = {}
+        self._timeline = Timeline()
+        self._budget = Budget()
+        #: Whether anything may have changed since the newest point.
+        self._changed = True
+
+    # -- what a user sees --------------------------------------------------------------------------------
+
+    @property
+    def execution_count(self) -> int:
+        """How many executions there have been."""
+        return self._count
+
+    @property
+    def limits(self) -> Limits:
+        return self._limits
+
+    @property
+    def files(self) -> Files:
+        """The session's files, read and written from the host without running code.
+
+        Names that are not absolute are below /home/user.
+        """
+        self._check_open()
+        self._changed = True
+        return Files(self._executor.files, _HOME)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def interrupt(self) -> None:
+        """Stop the execution that runs now, from another thread: it ends with `Interrupted`."""
+        flight = self._flight
+        if flight is not None and flight.inside:
+            self._stop(flight)
+
+    # -- the host's side of the kernel (executors.executor.Host) -----------------------------------------
+
+    def output(self, descriptor: int, data: bytes) -> None:
+        flight = self._flight
+        if flight is None:
+            return
+        try:
+            flight.collector.output(descriptor, data)
+        except BaseException as error:
+            flight.raises = flight.raises or error
+            self._stop(flight)
+
+    def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+        flight = self._flight
+        if flight is None:
+            return
+        try:
+            flight.collector.display(kind, data, metadata)
+        except BaseException as error:
+            flight.raises = flight.raises or error
+            self._stop(flight)
+
+    def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
+        raise NotImplementedError
+
+    def input(self, prompt: str) -> Answer:
+        if self._stdin is None:
+            return ("eof",)
+        try:
+            line = self._stdin(prompt)
+        except Exception as error:
+            return ("error", *describe_exception(error))
+        if line is None:
+            return ("eof",)
+        if not isinstance(line, str):
+            return ("error", "TypeError", f"stdin= gave a {type(line).__name__}, not a line of text or None")
+        return ("ok", line.removesuffix("\n"))
+
+    def _stop(self, flight: Flight) -> None:
+        """Interrupt it, wherever it is."""
+        flight.ask_to_stop()
+        self._executor.interrupt()
+
+    # -- being usable ------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SessionClosed("this session is closed; make a new one")
+
+    def _make_ready(self) -> None:
+        """With the session held, before anything is done with it."""
+        self._check_open()
+        if self._is_broken:
+            self._mend()
+
+    def _check_not_calling_back(self) -> None:
+        if id(self) in calling_back.get():
+            raise SessionBusy(
+                "this session waits for the very callback that wants to use it; "
+                "return from the callback first, or use another session"
+            )
+
+    def _check_at_rest(self) -> None:
+        if self._flight is not None:
+            raise SessionBusy(
+                "an execution waits in this session; resolve its pending calls or cancel it first"
+            )
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._drop_answers()
+            self._flight = None
+            self._executor.close()
+
+    def _after_fork(self) -> None:
+        """Be usable in a child of this process, where only the forking thread exists."""
+        raise NotImplementedError
+
+    def _lose_flight(self) -> None:
+        """In a forked child: the thread that was inside this session does not exist here."""
+        self._executor.abandon()
+        self._flight = None
+        self._is_broken = True
+
+    def _mend(self) -> None:
+        """In a forked child, before the session is used again: go back to the newest checkpoint."""
+        self._is_broken = False
+        _, self._pending = self._recover(self._count)
+        self._changed = True
+
+    # -- telling the kernel ------------------------------------------------------------------------------
+
+    def _configure(self) -> None:
+        """Tell a fresh kernel what this session is like."""
+        settings: dict[str, Any] = {
+            "callbacks": [callback.declaration() for callback in self._callbacks],
+            "recursion_limit": self._limits.recursion,
+            "argv": self._argv,
+        }
+        settings |= self._shell_settings()
+        if self._limits.value is not None:
+            settings["value_limit"] = self._limits.value
+        if self._environment:
+            settings["environ"] = self._environment
+        settings["seed" if self._seed is not None else "reseed"] = (
+            self._seed if self._seed is not None else os.urandom(16)
+        )
+        self._check_answer("configure", self._executor.tell(("configure", settings)))
+
+    def _shell_settings(self) -> dict[str, Any]:
+        return {"commands": list(self._commands), "shell_limits": asdict(self._shell_limits)}
+
+    def _tell(self, command: tuple[Any, ...]) -> Any:
+        """Give the kernel a command that runs no code of the user's; returns its answer."""
+        guard = Guard(deadline=time.monotonic() + 60, grace=self._limits.grace)
+        try:
+            entered = self._executor.enter(command, guard)
+        except (Stopped, ProtocolError) as stopped:
+            state, self._pending = self._recover(self._count)
+            reason = f"{command[0]}: the sandbox did not answer ({stopped}); {what_is_left(state)}"
+            raise CrashError(reason, state=state.partition(" ")[0]) from None
+        answer = self._check_answer(command[0], entered)
+        if entered.reason == "interrupt":
+            raise KeyboardInterrupt
+        return answer
+
+    @staticmethod
+    def _check_answer(name: str, entered: Entered) -> Any:
+        match entered.report:
+            case ("done", _):
+                return None
+            case ("answer", value):
+                return value
+            case ("error", dict(details)):
+                raise SessionError(f"{name}: {details.get('type')}: {details.get('message')}")
+        raise ProtocolError(f"the kernel answered {name!r} with {entered.report[0]!r}")
+
+    def _complete(self, text: str, cursor: int | None) -> Completions:
+        found = self._tell(("complete", text, len(text) if cursor is None else cursor))
+        return Completions(found["matches"], found["start"], found["end"])
+
+    def _analyze(self, script: str) -> ScriptAnalysis:
+        if not isinstance(script, str):
+            raise TypeError(f"a script is a str, not a {type(script).__name__}")
+        return ScriptAnalysis(**self._tell(("bash_analyze", script)))
+
+    def _clear(self) -> None:
+        self._check_at_rest()
+        self._tell(("clear",))
+        self._changed = True
+
+    def _reset(self) -> None:
+        self._drop_answers()
+        self._executor.reset()
+        self._clean_slate()
+        self._configure()
+
+    # -- after a hard stop, and between executions -------------------------------------------------------
+
+    def _recover(self, most: int) -> tuple[str, dict[int, HostCall]]:
+        """After a hard stop: go back to the newest checkpoint with at most `most` executions.
+
+        Returns "rewound", or "lost" when there is none and the session begins afresh, and the pending calls.
+        """
+        self._drop_answers()
+        newest = self._timeline.newest(most)
+        if newest is None:
+            self._executor.reset()
+            self._configure()
+            return "lost", {}
+        self._executor.restore(newest.state.kernel)
+        pending = {call.id: call for call in newest.state.pending}
+        return ("rewound" if newest.state.count == most else f"rewound to {newest.state.count}"), pending
+
+    def _drop_answers(self) -> None:
+        """Nobody waits for the answers on their way any more."""
+        for answer in self._answers.values():
+            answer.cancel()
+        self._answers.clear()
+
+    def _new_collector(self) -> Collector:
+        return Collector(self._limits.output, self._listeners)
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    """`execution_timeout_ms` as `Limits.timeout` has it."""
+    if milliseconds is None:
+        return None
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)) or not milliseconds > 0:
+        raise ValueError(
+            f"execution_timeout_ms={milliseconds!r}: milliseconds greater than 0, or None for no bound"
+        )
+    return milliseconds / 1e3
+
+
+def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[str], str | None] | None:
+    """`stdin=` as a function of the prompt that gives lines without their newline, None at the end."""
+    if stdin is None or callable(stdin):
+        return stdin
+    if not isinstance(stdin, str):
+        raise TypeError(f"stdin= is a text or a function of the prompt, not a {type(stdin).__name__}")
+    lines = iter(io.StringIO(stdin, newline=None))
+    return lambda _prompt: next(lines, None)
+
+
+@cache
+def _usual_tree(root: MemorySnapshot | None) -> MountFileSystem:
+    """The tree of a session that asks for nothing special but the files of its image; never changed."""
+    return standard_layout(root=root, library=library(), quota=_QUOTA)

@@ -1,0 +1,240 @@
+"""Cutting a session: copies, checkpoints, going back, snapshots."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Self
+
+from planaria.errors import (
+    SessionBusy,
+    SessionError,
+)
+from planaria.images.image import Image
+from planaria.protocol import encode
+from planaria.session.collector import Collector, Listeners
+from planaria.session.flight import Flight
+from planaria.session.host_calls import HostCalls
+from planaria.session.run import Run
+from planaria.session.timeline import HistoryEntry, Point, Timeline
+from planaria.snapshot.reading import read_state
+from planaria.snapshot.record import Declaration
+from planaria.snapshot.requirements import Lacking, Missing
+from planaria.snapshot.reviving import ask, revive
+from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.state import SessionState, WaitingRun
+from planaria.snapshot.writing import take
+
+__all__ = ["Cutting"]
+
+
+class Cutting(HostCalls):
+    """A session as a state that can be kept, copied, and gone back to."""
+
+    # -- copies ------------------------------------------------------------------------------------------
+
+    def _fork(self, n: int, reseed: bool) -> list[Self]:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"fork({n!r}): a number of copies is wanted")
+        state = self._state(shared=True)
+        return [self._copy(state, reseed) for _ in range(n)]
+
+    def _copy(self, state: SessionState, reseed: bool) -> Self:
+        """A session like this one that goes on from `state`, which is this one's present."""
+        other = type(self).__new__(type(self))
+        other._callbacks = self._callbacks
+        other._commands = self._commands
+        other._limits = self._limits
+        other._listeners = self._listeners
+        other._stdin = self._stdin
+        other._environment = self._environment
+        other._seed = self._seed
+        other._argv = self._argv
+        other._closed = False
+        other._clean_slate()
+        other._missing = dict(self._missing)
+        other._prepare()
+        other._timeline.points = list(self._timeline.points)
+        other._timeline.past = self._timeline.past
+        other._executor = self._executor.spawn(other, state.kernel, self._executor.files.fork())
+        other._adopt(state)
+        if reseed and self._seed is None:
+            other._tell(("configure", {"reseed": os.urandom(16)}))
+        other._register()
+        return other
+
+    # -- going back --------------------------------------------------------------------------------------
+
+    @property
+    def history(self) -> list[HistoryEntry]:
+        """The executions so far, the oldest first."""
+        return self._timeline.history
+
+    def _checkpoint(self) -> None:
+        """An automatic point before an execution, if the budget allows.
+
+        Always on the core tier, where an import may need one.
+        """
+        if self._changed and (self._budget.allows() or self._executor.tier == "core"):
+            began = time.perf_counter()
+            self._timeline.add(self._state())
+            self._changed = False
+            self._budget.spend(time.perf_counter() - began)
+
+    def _state(self, *, complete: bool = False, shared: bool = False) -> SessionState:
+        """The present state; the kernel must be at rest. For the options see `WasmExecutor.capture`."""
+        flight = self._flight
+        run = None
+        if flight is not None:
+            wake_at = flight.run.wake_at
+            run = WaitingRun(
+                flight.run.source,
+                flight.run.count,
+                tuple(flight.run.pending.values()),
+                dict(flight.suspended),
+                None if wake_at is None else wake_at - time.monotonic(),
+                flight.collector.stdout,
+                flight.collector.stderr,
+            )
+        points = self._timeline.points
+        known = points[-1].state.kernel if points else None
+        kernel = self._executor.capture(known, complete=complete, shared=shared)
+        return SessionState(kernel, self._count, tuple(self._pending.values()), run)
+
+    def _become(self, state: SessionState) -> None:
+        """Go on from `state`; on failure nothing has changed."""
+        self._executor.restore(state.kernel)
+        self._adopt(state)
+
+    def _adopt(self, state: SessionState) -> None:
+        self._drop_answers()
+        self._count = state.count
+        self._pending = {call.id: call for call in state.pending}
+        self._flight = None
+        if state.run is not None:
+            self._flight = self._waiting(state.run)
+
+    def _waiting(self, waiting: WaitingRun) -> Flight:
+        pending = {call.id: call for call in waiting.pending}
+        run = Run(waiting.source, waiting.count, self._executor.tier, pending)
+        run.waits(waiting.wake_in)
+        flight = Flight(run, self._new_collector(), self._limits.timeout, self._limits)
+        # What was printed before stays part of the result; listeners have seen it.
+        flight.collector = Collector(self._limits.output, Listeners())
+        flight.collector.output(1, waiting.stdout)
+        flight.collector.output(2, waiting.stderr)
+        flight.collector.listen(self._listeners)
+        flight.suspended = dict(waiting.suspended)
+        return flight
+
+    def _mark(self, label: str) -> None:
+        if not isinstance(label, str) or not label:
+            raise TypeError("a checkpoint's label is a str that is not empty")
+        self._timeline.add(self._state(), label)
+
+    def _go_to(self, point: Point) -> None:
+        self._become(point.state)
+        self._timeline.go_to(point)
+        self._changed = False
+
+    def _rewind(self, place: str | int) -> None:
+        self._go_to(self._timeline.find(place))
+        self._timeline.undone.clear()
+
+    def _undo(self, n: int) -> None:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"undo({n!r}): a number of executions, at least 1")
+        if n > self._count:
+            raise SessionError(f"undo({n}): only {self._count} executions can be undone")
+        timeline = self._timeline
+        point = timeline.find(self._count - n)
+        left = [*timeline.between(point.state.count, self._count), Point(self._state(), None, timeline.past)]
+        self._go_to(point)
+        timeline.undone.extend(reversed(left))
+
+    def _redo(self) -> None:
+        undone = self._timeline.undone
+        if not undone:
+            raise SessionError("there is nothing to redo")
+        self._timeline.add(self._state())
+        point = undone.pop()
+        self._become(point.state)
+        self._timeline.past = point.past
+        self._changed = True
+
+    # -- snapshots and images ----------------------------------------------------------------------------
+
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot | bytes,
+        *,
+        key: bytes | str | None = None,
+        missing: Missing = "error",
+        reseed: bool = True,
+        **arguments: Any,
+    ) -> Self:
+        """A new session that goes on from a snapshot.
+
+        `arguments` are the constructor's, the others `restore_state`'s, whose errors are raised.
+        """
+        session = cls(**arguments)
+        try:
+            session._restore_snapshot(snapshot, key, missing, reseed)
+        except BaseException:
+            session._close()
+            raise
+        return session
+
+    def _snapshot(self, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
+        return take(
+            self._state(complete=True), self._declarations(), self._executor.tier, parent=parent, key=key
+        )
+
+    def _declarations(self) -> list[Declaration]:
+        """The callbacks that the guest knows: this session's, and those that a snapshot had and it lacks."""
+        return [*(callback.declaration() for callback in self._callbacks), *self._missing.values()]
+
+    def _restore_snapshot(
+        self, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
+    ) -> None:
+        snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
+        snapshot.check_key(key)
+        lacking = Lacking.of(snapshot, self._callbacks, self._executor.files)
+        lacking.judge(missing)
+        state = read_state(
+            snapshot, self._executor.files, memory_limit=self._limits.memory, without_mounts=lacking.mounts
+        )
+        settings = self._shell_settings()
+        declarations = [
+            *(callback.declaration() for callback in self._callbacks),
+            *lacking.callbacks.values(),
+        ]
+        if encode(declarations) != encode(list(snapshot.record.declarations)):
+            settings["callbacks"] = declarations
+        if self._commands:
+            settings["commands"] = list(self._commands)
+        if reseed and self._seed is None:
+            settings["reseed"] = os.urandom(16)
+        before = self._executor.capture()
+        try:
+            revive(self._executor, state.kernel, snapshot.header.tier)
+            if settings:
+                ask(self._executor, ("configure", settings))
+        except BaseException:
+            self._executor.restore(before)
+            raise
+        self._drop_answers()
+        self._missing = lacking.callbacks
+        self._timeline = Timeline()
+        self._changed = True
+        self._adopt(state)
+
+    def _save_as_image(self, name: str) -> Image:
+        from planaria.images.saving import save_image
+
+        self._check_at_rest()
+        if self._pending:
+            waits = ", ".join(f"{call.name}()" for call in self._pending.values())
+            raise SessionBusy(f"tasks of this session wait for {waits}; an image is of a session at rest")
+        return save_image(name, self._executor, self._executor.capture(complete=True))

@@ -1,0 +1,171 @@
+"""The host calls of a session: who is called, how, and what becomes of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import inspect
+from collections.abc import Awaitable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any
+
+from planaria.errors import (
+    LimitError,
+    SessionError,
+    Suspend,
+)
+from planaria.session.callbacks import Callback, describe_exception
+from planaria.session.core import Answer, SessionCore, calling_back
+from planaria.session.flight import Flight
+from planaria.session.run import HostCall
+from planaria.session.threads import submit
+
+__all__ = ["HostCalls"]
+
+
+class HostCalls(SessionCore):
+    """Calls from the code to functions of the host."""
+
+    def _admit(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Callback:
+        """The callback of that name, counted; raises what the guest shall see instead.
+
+        The kernel has checked the arguments already; but the guest could send anything.
+        """
+        flight = self._flight
+        assert flight is not None
+        callback = self._commands.get(name[1:]) if name.startswith("!") else self._callbacks.get(name)
+        if callback is None:
+            if name in self._missing:
+                raise NameError(
+                    f"the session that this snapshot was taken from had a callback {name!r}; this has not"
+                )
+            raise NameError(f"there is no callback {name!r} in this session")
+        limit = self._limits.callbacks
+        if limit is not None and flight.callbacks >= limit:
+            message = f"the limit callbacks={limit} of one execution is reached at {name}()"
+            flight.failure = flight.failure or LimitError(message, limit="callbacks")
+            self._stop(flight)
+            raise RuntimeError(f"no more than {limit} callbacks in one execution")
+        if callback.signature is not None:
+            try:
+                callback.signature.bind(*arguments, **keywords)
+            except TypeError as error:
+                raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
+        flight.callbacks += 1
+        return callback
+
+    def _call_plainly(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a plain function, marked as inside this session."""
+        token = calling_back.set(calling_back.get() | {id(self)})
+        try:
+            return callback.function(*arguments, **keywords)
+        finally:
+            calling_back.reset(token)
+
+    async def _call_async(
+        self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Answer:
+        """Call a function within its time, a plain one on a thread of its own; never raises but Suspend."""
+        try:
+            if callback.is_async:
+                # A context variable set in a task stays in that task.
+                calling_back.set(calling_back.get() | {id(self)})
+                waiting = callback.function(*arguments, **keywords)
+            else:
+                waiting = asyncio.wrap_future(
+                    submit(lambda: self._call_plainly(callback, arguments, keywords))
+                )
+            return await self._await(callback, waiting)
+        except Suspend as suspend:
+            return ("suspend", suspend.reason)
+        except Exception as error:
+            return ("error", *describe_exception(error))
+
+    async def _await(self, callback: Callback, waiting: Awaitable[Any]) -> Answer:
+        """What a function gives that has begun, or gave an awaitable; never raises but when cancelled."""
+        try:
+            try:
+                async with asyncio.timeout(self._limits.callback_timeout) as timeout:
+                    value = await waiting
+                    if inspect.isawaitable(value):
+                        value = await value
+                    return ("ok", value)
+            except builtins.TimeoutError:
+                if not timeout.expired():
+                    raise
+                bound = self._limits.callback_timeout
+                return ("error", "TimeoutError", f"callback {callback.name}() took longer than {bound:g} s")
+        except Suspend as suspend:
+            return ("suspend", suspend.reason)
+        except Exception as error:
+            return ("error", *describe_exception(error))
+
+    def _block(self, flight: Flight, name: str, future: Future[Answer]) -> Answer:
+        """Wait for an answer while the guest blocks."""
+        with flight.waking() as alarm:
+            ends: list[Future[Any]] = [alarm, future]
+            wait(ends, flight.seconds_left(), FIRST_COMPLETED)
+        if future.done():
+            return _outcome(future)
+        future.cancel()
+        if flight.asked:
+            return ("error", "RuntimeError", f"callback {name}() was interrupted")
+        self._executor.interrupt("timeout")
+        return ("error", "TimeoutError", f"no time left for callback {name}()")
+
+    @staticmethod
+    def _cannot_suspend(name: str) -> Answer:
+        """A call that blocks has a stack, which cannot be put aside."""
+        return (
+            "error",
+            "RuntimeError",
+            f"{name}() wants to suspend; only an awaited call can: await {name}(...)",
+        )
+
+    def _settle(self, flight: Flight, call: HostCall, answer: Answer) -> None:
+        """Feed an answer to the run, unless nobody waits for it any more."""
+        run = flight.run
+        if call.id not in run.pending:
+            return
+        match answer:
+            case ("ok", value):
+                run.resolve(call.id, value)
+            case ("error", kind, message):
+                run.reject(call.id, kind, message)
+            case ("suspend", reason):
+                flight.suspended[call.id] = reason
+
+    def _on_their_way(self, flight: Flight) -> list[Any]:
+        return [answer for one, answer in self._answers.items() if one in flight.run.pending]
+
+    def _collect(self, flight: Flight) -> None:
+        """Take the answers that have come; cancel those that nobody awaits any more."""
+        pending = flight.run.pending
+        for identifier, answer in list(self._answers.items()):
+            if identifier not in pending:
+                answer.cancel()
+            elif not answer.done():
+                continue
+            else:
+                self._settle(flight, pending[identifier], _outcome(answer))
+            del self._answers[identifier]
+
+    def _take_answer(self, flight: Flight, identifier: int, answer: Answer) -> None:
+        """An answer from outside to a call that waits."""
+        self._check_in_flight(flight)
+        call = flight.run.pending.get(identifier)
+        if call is None:
+            raise KeyError(f"no call {identifier} is pending; pending: {list(flight.run.pending.values())}")
+        flight.suspended.pop(identifier, None)
+        self._settle(flight, call, answer)
+
+    def _check_in_flight(self, flight: Flight) -> None:
+        if flight is not self._flight:
+            raise SessionError("this execution is over, or the session was taken back to a state without it")
+
+
+def _outcome(answer: Future[Answer] | asyncio.Task[Answer]) -> Answer:
+    """The answer to a call that is no longer on its way."""
+    if answer.cancelled():
+        return ("error", "RuntimeError", "the call was cancelled on the host")
+    return answer.result()
