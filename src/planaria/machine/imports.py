@@ -7,7 +7,6 @@ happens (see `wasi.system`), and what ends an execution is kept in the machine a
 
 from __future__ import annotations
 
-import ctypes
 import struct
 import threading
 from functools import cache
@@ -37,7 +36,6 @@ current: Final = _Current()
 _VALUE_BYTES: Final = 16
 #: How many places each function remembers; depths of the stack at which it is called.
 _MOST_VIEWS: Final = 4096
-_DOOR_PARAMETERS: Final = struct.Struct("<I12xI12xI12xI12x")
 
 
 def _trap(machine: Machine, error: BaseException) -> int:
@@ -87,17 +85,17 @@ def _system_function(index: int, signature: str) -> HostFunction:
 
 def _door() -> HostFunction:
     """`host.call(request, length, &reply, &reply_length) -> 0`: the one import beside WASI."""
-    unpack, size = _DOOR_PARAMETERS.unpack, _DOOR_PARAMETERS.size
-    read = ctypes.string_at
-    result = ctypes.c_uint32.from_address
+    values_at = _Values(4 * _VALUE_BYTES)
+    pack_into = struct.Struct("<I").pack_into
 
     def callback(_environment: int | None, _caller: int, values: int, _count: int) -> int:
         machine = current.machine
         assert machine is not None
         try:
-            at, length, reply_at, reply_length_at = unpack(read(values, size))
+            view = values_at[values]
+            reply_at, reply_length_at = view[8], view[12]
             memory = machine.memory
-            request = memory.read(at, length)
+            request = memory.read(view[0], view[4])
             reply = machine.door(request)
             address = 0
             if reply:
@@ -106,9 +104,11 @@ def _door() -> HostFunction:
                     reply = machine.too_large(request)
                     address = machine.allocate(len(reply))
                 memory.write(address, reply)
-            memory.write(reply_at, address.to_bytes(4, "little"))
-            memory.write(reply_length_at, len(reply).to_bytes(4, "little"))
-            result(values).value = 0
+            memory.require(reply_at, 4)
+            memory.require(reply_length_at, 4)
+            pack_into(memory.view, reply_at, address)
+            pack_into(memory.view, reply_length_at, len(reply))
+            view[0] = 0
             return 0
         except BaseException as error:
             return _trap(machine, error)

@@ -228,7 +228,8 @@ class Machine:
         self._reason = self._interrupted_at = None
         self._kill = self._delivered = False
         self.failure = None
-        self._awake.clear()
+        if self._awake.is_set():
+            self._awake.clear()
         self._cpu_clock = None
 
         def run() -> Result:
