@@ -122,7 +122,7 @@ except planaria.SnapshotMismatch as error:
 
 
 def test_snapshot_of_saved(new_name: Any, new_session: Any, elsewhere: Any, tmp_path: Path) -> None:
-    """A snapshot against a saved image says clearly where the image is missing that it cannot be made again."""
+    """Where a saved image is missing, a snapshot against it says clearly that it cannot be made again."""
     session = new_session()
     session.run("x = 1")
     other = new_session(image=session.save_as_image(new_name()))

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from planaria.machine import memory
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, mapped_spans
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="layers are mapped on Linux only")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="layers are mapped on Linux only"
+)
 
 _SIZE = 8 * WASM_PAGE_BYTES
 _PAGES = _SIZE // PAGE_BYTES

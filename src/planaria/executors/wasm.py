@@ -183,16 +183,18 @@ class WasmExecutor(Executor):
         self._birth = command
         return entered
 
-    def capture(self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
+    def capture(
+        self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
     ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
         Pieces of memory that `known` has are shared with it. With `complete`, the memory of a kernel that was
-        never entered is read as well. `shared` says that others will go on from this state beside this executor.
+        never entered is read as well. `shared` says that others will go on from this state beside this
+        executor.
         """
         machine = self._live()
         if self._birth is not None and not complete:
-            memory, runs = self._image.memory, []
+            memory, runs = self._image.memory, list[MemoryRun]()
         else:
             memory, runs = machine.pages(
                 _MOST_COPIED if shared else _MOST_RUNS, dict(known.runs) if known is not None else {}

@@ -127,7 +127,8 @@ def image_place(recipe: Recipe) -> Path:
 def load_image(recipe: Recipe, make: Callable[[], Image]) -> Image:
     """The image of a recipe: of this process, from the cache, or by calling `make`, which uses `keep_image`.
 
-    Of several processes that want the same image one makes it. Raises RuntimeSetupError, and what `make` raises.
+    Of several processes that want the same image one makes it. Raises RuntimeSetupError, and what `make`
+    raises.
     """
     image = _loaded.get(recipe)
     if image is None:

@@ -1,4 +1,4 @@
-"""The files that an image was made with, carried by the snapshots that rest on it: so it can be made elsewhere."""
+"""The files that an image was made with, carried by snapshots that rest on it: so it is made elsewhere."""
 
 from __future__ import annotations
 
