@@ -34,6 +34,8 @@ _EMPTY: Final = b""
 _MOST_RUNS: Final = 16 << 20
 #: The same for a state that others begin to live from, which share what is mapped.
 _MOST_COPIED: Final = 128 << 10
+#: Seconds that a kernel has to get ready to be an image.
+_PATIENCE: Final = 60.0
 
 
 #: Kept for ever: their instances have frames on the stack of a thread that a fork left behind.
@@ -82,6 +84,9 @@ class WasmExecutor(Executor):
             "suspend",
         }
     )
+
+    #: Whether the guest may have objects made immortal.
+    _settles = False
 
     def __init__(
         self,
@@ -171,7 +176,13 @@ class WasmExecutor(Executor):
         Afterwards it is of no use as a session: objects in it are never freed.
         """
         machine = self._live()
-        machine.enter(self._image.settle, Guard())
+        self._settles = True
+        try:
+            machine.enter(self._image.settle, Guard(deadline=time.monotonic() + _PATIENCE))
+        except (ProcessExit, OSError) as error:
+            raise Stopped(f"it does not come to rest: {error}", None) from error
+        finally:
+            self._settles = False
         return machine.capture(), machine.wasi.state()
 
     def tell(self, command: tuple[Any, ...]) -> Entered:
@@ -302,7 +313,7 @@ class WasmExecutor(Executor):
             case b"K":
                 self._live().interrupt_dropped()
                 return _EMPTY
-            case b"Z":
+            case b"Z" if self._settles:
                 make_immortal(self._live().memory, request[1:])
                 return _EMPTY
         body = decode(request[1:])
