@@ -78,7 +78,11 @@ def main() -> None:
                 one.close()
         with planaria.Session(image=image) as session:
             session.run("import numpy as np; array = np.ones(25_000_000)")
-            show("fork with an array of 200 MB, the first time", milliseconds(lambda: session.fork()[0], 1), "200")
+            show(
+                "fork with an array of 200 MB, the first time",
+                milliseconds(lambda: session.fork()[0], 1),
+                "200",
+            )
             show("fork with an array of 200 MB, again", milliseconds(lambda: session.fork()[0]), "10")
     finally:
         planaria.Image.remove(image.name)

@@ -86,7 +86,7 @@ def test_native_code_in_disguise(build: Build, make_wheel: MakeWheel) -> None:
 def test_names_that_lead_out(build: Build, make_wheel: MakeWheel, path: str) -> None:
     """A wheel whose names lead out of the directory for packages is refused."""
     house = make_wheel("slippery", {"slippery.py": "", path: "x = 1"})
-    with pytest.raises(planaria.ImageError, match="slippery.* cannot be unpacked: .*leads out"):
+    with pytest.raises(planaria.ImageError, match=r"slippery.* cannot be unpacked: .*leads out"):
         build(packages=["slippery"], find_links=[str(house)], index=False)
 
 
@@ -94,7 +94,7 @@ def test_bombs(build: Build, make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPa
     """A wheel that is larger than packages may be is refused while it is unpacked."""
     monkeypatch.setattr("planaria.images.packages._MOST_BYTES", 1 << 20)
     house = make_wheel("bomb", {"bomb.py": b"\n" * (2 << 20)})
-    with pytest.raises(planaria.ImageError, match="bomb.*more bytes than are allowed"):
+    with pytest.raises(planaria.ImageError, match=r"bomb.*more bytes than are allowed"):
         build(packages=["bomb"], find_links=[str(house)], index=False)
 
 

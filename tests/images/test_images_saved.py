@@ -79,6 +79,19 @@ def test_waiting(new_name: Callable[[], str], new_session: Any) -> None:
         session.save_as_image(new_name())
 
 
+def test_kernels_that_lie(new_name: Callable[[], str], new_session: Any) -> None:
+    """Code that meddles with how its kernel becomes an image gets an ImageError, and its session goes on."""
+    session = new_session()
+    for request in ("b'Z'", "b'Zxyz'", "b'Z' + b'\\xff' * 8", "b'unknown'"):
+        session.run(
+            "import gc, _host\nfrom planaria.guest import settle\n"
+            f"settle._plug = lambda: [_host.call({request})]"
+        )
+        with pytest.raises(planaria.ImageError):
+            session.save_as_image(new_name())
+    assert session.run("1 + 1").value == 2
+
+
 _RESTORE = """
 import json, sys, planaria
 session = planaria.Session.from_snapshot(planaria.Snapshot.load(sys.argv[1]))
@@ -122,7 +135,7 @@ except planaria.SnapshotMismatch as error:
 
 
 def test_snapshot_of_saved(new_name: Any, new_session: Any, elsewhere: Any, tmp_path: Path) -> None:
-    """A snapshot against a saved image says clearly where the image is missing that it cannot be made again."""
+    """Where a saved image is missing, a snapshot against it says clearly that it cannot be made again."""
     session = new_session()
     session.run("x = 1")
     other = new_session(image=session.save_as_image(new_name()))

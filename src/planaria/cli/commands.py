@@ -105,7 +105,9 @@ def image() -> None:
 @click.option(
     "--package", "packages", multiple=True, metavar="REQUIREMENT", help="Install this, as in 'attrs>=24'."
 )
-@click.option("--setup", default="", metavar="CODE", help="Run this code; its names are there in each session.")
+@click.option(
+    "--setup", default="", metavar="CODE", help="Run this code; its names are there in each session."
+)
 @click.option("--setup-file", type=click.File("r", "utf-8"), help="Run the code in this file, likewise.")
 @click.option(
     "--file",

@@ -34,6 +34,8 @@ _EMPTY: Final = b""
 _MOST_RUNS: Final = 16 << 20
 #: The same for a state that others begin to live from, which share what is mapped.
 _MOST_COPIED: Final = 128 << 10
+#: Seconds that a kernel has to get ready to be an image.
+_PATIENCE: Final = 60.0
 
 
 #: Kept for ever: their instances have frames on the stack of a thread that a fork left behind.
@@ -84,6 +86,9 @@ class WasmExecutor(Executor):
             "suspend",
         }
     )
+
+    #: Whether the guest may have objects made immortal.
+    _settles = False
 
     def __init__(
         self,
@@ -174,7 +179,13 @@ class WasmExecutor(Executor):
         Afterwards it is of no use as a session: objects in it are never freed.
         """
         machine = self._live()
-        machine.enter(self._image.settle, Guard())
+        self._settles = True
+        try:
+            machine.enter(self._image.settle, Guard(deadline=time.monotonic() + _PATIENCE))
+        except (ProcessExit, OSError) as error:
+            raise Stopped(f"it does not come to rest: {error}", None) from error
+        finally:
+            self._settles = False
         return machine.capture(), machine.wasi.state()
 
     def tell(self, command: tuple[Any, ...]) -> Entered:
@@ -197,8 +208,7 @@ class WasmExecutor(Executor):
         """
         machine = self._live()
         if self._birth is not None and not complete:
-            memory = self._image.memory
-            runs: list[MemoryRun] = []
+            memory, runs = self._image.memory, list[MemoryRun]()
         else:
             memory, runs = machine.pages(
                 _MOST_COPIED if shared else _MOST_RUNS, dict(known.runs) if known is not None else {}
@@ -302,7 +312,7 @@ class WasmExecutor(Executor):
             case b"K":
                 self._live().interrupt_dropped()
                 return _EMPTY
-            case b"Z":
+            case b"Z" if self._settles:
                 make_immortal(self._live().memory, request[1:])
                 return _EMPTY
         body = decode(request[1:])

@@ -81,7 +81,8 @@ def standard_layout(
 ) -> MountFileSystem:
     """A new tree: /home/user, /tmp, /etc, /dev, /proc, /usr/local/lib and so on.
 
-    `root` are the files of the root filesystem, in place of the standard ones. `library` is mounted read only at /usr/local/lib. `storage` is mounted at `storage_path`, which
+    `root` are the files of the root filesystem, in place of the standard ones. `library` is mounted read
+    only at /usr/local/lib. `storage` is mounted at `storage_path`, which
     exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
     nor forked with the tree. `mounts` are directories of the host.
 

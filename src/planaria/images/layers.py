@@ -47,8 +47,7 @@ def image_of(recipe: Recipe, *, patience: float = PATIENCE, memory_limit: int | 
     """The image of a recipe, made now when the cache does not have it.
 
     `patience` is in seconds and `memory_limit` in bytes. Raises ImageError when it cannot be made, for
-    example
-    because its code fails, and RuntimeSetupError.
+    example because its code fails, and RuntimeSetupError.
     """
     if recipe.is_plain:
         return load_image(recipe, lambda: boot_image(recipe))
@@ -90,7 +89,8 @@ class BuildingHost:
 def _make(recipe: Recipe, patience: float, memory_limit: int | None) -> Image:
     if recipe.saved is not None:
         raise ImageError(
-            f"the image {recipe.saved[:12]} was saved from a session, so it cannot be made again, and it is not "
+            f"the image {recipe.saved[:12]} was saved from a session, so it cannot be made again, and it is "
+            f"not "
             "in the cache of this computer: use it where it was saved, or save that session as a snapshot"
         )
     base = image_of(base_of(recipe), patience=patience, memory_limit=memory_limit)

@@ -1,9 +1,8 @@
 """Packages for images: resolved and fetched on the host, unpacked into a tree, never executed.
 
 The work of resolving is pip's. It is told to take nothing but wheels in pure Python, and that the guest is
-what
-it resolves for; of what the runtime brings itself it is given wheels without contents, so that those count as
-there, in the versions that they have.
+what it resolves for; of what the runtime brings itself it is given wheels without contents, so that those
+count as there, in the versions that they have.
 """
 
 from __future__ import annotations
@@ -133,8 +132,7 @@ def fetch(
 
     What the runtime brings is not among them. `find_links` are directories or pages with wheels, beside the
     index that pip is configured for; without `index` there is nothing but them. Raises ImageError, which
-    names
-    all packages that need native code.
+    names all packages that need native code.
     """
     for requirement in requirements:
         if not isinstance(requirement, str) or requirement.lstrip().startswith("-"):
@@ -215,8 +213,10 @@ def _refusal(requirements: Sequence[str], common: list[str], directory: Path, pr
     """Why there is no solution: what needs native code, or else what pip said."""
     report = directory / "report.json"
     other = _pip(
-        ["install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", str(report)]
-        + ["--target", str(directory / "nowhere"), *_NATIVE, *common]
+        [
+            *("install", "--dry-run", "--ignore-installed", "--only-binary", ":all:"),
+            *("--report", str(report), "--target", str(directory / "nowhere"), *_NATIVE, *common),
+        ]
     )
     if other is None:
         chosen = json.loads(report.read_text("utf-8"))["install"]
@@ -229,7 +229,8 @@ def _refusal(requirements: Sequence[str], common: list[str], directory: Path, pr
             return refusal
     wanted = ", ".join(requirements)
     return ImageError(
-        f"no wheels in pure Python for Python {_PYTHON} satisfy {wanted} (versions of what the runtime brings "
+        f"no wheels in pure Python for Python {_PYTHON} satisfy {wanted} (versions of what the runtime "
+        f"brings "
         f"are fixed):\n{problem}"
     )
 

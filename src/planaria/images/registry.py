@@ -1,6 +1,4 @@
-"""The names of images on this computer: one small file each in the cache, with the recipe and what is told
-of it.
-"""
+"""The names of images on this computer: a small file each in the cache, with the recipe and what it holds."""
 
 from __future__ import annotations
 
@@ -104,8 +102,9 @@ def entries() -> list[Entry]:
 
 
 def unregister(name: str) -> None:
-    """Take a name away, and from the cache what no other image needs. Raises ImageError when there is
-    none.
+    """Take a name away, and from the cache what no other image needs.
+
+    Raises ImageError when there is none.
     """
     entry = find_entry(name)
     (_directory() / f"{name}{_SUFFIX}").unlink(missing_ok=True)

@@ -74,7 +74,8 @@ def _check_open_files(tree: MountFileSystem, state: WasmState) -> None:
     open_in = {outside[one["file"][0]] for one in state.system["descriptors"] if _device(one) in outside}
     if open_in:
         raise ImageError(
-            f"a file in {', '.join(sorted(open_in))} is open, but what is mounted in a session is not part of an "
+            f"a file in {', '.join(sorted(open_in))} is open, but what is mounted in a session is not part "
+            f"of an "
             "image: close it first"
         )
 

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Final
 
 from filelock import FileLock
 
-from planaria.errors import RuntimeSetupError
+from planaria.errors import ProtocolError, RuntimeSetupError
 from planaria.files.layout import standard_layout
 from planaria.files.memory import MemorySnapshot
 from planaria.guest.warming import WARMING
@@ -227,8 +227,11 @@ def _write_sparsely(file: BinaryIO, view: memoryview) -> None:
 def make_immortal(memory: GuestMemory, addresses: bytes) -> None:
     """Give the objects at these addresses (32 bits each) the reference count that is never changed.
 
-    A reference count is an object's first word; `None`'s tells the value.
+    A reference count is an object's first word; `None`'s tells the value. Raises ProtocolError for what
+    cannot be addresses: the guest may be anyone's.
     """
+    if not addresses or len(addresses) % 4:
+        raise ProtocolError("the guest told addresses that are none")
     none, *objects = array("I", addresses)
     immortal = memory.read(none, 4)
     for address in objects:

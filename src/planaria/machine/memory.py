@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Final, Self
 
 __all__ = [
@@ -62,17 +63,16 @@ _memcmp.restype = ctypes.c_int
 
 #: At most so many stretches make a layer; each is a mapping of every machine that has it.
 _MOST_SPANS: Final = 64
-#: Mappings of layers in the whole process (Linux allows about 65,000 of all kinds); beyond, layers are
-#: copied.
+#: Mappings of layers in the process (Linux allows about 65,000 of all kinds); beyond, layers are copied.
 _MOST_MAPPINGS: Final = 24_000
 #: A layer takes in the one below when that is at most so many times as large.
 _ABSORB: Final = 2
 
 
 class MemoryFile:
-    """A complete linear memory, never changed after it was made: a file, or stretches in a file over
-    another memory.
+    """A complete linear memory, never changed after it was made.
 
+    It is a file, or a layer: a file with stretches of it, over another memory.
     It owns its descriptor and closes it when collected; the mappings made from it live on.
     """
 
@@ -112,9 +112,7 @@ class MemoryFile:
 
     @classmethod
     def layer(cls, base: int, size: int, spans: list[Span], below: MemoryFile) -> Self:
-        """The memory of `size` bytes at address `base`, of which `spans` differ from `below`: only those
-        are copied.
-        """
+        """The memory of `size` bytes at address `base`; only `spans` of it, which `below` lacks, are copied."""
         spans = _coalesced(spans)
         while below._below is not None and below.own_bytes <= _ABSORB * _length(spans):
             spans = _coalesced(_united(spans, below._spans))
@@ -161,8 +159,7 @@ class MemoryFile:
         return memoryview(self._view)
 
     def map_over(self, base: int) -> int:
-        """Replace the memory at address `base` by these contents, copy-on-write; returns the mappings of
-        layers.
+        """Replace the memory at `base` by these contents, copy-on-write; returns the mappings of layers.
 
         Raises OSError(ENOMEM) when the process has no mappings left (vm.max_map_count).
         """
@@ -238,7 +235,7 @@ def _coalesced(spans: list[Span]) -> list[Span]:
         return spans
     gaps = sorted(range(1, len(spans)), key=lambda index: spans[index][0] - spans[index - 1][1], reverse=True)
     cuts = [0, *sorted(gaps[: _MOST_SPANS - 1]), len(spans)]
-    return [(spans[a][0], spans[b - 1][1]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [(spans[a][0], spans[b - 1][1]) for a, b in pairwise(cuts)]
 
 
 def anonymous_file(name: str) -> int:
@@ -374,12 +371,10 @@ def dirty_runs(base: int, size: int, image: MemoryFile) -> list[Span]:
 
 
 def read_runs(base: int, spans: list[Span], known: Mapping[int, bytes]) -> list[Run]:
-    """Copy the contents of spans, in pieces of at most `BLOCK_BYTES` that begin at multiples of it or of a
-    page.
+    """Copy the contents of spans, in pieces of at most `BLOCK_BYTES` that begin at multiples of it or of a page.
 
     A piece that is the same in `known` (contents by their start) is taken from there: comparing costs a
-    tenth of
-    copying into memory that the process does not have yet.
+    tenth of copying into memory that the process does not have yet.
     """
     read = ctypes.string_at
     runs: list[Run] = []

@@ -27,9 +27,7 @@ _MAX_LAYERS: Final = 64
 
 @dataclass(frozen=True)
 class Recipe:
-    """What an image is made of. Without anything of its own it is the plain image, which all others begin
-    from.
-    """
+    """What an image is made of. One with nothing of its own is the plain image, where all others begin."""
 
     preload: tuple[str, ...] = ()
     """Modules imported beside those the kernel needs."""
@@ -102,7 +100,8 @@ class Recipe:
             case _:
                 raise ValueError("the recipe of an image is not well formed")
         base, setup = rest.pop("base", None), rest.pop("setup", "")
-        files, saved = rest.pop("files", None), rest.pop("saved", None)
+        files: str | None = rest.pop("files", None)  # type: ignore[assignment]
+        saved: str | None = rest.pop("saved", None)  # type: ignore[assignment]
         if (
             rest
             or type(setup) is not str

@@ -1,7 +1,7 @@
 """The files of images, kept in the cache under the digests of their descriptions.
 
-Such a file is the length of a JSON text (uint64), the text with a manifest and the digests and lengths of chunks,
-and the chunks back to back.
+Such a file is the length of a JSON text (uint64), the text with a manifest and the digests and lengths of
+chunks, and the chunks back to back.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ def keep_tree(tree: MemorySnapshot) -> str:
 
 
 def find_tree(digest: str) -> MemorySnapshot | None:
-    """The tree of that digest, None when it is not in the cache. Raises RuntimeSetupError when it is
-    damaged.
+    """The tree of that digest, None when it is not in the cache.
+
+    Raises RuntimeSetupError when it is damaged.
     """
     CompileCache().check()
     place = tree_path(digest)

@@ -1,10 +1,9 @@
-"""The files that an image was made with, carried by the snapshots that rest on it: so it can be made
-elsewhere.
-"""
+"""The files that an image was made with, carried by snapshots that rest on it: so it is made elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from planaria.errors import SnapshotCorrupt, SnapshotError
@@ -19,8 +18,9 @@ __all__ = ["LAYERS", "keep_layer_files", "layer_files"]
 LAYERS: Final = "layers"
 
 
+@lru_cache(maxsize=8)
 def layer_files(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
-    """The descriptions and chunks of all files that the layers of a recipe are made with.
+    """The descriptions and chunks of all files that the layers of a recipe are made with; not to be changed.
 
     Raises SnapshotError when they are gone from the cache.
     """
