@@ -5,6 +5,7 @@ With PEER_PYTHON=/path/to/python-with-pyeryx in the environment there are ratios
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 import time
 from collections.abc import Callable
@@ -129,6 +130,19 @@ def threads(new: New) -> Task:
     return task
 
 
+def processes(watch: Stopwatch, repeats: int) -> None:
+    """What the machine has to give at this moment: native Python in as many processes."""
+    with multiprocessing.Pool(_THREADS) as pool:
+        pool.map(exec, [_BUSY] * _THREADS)
+        for _ in range(repeats):
+            began = time.perf_counter()
+            pool.apply(exec, (_BUSY,))
+            one = time.perf_counter() - began
+            began = time.perf_counter()
+            pool.map(exec, [_BUSY] * _THREADS, chunksize=1)
+            watch.record(_THREADS * one / (time.perf_counter() - began))
+
+
 def importing(module: str) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         for _ in range(repeats):
@@ -160,6 +174,12 @@ ROWS = [
         f"{_THREADS} threads, each with a busy session, against one: times the work",
         both(threads),
         least=1.8,
+        unit="times",
+        repeats=5,
+    ),
+    Row(
+        "the same with native Python in processes: what the machine gives",
+        {"ours": processes},
         unit="times",
         repeats=5,
     ),
