@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+from pathlib import Path
 from typing import Any
 
 import planaria
+
+_CHAPTER = Path(__file__).parents[2] / "docs" / "subprocess.md"
+
+
+def test_the_chapter() -> None:
+    """Every example of the chapter prints what its comments say."""
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", _CHAPTER.read_text("utf-8"), re.DOTALL):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(block, names)
+        assert printed.getvalue().splitlines() == re.findall(r"^print\(.*\)  # (.*)$", block, re.MULTILINE)
 
 
 def test_bash_in_subprocess(session: planaria.Session) -> None:
@@ -31,7 +47,9 @@ import subprocess
         "subprocess.check_output('python3 analyse.py --in data.csv | sort -rn | head -3', shell=True, text=True)"
     )
     assert out.value == "200\n80\n10\n"
-    assert session.execute("subprocess.run(['python3', 'analyse.py'], stderr=-3).returncode").value == 2
+    assert (
+        session.execute("subprocess.run(['python3', 'analyse.py', '--bad'], stderr=-3).returncode").value == 2
+    )
 
 
 def test_output_reaches_the_host_in_order(session: planaria.Session) -> None:

@@ -22,7 +22,7 @@ _INTERVAL: Final = 200
 _AGAIN: Final = 0.5
 
 
-class Expired(BaseException):  # noqa: N818 (a jump, not an error)
+class Expired(BaseException):
     """The time is over. Not an Exception: commands that report those must not catch it."""
 
 
@@ -41,18 +41,20 @@ class _Watch:
                 self.expire(sys._getframe(1))
 
     def expire(self, frame: FrameType | None) -> None:
-        """Raise `Expired`, unless a context is being left: what puts things back must come to its end."""
+        """Raise `Expired`, unless a context is being entered or left: what puts things back must be complete."""
         while frame is not None:
-            if frame.f_code in _LEAVING:
+            if frame.f_code in _CHANGING:
                 return
             frame = frame.f_back
         self.deadline = time.monotonic() + _AGAIN
         raise Expired
 
 
-#: What runs while a context is left.
-_LEAVING: Final = frozenset(
-    [contextlib._GeneratorContextManager.__exit__.__code__, contextlib.ExitStack.__exit__.__code__]
+#: What runs while a context is entered or left.
+_CHANGING: Final = frozenset(
+    function.__code__
+    for kind in (contextlib._GeneratorContextManager, contextlib.ExitStack)
+    for function in (kind.__enter__, kind.__exit__)
 )
 
 
@@ -114,7 +116,7 @@ def _observe(watch: _Watch) -> Callable[[], None]:
 
 
 def _alarm(watch: _Watch) -> Callable[[], None]:
-    """Where Python cannot tell of loops and calls (before 3.12, so never in the sandbox), there are timers."""
+    """Before Python 3.12, which tells of loops and calls, there are timers (so never in the sandbox)."""
 
     def expire(number: int, frame: FrameType | None) -> None:
         watch.expire(frame)

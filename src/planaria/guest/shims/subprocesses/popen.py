@@ -263,8 +263,8 @@ class Popen:
             raise
         except _StarvingError:
             raise RuntimeError(
-                f"{self.args!r} waits for more input, and nothing can write it meanwhile: write all of it and "
-                "close stdin before reading the output, or use communicate()"
+                f"{self.args!r} waits for more input, and nothing can write it meanwhile: write all of it "
+                "and close stdin before reading the output, or use communicate()"
             ) from None
         finally:
             self._running = False

@@ -300,10 +300,22 @@ class _Run:
 
 
 def _without_own(trace: TracebackType | None) -> TracebackType | None:
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+    """A traceback without the frames of this package, which stand at its beginning and in `input` and its
+    like.
+    """
+    while trace is not None and _is_own(trace):
         trace = trace.tb_next
+    place = trace
+    while place is not None:
+        while place.tb_next is not None and _is_own(place.tb_next):
+            place.tb_next = place.tb_next.tb_next
+        place = place.tb_next
     return trace
 
 
-# Compiled without a source, as in the sandbox, code names its source and `__file__` does not.
-__file__ = python.__code__.co_filename
+def _is_own(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+# Not from `__file__`: compiled without a source, as in the sandbox, code still names its source.
+_PACKAGE = os.path.dirname(python.__code__.co_filename) + os.sep

@@ -242,11 +242,16 @@ def _random() -> Iterator[None]:
 def _no_loop() -> Iterator[None]:
     """A script may run an event loop, also when it was started below one."""
     loop = asyncio._get_running_loop()
+    task = None if loop is None else asyncio.current_task(loop)
+    if loop is not None and task is not None:
+        asyncio._leave_task(loop, task)
     asyncio._set_running_loop(None)
     try:
         yield
     finally:
         asyncio._set_running_loop(loop)
+        if loop is not None and task is not None:
+            asyncio._enter_task(loop, task)
 
 
 @contextmanager
