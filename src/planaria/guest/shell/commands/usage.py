@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, wraps
 
-from planaria.guest.shell.command import Process
+from planaria.guest.shell.command import COMMANDS, CommandFunction, Process, Status
 from planaria.guest.shell.commands.options import OptionSyntax, UsageError
 from planaria.guest.shell.commands.streams import encode, reason
 from planaria.guest.shell.commands.streams import read_input as read_file
 
-__all__ = ["Arguments", "UsageError", "complain", "parse", "read_file", "reason"]
+__all__ = ["Arguments", "UsageError", "command", "complain", "parse", "read_file", "reason"]
 
 
 @dataclass(slots=True)
@@ -49,6 +50,33 @@ def _syntax(short: str, long: tuple[tuple[str, str], ...]) -> OptionSyntax:
         colons = "::" if name.endswith("[=]") else ":" if name.endswith("=") else ""
         words.append(f"{name.removesuffix('[=]').removesuffix('=')}={reported}{colons}")
     return OptionSyntax(short, " ".join(words), help_option=False)
+
+
+def command(*names: str, version: str = "") -> Callable[[CommandFunction], CommandFunction]:
+    """Register a function as the command of these names, and answer `--help` with its docstring.
+
+    `version`: the answer to `--version`; the function's own affair where there is none.
+    """
+
+    def register(function: CommandFunction) -> CommandFunction:
+        usage = f"Usage: {(function.__doc__ or '').strip()}"
+
+        @wraps(function)
+        def start(process: Process) -> Status | Generator[None, None, Status]:
+            match process.argv[1:]:
+                case ["--help"]:
+                    process.stdout.write(encode(usage + "\n"))
+                    return 0
+                case ["--version"] if version:
+                    process.stdout.write(encode(version + "\n"))
+                    return 0
+            return function(process)
+
+        for name in names:
+            COMMANDS[name] = start
+        return function
+
+    return register
 
 
 def complain(process: Process, message: str, *, named: bool = False) -> None:
