@@ -13,7 +13,7 @@ package.load()
 #: They have no options, as in POSIX, or are not there in a sandbox and say so.
 _OTHERS = {
     ":", "true", "false", "apt", "apt-get", "git", "ssh", "su", "sudo", "nano", "vi", "vim", "top", "watch",
-    "man", "less", "more", "most", "pg", "xxd", "sqlite3", "bash", "sh", "dash", "sleep",
+    "echo", "printf", "ps", "man", "less", "more", "most", "pg", "xxd", "sqlite3", "bash", "sh", "dash", "sleep",
 }  # fmt: skip
 
 
@@ -22,5 +22,5 @@ def test_a_command_answers_help_on_standard_output(name: str) -> None:
     """`--help` prints how the command is used, says nothing on standard error and succeeds."""
     outcome = ours([name, "--help"])
     assert outcome.status == 0
-    assert outcome.stdout
+    assert b"sage" in outcome.stdout or name.encode() in outcome.stdout
     assert not outcome.stderr
