@@ -6,7 +6,7 @@ import calendar
 import re
 from datetime import date, datetime
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.date.formatting import MONTHS
 from planaria.guest.shell.commands.date.zones import local_zone
@@ -74,7 +74,7 @@ def _beside(blocks: list[list[str]]) -> list[str]:
     return ["  ".join(parts) + "  " for parts in zip(*blocks, strict=True)]
 
 
-@command("cal", "ncal")
+@usage.command("cal", "ncal", version="cal from util-linux 2.38.1")
 def cal(process: Process) -> int:
     """cal [-13jmsy] [-A n] [-B n] [[[day] month] year]: months, weeks starting on Sunday (-m: Monday)."""
     try:

@@ -1,4 +1,4 @@
-"""Times of files, read and written in the notations of date(1), in the time zone that the variable TZ names."""
+"""Times of files in the notations of date(1), in the time zone that the variable TZ names."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Generator
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 
 _LONG = {
@@ -49,7 +49,7 @@ def width_of(text: str) -> int:
     )
 
 
-@command("column")
+@usage.command("column", version="column from util-linux 2.38.1")
 def column(process: Process) -> Generator[None, None, int]:
     """column [-tx] [-c WIDTH] [-s SEPARATORS] [-o SEPARATOR] [-N NAMES] [-R COLUMNS] [-J] [FILE]..."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 
 _SUFFIXES = {"": 1, "k": 1024, "K": 1024, "kB": 1000, "KB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30, "GB": 10**9}
@@ -44,7 +44,7 @@ def _visible(byte: int) -> str:
     return f"{text}^?" if byte == 127 else text + chr(byte)
 
 
-@command("cmp")
+@usage.command("cmp", version="cmp (GNU diffutils) 3.8")
 def cmp(process: Process) -> Generator[None, None, int]:
     """cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]: status 0 same, 1 different, 2 trouble (GNU diffutils)."""
     long = {"print-bytes": "b", "ignore-initial=": "i", "verbose": "l", "bytes=": "n", "quiet": "s", "silent": "s"}
@@ -142,7 +142,7 @@ def _offset_width(process: Process, names: tuple[str, str], skips: list[int], li
     return len(str(min(sizes))) if sizes else 19
 
 
-@command("comm")
+@usage.command("comm", version="comm (GNU coreutils) 9.1")
 def comm(process: Process) -> Generator[None, None, int]:
     """comm [OPTION]... FILE1 FILE2: lines of the first, of the second, of both, in columns (GNU coreutils)."""
     long = {

@@ -297,7 +297,7 @@ def _reverse(data: bytes, seek: int) -> bytes:
     return bytes(result)
 
 
-@command("hexdump", "hd")
+@usage.command("hexdump", "hd", version="hexdump from util-linux 2.38.1")
 def hexdump(process: Process) -> Generator[None, None, int]:
     """hexdump [-bcCdovx] [-n length] [-s offset] [-e format] [file...] (util-linux, BSD)."""
     long = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 
 _VARIABLE = re.compile(rb"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
-@command("envsubst")
+@usage.command("envsubst", version="envsubst (GNU gettext-runtime) 0.21")
 def envsubst(process: Process) -> Generator[None, None, int]:
     """envsubst [-v] [SHELL-FORMAT]: only the variables that SHELL-FORMAT names, when it is given."""
     try:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.date.zones import UTC
 
@@ -422,7 +422,7 @@ def _special(process: Process, name: str, follow: bool) -> tuple[str, str, str] 
     return None
 
 
-@command("file")
+@usage.command("file")
 def file(process: Process) -> int:
     """file [-bhiLNr] [--mime-type] [--mime-encoding] [-F SEPARATOR] [-f NAMES] FILE..."""
     try:

@@ -30,8 +30,6 @@ class CommandError(Exception):
         self.status = status
 
 
-
-
 class _Collected:
     """An output that passes on blocks instead of lines."""
 

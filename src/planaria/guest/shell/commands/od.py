@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.dumps import blocks, file_chunks, window
 
@@ -152,7 +152,7 @@ def _count(text: str, option: str) -> int:
     return int(digits, base) * factor
 
 
-@command("od")
+@usage.command("od", version="od (GNU coreutils) 9.1")
 def od(process: Process) -> Generator[None, None, int]:
     """od [-A RADIX] [-t TYPE]... [-j SKIP] [-N COUNT] [-S[n]] [-w[n]] [-v] [FILE]..."""
     try:

@@ -1,8 +1,8 @@
 """Regular expressions as POSIX and GNU tools understand them, run by Python's engine.
 
-`compile_basic`, `compile_extended`, `compile_emacs` and `compile_perl` give a `Pattern`, kept in a cache. Patterns work
-on str decoded as UTF-8 with surrogateescape: a byte that is not UTF-8 is matched by no dot and no
-negated bracket, as in the C library. Matches are leftmost-longest (see regex_longest).
+`compile_basic`, `compile_extended`, `compile_emacs` and `compile_perl` give a `Pattern`, kept in a
+cache. Patterns work on str decoded as UTF-8 with surrogateescape: a byte that is not UTF-8 is matched by
+no dot and no negated bracket, as in the C library. Matches are leftmost-longest (see regex_longest).
 """
 
 from __future__ import annotations

@@ -278,7 +278,9 @@ def _inputs(
             yield from _opened(process.path(operand), operand, operand)
 
 
-def _opened(path: str, shown: str, operand: str | None = None) -> Iterator[tuple[str, str, Source | _Resumed | str]]:
+def _opened(
+    path: str, shown: str, operand: str | None = None
+) -> Iterator[tuple[str, str, Source | _Resumed | str]]:
     try:
         yield operand or path, shown, FileInput(open(path, "rb"))
     except OSError as problem:

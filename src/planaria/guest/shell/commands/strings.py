@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.dumps import file_chunks
 
@@ -29,7 +29,7 @@ _LONG = {
 _WIDEST = 4
 
 
-@command("strings")
+@usage.command("strings", version="GNU strings (GNU Binutils) 2.40")
 def strings(process: Process) -> Generator[None, None, int]:
     """strings [-afw] [-n MIN] [-t {o,x,d}] [-e {s,S,b,l,B,L}] [FILE]..."""
     words = [re.sub(r"^-(\d+)$", r"-n\1", word) for word in process.argv[1:]]

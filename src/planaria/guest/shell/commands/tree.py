@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.date.command import moment_of
 from planaria.guest.shell.commands.date.zones import local_zone
@@ -336,7 +336,7 @@ def _suffix(node: _Node) -> str:
     return "*" if stat.S_ISREG(mode) and mode & 0o111 else ""
 
 
-@command("tree")
+@usage.command("tree", version="tree v2.1.0")
 def tree(process: Process) -> Generator[None, None, int]:
     """tree [-adfFihlprstDQJ] [-L LEVEL] [-P PATTERN] [-I PATTERN] [--noreport] [DIRECTORY]..."""
     try:

@@ -24,7 +24,8 @@ def matcher(patterns: list[str], fold: bool = False) -> re.Pattern[str] | None:
     """One expression for names that match any of some patterns, None without patterns."""
     if not patterns:
         return None
-    return re.compile("|".join(f"(?:{translate(p)})" for p in patterns), re.DOTALL | (re.IGNORECASE if fold else 0))
+    flags = re.DOTALL | (re.IGNORECASE if fold else re.NOFLAG)
+    return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns), flags)
 
 
 def split_lists(words: list[str], letters: str) -> tuple[list[str], dict[str, list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator
 
-from planaria.guest.shell.command import Process, command
+from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.bc.numbers import (
     ZERO,
@@ -442,7 +442,7 @@ def _quit_levels(self: _Calculator) -> None:
     raise _Quit(levels)
 
 
-@command("dc")
+@usage.command("dc")
 def dc(process: Process) -> Generator[None, None, int]:
     """dc [-e EXPRESSION] [-f FILE] [FILE]..."""
     try:

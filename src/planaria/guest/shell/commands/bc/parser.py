@@ -6,6 +6,18 @@ import random
 from collections.abc import Callable, Iterator
 
 from planaria.guest.shell.commands.bc import mathematics
+from planaria.guest.shell.commands.bc.evaluation import (
+    Place,
+    action,
+    both,
+    either,
+    invoke,
+    literal,
+    pair,
+    raising,
+    relation,
+    sequence,
+)
 from planaria.guest.shell.commands.bc.machine import (
     BcRuntimeError,
     BreakLoop,
@@ -22,14 +34,11 @@ from planaria.guest.shell.commands.bc.numbers import (
     ZERO,
     Number,
     add,
-    compare,
     divide,
     length,
     multiply,
-    parse,
     raise_to,
     remainder,
-    rescale,
     square_root,
     subtract,
 )
@@ -55,55 +64,6 @@ _LIBRARY: dict[tuple[str, int], Callable[..., Number]] = {
 
 class Incomplete(Exception):  # noqa: N818 (a request for more, not an error)
     """The program ends where a statement goes on."""
-
-
-class Place:
-    """Something that can be assigned to: how to read and write it."""
-
-    def __init__(self, machine: Machine, name: str, subscript: Expression | None = None) -> None:
-        self.machine = machine
-        self.name = name
-        self.subscript = subscript
-
-    def index(self) -> int | None:
-        if self.subscript is None:
-            return None
-        number = rescale(self.subscript(), 0)[0]
-        if not 0 <= number <= 16777215:
-            raise BcRuntimeError(f"Array {self.name} subscript out of bounds.")
-        return number
-
-    def get(self, index: int | None) -> Number:
-        machine = self.machine
-        if index is not None:
-            return machine.array(self.name).get(index, ZERO)
-        if self.name in ("scale", "ibase", "obase"):
-            return (getattr(machine, self.name), 0)
-        if self.name in ("last", "."):
-            return machine.last
-        return machine.variables.get(self.name, ZERO)
-
-    def set(self, index: int | None, value: Number) -> None:
-        machine = self.machine
-        if index is not None:
-            machine.array(self.name)[index] = value
-        elif self.name in ("scale", "ibase", "obase"):
-            self._special(rescale(value, 0)[0])
-        elif self.name in ("last", "."):
-            machine.last = value
-        else:
-            machine.variables[self.name] = value
-
-    def _special(self, number: int) -> None:
-        machine = self.machine
-        if self.name == "scale":
-            if number < 0:
-                raise BcRuntimeError("negative scale, set to 0")
-            machine.scale = min(number, 2**31 - 1)
-        elif self.name == "ibase":
-            machine.ibase = max(2, min(number, 36))
-        else:
-            machine.obase = max(2, number)
 
 
 class Parser:
@@ -183,7 +143,7 @@ class Parser:
         machine = self.machine
         if kind == "string":
             text = self.take().text[1:-1]
-            return _action(lambda: machine.out(text))
+            return action(lambda: machine.out(text))
         if kind == "{":
             return self.block()
         if kind == "print":
@@ -202,16 +162,19 @@ class Parser:
             self.take()
             if not self.loops:
                 raise self.error(f"{kind.capitalize()} outside a for/while")
-            return _raising(BreakLoop if kind == "break" else ContinueLoop)
+            return raising(BreakLoop if kind == "break" else ContinueLoop)
         if kind == "return":
             return self.returning()
         if kind in ("quit", "halt"):
             self.take()
-            return _raising(Stop)
+            return raising(Stop)
         if kind in ("limits", "warranty"):
             self.take()
-            text = "BC_BASE_MAX     = 2147483647\nBC_DIM_MAX      = 16777215\nBC_SCALE_MAX    = 2147483647\nBC_STRING_MAX   = 2147483647\n"
-            return _action(lambda: machine.out(text if kind == "limits" else ""))
+            text = (
+                "BC_BASE_MAX     = 2147483647\nBC_DIM_MAX      = 16777215\n"
+                "BC_SCALE_MAX    = 2147483647\nBC_STRING_MAX   = 2147483647\n"
+            )
+            return action(lambda: machine.out(text if kind == "limits" else ""))
         if kind == "auto":
             raise self.error()
         return self.expression_statement()
@@ -220,7 +183,7 @@ class Parser:
         self.expect("{")
         statements = self.statement_list({"}"})
         self.expect("}")
-        return _sequence(statements)
+        return sequence(statements)
 
     def printing(self) -> Statement:
         self.take()
@@ -288,7 +251,9 @@ class Parser:
         self.expect(")")
         return self.loop(start, condition, step)
 
-    def loop(self, start: Expression | None, condition: Expression | None, step: Expression | None) -> Statement:
+    def loop(
+        self, start: Expression | None, condition: Expression | None, step: Expression | None
+    ) -> Statement:
         self.newlines()
         self.loops += 1
         body = self.statement()
@@ -380,7 +345,7 @@ class Parser:
         body = self.statement_list({"}"})
         self.in_function, self.loops = False, loops
         self.expect("}")
-        function.body = _sequence(body)
+        function.body = sequence(body)
         self.machine.functions[name] = function
 
     def parameters(self, end: str) -> list[str]:
@@ -401,13 +366,13 @@ class Parser:
     def expression(self) -> Expression:
         left = self.conjunction()
         while self.accept("||"):
-            left = _either(left, self.conjunction())
+            left = either(left, self.conjunction())
         return left
 
     def conjunction(self) -> Expression:
         left = self.negation()
         while self.accept("&&"):
-            left = _both(left, self.negation())
+            left = both(left, self.negation())
         return left
 
     def negation(self) -> Expression:
@@ -421,7 +386,7 @@ class Parser:
         while self.kind in _RELATIONS:
             test = _RELATIONS[self.take().kind]
             right = self.assignment()
-            left = _relation(left, right, test)
+            left = relation(left, right, test)
         return left
 
     def assignment(self) -> Expression:
@@ -487,19 +452,19 @@ class Parser:
     def sum(self) -> Expression:
         left = self.product()
         while self.kind in ("+", "-"):
-            left = _pair(add if self.take().kind == "+" else subtract, left, self.product())
+            left = pair(add if self.take().kind == "+" else subtract, left, self.product())
         return left
 
     def product(self) -> Expression:
         left = self.power()
         while self.kind in ("*", "/", "%"):
-            left = _pair(self._operation(self.take().kind), left, self.power())
+            left = pair(self._operation(self.take().kind), left, self.power())
         return left
 
     def power(self) -> Expression:
         base = self.unary()
         if self.accept("^"):
-            return _pair(self._operation("^"), base, self.power())
+            return pair(self._operation("^"), base, self.power())
         return base
 
     def _operation(self, operator: str) -> Callable[[Number, Number], Number]:
@@ -565,7 +530,7 @@ class Parser:
         kind = token.kind
         if kind == "number":
             text = token.text
-            return _literal(machine, text)
+            return literal(machine, text)
         if kind == "(":
             inner = self.expression()
             self.expect(")")
@@ -629,103 +594,9 @@ class Parser:
                     values = [argument() for argument in arguments if not isinstance(argument, str)]
                     return builtin(*values, machine.scale)
                 raise BcRuntimeError(f"Function {name} not defined.")
-            return _invoke(machine, name, function, arguments)
+            return invoke(machine, name, function, arguments)
 
         return run
-
-
-def _invoke(machine: Machine, name: str, function: Function, arguments: list[Expression | str]) -> Number:
-    if len(arguments) != len(function.parameters):
-        raise BcRuntimeError("Parameter number mismatch")
-    given: list[Number | dict[int, Number]] = []
-    for parameter, argument in zip(function.parameters, arguments, strict=True):
-        if parameter.endswith("[]") != isinstance(argument, str):
-            raise BcRuntimeError(f"Parameter type mismatch, parameter {parameter}")
-        if isinstance(argument, str):
-            array = machine.array(argument)
-            given.append(array if parameter.startswith("*") else dict(array))
-        else:
-            given.append(argument())
-    saved: list[tuple[str, Number | dict[int, Number] | None]] = []
-    for place, parameter in enumerate([*function.parameters, *function.automatic]):
-        value = given[place] if place < len(given) else None
-        own = parameter.lstrip("*")
-        if own.endswith("[]"):
-            saved.append((own, machine.arrays.get(own[:-2])))
-            machine.arrays[own[:-2]] = value if isinstance(value, dict) else {}
-        else:
-            saved.append((own, machine.variables.get(own)))
-            machine.variables[own] = value if isinstance(value, tuple) else ZERO
-    assert function.body is not None
-    result = ZERO
-    try:
-        for _ in function.body():
-            pass
-    except Return as returned:
-        result = returned.value
-    finally:
-        for own, old in reversed(saved):
-            if own.endswith("[]"):
-                if isinstance(old, dict):
-                    machine.arrays[own[:-2]] = old
-                else:
-                    machine.arrays.pop(own[:-2], None)
-            elif isinstance(old, tuple):
-                machine.variables[own] = old
-            else:
-                machine.variables.pop(own, None)
-    return result
-
-
-def _literal(machine: Machine, text: str) -> Expression:
-    """A number; the base is that of the time when it is used."""
-    ten = parse(text, 10)
-    if text.isdigit() and len(text) == 1:
-        return lambda: ten
-    return lambda: ten if machine.ibase == 10 else parse(text, machine.ibase)
-
-
-def _pair(function: Callable[[Number, Number], Number], left: Expression, right: Expression) -> Expression:
-    return lambda: function(left(), right())
-
-
-def _relation(left: Expression, right: Expression, test: Callable[[int], bool]) -> Expression:
-    return lambda: ONE if test(compare(left(), right())) else ZERO
-
-
-def _both(left: Expression, right: Expression) -> Expression:
-    return lambda: ONE if left()[0] and right()[0] else ZERO
-
-
-def _either(left: Expression, right: Expression) -> Expression:
-    return lambda: ONE if left()[0] or right()[0] else ZERO
-
-
-def _action(function: Callable[[], None]) -> Statement:
-    def run() -> Iterator[None]:
-        function()
-        yield
-
-    return run
-
-
-def _raising(exception: type[Exception]) -> Statement:
-    def run() -> Iterator[None]:
-        raise exception
-        yield
-
-    return run
-
-
-def _sequence(statements: list[Statement]) -> Statement:
-    if len(statements) == 1:
-        return statements[0]
-
-    def run() -> Iterator[None]:
-        for statement in statements:
-            yield from statement()
-
-    return run
 
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "q": '"', "r": "\r", "t": "\t", "\\": "\\"}

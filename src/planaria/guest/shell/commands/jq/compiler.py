@@ -769,6 +769,7 @@ class Compiler(PathCompiler):
                 gone.append(list(path))
         return delete_paths(result, gone) if gone else result
 
+
 def _body(function: Function) -> Single:
     code = function.code
     assert code is not None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from planaria.guest.shell.commands.jq import dates, formats, json_reader, regex
+from planaria.guest.shell.commands.jq import dates, formats, json_reader
 from planaria.guest.shell.commands.jq.arithmetic import add as plus
-from planaria.guest.shell.commands.jq.arithmetic import split
 from planaria.guest.shell.commands.jq.json_reader import stream_events
 from planaria.guest.shell.commands.jq.json_writer import to_json
 from planaria.guest.shell.commands.jq.paths import (
@@ -21,9 +20,9 @@ from planaria.guest.shell.commands.jq.paths import (
     set_path,
     shown,
 )
+from planaria.guest.shell.commands.jq.tables import NATIVES, generator, native
 from planaria.guest.shell.commands.jq.values import (
     JqError,
-    as_double,
     compare,
     equal,
     is_number,
@@ -34,26 +33,6 @@ from planaria.guest.shell.commands.jq.values import (
     sort_values,
     truthy,
 )
-
-NATIVES: dict[tuple[str, int], Callable[..., Any]] = {}
-#: Those that give any number of results.
-GENERATORS: dict[tuple[str, int], Callable[..., Iterator[Any]]] = {}
-
-
-def _native(name: str, count: int = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        NATIVES[name, count] = function
-        return function
-
-    return register
-
-
-def _generator(name: str, count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        GENERATORS[name, count] = function
-        return function
-
-    return register
 
 
 def items_of(value: Any) -> Any:
@@ -74,12 +53,12 @@ def _array(value: Any, what: str) -> list[Any]:
 # Values in general
 
 
-@_native("error")
+@native("error")
 def _error(value: Any) -> Any:
     raise JqError(value)
 
 
-@_native("not")
+@native("not")
 def _not(value: Any) -> bool:
     return not truthy(value)
 
@@ -97,7 +76,7 @@ NATIVES["toarray", 0] = lambda value: value if isinstance(value, list) else [val
 NATIVES["contains", 1] = contains
 
 
-@_native("length")
+@native("length")
 def _length(value: Any) -> Any:
     if value is None:
         return 0
@@ -108,21 +87,21 @@ def _length(value: Any) -> Any:
     raise JqError(f"{kind(value)} ({shown(value)}) has no length")
 
 
-@_native("utf8bytelength")
+@native("utf8bytelength")
 def _utf8bytelength(value: Any) -> int:
     if not isinstance(value, str):
         raise JqError(f"{kind(value)} ({shown(value)}) only strings have UTF-8 byte length")
     return len(value.encode("utf-8", "replace"))
 
 
-@_native("keys")
+@native("keys")
 def _keys(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return sorted(value)
     return _keys_unsorted(value)
 
 
-@_native("keys_unsorted")
+@native("keys_unsorted")
 def _keys_unsorted(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(value)
@@ -131,7 +110,7 @@ def _keys_unsorted(value: Any) -> list[Any]:
     raise JqError(f"{kind(value)} ({shown(value)}) has no keys")
 
 
-@_native("has", 1)
+@native("has", 1)
 def _has(value: Any, key: Any) -> bool:
     if isinstance(value, dict) and isinstance(key, str):
         return key in value
@@ -140,14 +119,14 @@ def _has(value: Any, key: Any) -> bool:
     raise JqError(f"Cannot check whether {kind(value)} has a {kind(key)} key")
 
 
-@_native("to_entries")
+@native("to_entries")
 def _to_entries(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [{"key": key, "value": item} for key, item in value.items()]
     return [{"key": key, "value": index(value, key)} for key in _keys_unsorted(value)]
 
 
-@_native("from_entries")
+@native("from_entries")
 def from_entries(value: Any) -> dict[str, Any]:
     """`from_entries`: keys may be called key, k, name, Name, K or Key; values value, v or Value."""
     result = {}
@@ -169,28 +148,28 @@ def from_entries(value: Any) -> dict[str, Any]:
     return result
 
 
-@_native("getpath", 1)
+@native("getpath", 1)
 def _getpath(value: Any, path: Any) -> Any:
     if not isinstance(path, list):
         raise JqError("Path must be specified as an array")
     return get_path(value, path)
 
 
-@_native("setpath", 2)
+@native("setpath", 2)
 def _setpath(value: Any, path: Any, new: Any) -> Any:
     if not isinstance(path, list):
         raise JqError("Path must be specified as an array")
     return set_path(value, tuple(path), new)
 
 
-@_native("delpaths", 1)
+@native("delpaths", 1)
 def _delpaths(value: Any, paths: Any) -> Any:
     if not isinstance(paths, list):
         raise JqError("Paths must be specified as an array")
     return delete_paths(value, paths)
 
 
-@_native("fromjson")
+@native("fromjson")
 def _fromjson(value: Any) -> Any:
     if not isinstance(value, str):
         raise JqError(f"{kind(value)} ({shown(value)}) only strings can be parsed")
@@ -200,7 +179,7 @@ def _fromjson(value: Any) -> Any:
         raise JqError(f"{error} (while parsing '{value}')") from None
 
 
-@_native("tonumber")
+@native("tonumber")
 def _tonumber(value: Any) -> Any:
     if is_number(value):
         return value
@@ -211,7 +190,7 @@ def _tonumber(value: Any) -> Any:
     raise JqError(f"{kind(value)} ({shown(value)}) cannot be parsed as a number")
 
 
-@_generator("tostream", 0)
+@generator("tostream", 0)
 def _tostream(value: Any) -> Iterator[Any]:
     return stream_events(value)
 
@@ -219,7 +198,7 @@ def _tostream(value: Any) -> Iterator[Any]:
 # Arrays
 
 
-@_native("add")
+@native("add")
 def _add(value: Any) -> Any:
     items = list(items_of(value))
     kinds = set(map(type, items))
@@ -238,22 +217,22 @@ def _add(value: Any) -> Any:
     return total
 
 
-@_native("any")
+@native("any")
 def _any(value: Any) -> bool:
     return any(map(truthy, items_of(value)))
 
 
-@_native("all")
+@native("all")
 def _all(value: Any) -> bool:
     return all(map(truthy, items_of(value)))
 
 
-@_native("sort")
+@native("sort")
 def _sort(value: Any) -> list[Any]:
     return sort_values(_array(value, "sorted"))
 
 
-@_native("unique")
+@native("unique")
 def _unique(value: Any) -> list[Any]:
     result: list[Any] = []
     for item in sort_values(list(items_of(value))):
@@ -262,7 +241,7 @@ def _unique(value: Any) -> list[Any]:
     return result
 
 
-@_native("reverse")
+@native("reverse")
 def _reverse(value: Any) -> Any:
     if value is None or value == {}:
         return []
@@ -302,12 +281,12 @@ def grouped(pairs: list[tuple[Any, Any]]) -> list[list[Any]]:
     ]
 
 
-@_native("flatten")
+@native("flatten")
 def _flatten(value: Any) -> list[Any]:
     return _flatten_to(value, math.inf)
 
 
-@_native("flatten", 1)
+@native("flatten", 1)
 def _flatten_to(value: Any, depth: Any) -> list[Any]:
     if not is_number(depth) or depth < 0:
         raise JqError("flatten depth must not be negative")
@@ -325,14 +304,14 @@ def _flatten_to(value: Any, depth: Any) -> list[Any]:
     return result
 
 
-@_native("transpose")
+@native("transpose")
 def _transpose(value: Any) -> list[Any]:
     rows = list(items_of(value))
     width = max((_length(row) for row in rows), default=0)
     return [[index(row, column) for row in rows] for column in range(int(width))]
 
 
-@_native("indices", 1)
+@native("indices", 1)
 def _indices(value: Any, wanted: Any) -> Any:
     if value is None:
         return None
@@ -350,19 +329,19 @@ def _indices(value: Any, wanted: Any) -> Any:
     raise JqError(f"Cannot index {kind(value)} with {kind(wanted)}")
 
 
-@_native("index", 1)
+@native("index", 1)
 def _index(value: Any, wanted: Any) -> Any:
     found = _indices(value, wanted)
     return found[0] if found else None
 
 
-@_native("rindex", 1)
+@native("rindex", 1)
 def _rindex(value: Any, wanted: Any) -> Any:
     found = _indices(value, wanted)
     return found[-1] if found else None
 
 
-@_native("bsearch", 1)
+@native("bsearch", 1)
 def _bsearch(value: Any, wanted: Any) -> int:
     if not isinstance(value, list):
         raise JqError(f"{kind(value)} ({shown(value)}) cannot be searched from")
@@ -376,7 +355,7 @@ def _bsearch(value: Any, wanted: Any) -> int:
     return low if low < len(value) and compare(value[low], wanted) == 0 else -1 - low
 
 
-@_native("join", 1)
+@native("join", 1)
 def _join(value: Any, separator: Any) -> Any:
     items = list(items_of(value))
     if not items:
@@ -396,348 +375,8 @@ def _join(value: Any, separator: Any) -> Any:
     return separator.join(pieces)
 
 
-# Strings
-
-
-@_native("startswith", 1)
-def _startswith(value: Any, prefix: Any) -> bool:
-    if not isinstance(value, str) or not isinstance(prefix, str):
-        raise JqError("startswith() requires string inputs")
-    return value.startswith(prefix)
-
-
-@_native("endswith", 1)
-def _endswith(value: Any, suffix: Any) -> bool:
-    if not isinstance(value, str) or not isinstance(suffix, str):
-        raise JqError("endswith() requires string inputs")
-    return value.endswith(suffix)
-
-
-def _both_strings(value: Any, other: Any) -> bool:
-    return isinstance(value, str) and isinstance(other, str)
-
-
-NATIVES["ltrimstr", 1] = lambda value, prefix: (
-    value.removeprefix(prefix) if _both_strings(value, prefix) else value
-)
-NATIVES["rtrimstr", 1] = lambda value, suffix: (
-    value.removesuffix(suffix) if _both_strings(value, suffix) else value
-)
-NATIVES["trimstr", 1] = lambda value, both: (
-    value.removeprefix(both).removesuffix(both) if _both_strings(value, both) else value
-)
-
-
-def _trimmer(trim: Callable[[str, str], str]) -> Callable[[Any], str]:
-    def trimmed(value: Any) -> str:
-        if not isinstance(value, str):
-            raise JqError(f"{kind(value)} ({shown(value)}) cannot be trimmed")
-        return trim(value, " \t\n\v\f\r")
-
-    return trimmed
-
-
-NATIVES["trim", 0] = _trimmer(str.strip)
-NATIVES["ltrim", 0] = _trimmer(str.lstrip)
-NATIVES["rtrim", 0] = _trimmer(str.rstrip)
-
-_LOWER = {code: code + 32 for code in range(65, 91)}
-_UPPER = {code: code - 32 for code in range(97, 123)}
-
-
-@_native("ascii_downcase")
-def _ascii_downcase(value: Any) -> str:
-    if not isinstance(value, str):
-        raise JqError("ascii_downcase input must be a string")
-    return value.translate(_LOWER)
-
-
-@_native("ascii_upcase")
-def _ascii_upcase(value: Any) -> str:
-    if not isinstance(value, str):
-        raise JqError("ascii_upcase input must be a string")
-    return value.translate(_UPPER)
-
-
-@_native("explode")
-def _explode(value: Any) -> list[int]:
-    if not isinstance(value, str):
-        raise JqError("explode input must be a string")
-    return list(map(ord, value))
-
-
-@_native("implode")
-def _implode(value: Any) -> str:
-    if not isinstance(value, list):
-        raise JqError("implode input must be an array")
-    characters = []
-    for code in value:
-        if not is_number(code) or code != code:
-            raise JqError(
-                f"{kind(code)} ({shown(code)}) can't be imploded, unicode codepoint needs to be numeric"
-            )
-        valid = 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
-        characters.append(chr(int(code)) if valid else "\ufffd")
-    return "".join(characters)
-
-
-@_native("split", 1)
-def _split(value: Any, separator: Any) -> list[str]:
-    if not _both_strings(value, separator):
-        raise JqError("split input and separator must be strings")
-    return split(value, separator)
-
-
-# Regular expressions
-
-
-@_generator("match", 1)
-def _match(value: Any, pattern: Any, flags: Any = None) -> Iterator[Any]:
-    return map(regex.describe, regex.matches(value, pattern, flags))
-
-
-GENERATORS["match", 2] = _match
-
-
-@_native("test", 1)
-def _test(value: Any, pattern: Any, flags: Any = None) -> bool:
-    return next(regex.matches(value, pattern, flags), None) is not None
-
-
-NATIVES["test", 2] = _test
-
-
-@_generator("capture", 1)
-def _capture(value: Any, pattern: Any, flags: Any = None) -> Iterator[Any]:
-    return map(regex.captured, regex.matches(value, pattern, flags))
-
-
-GENERATORS["capture", 2] = _capture
-
-
-@_generator("scan", 1)
-def _scan(value: Any, pattern: Any, flags: Any = None) -> Iterator[Any]:
-    for match in regex.matches(value, pattern, flags, all_of_them=True):
-        yield list(match.groups()) if match.re.groups else match.group()
-
-
-GENERATORS["scan", 2] = _scan
-
-
-@_native("split", 2)
-def _split_pattern(value: Any, pattern: Any, flags: Any) -> list[str]:
-    pieces = []
-    position = 0
-    for match in regex.matches(value, pattern, flags, all_of_them=True):
-        pieces.append(value[position : match.start()])
-        position = match.end()
-    return [*pieces, value[position:]]
-
-
-@_generator("splits", 1)
-def _splits(value: Any, pattern: Any, flags: Any = None) -> Iterator[Any]:
-    return iter(_split_pattern(value, pattern, flags))
-
-
-GENERATORS["splits", 2] = _splits
-
-
-def substitute(
-    value: Any, pattern: Any, flags: Any, everywhere: bool, replacements: Callable[[Any], Any]
-) -> Iterator[Any]:
-    """`sub` and `gsub`: one result for each replacement that the first match has."""
-    pieces: list[list[str]] = []
-    position = 0
-    for match in regex.matches(value, pattern, flags, all_of_them=everywhere):
-        gap = value[position : match.start()]
-        for number, insert in enumerate(replacements(regex.captured(match))):
-            if not isinstance(insert, str):
-                plus(gap, insert)
-            if number == len(pieces):
-                pieces.append([])
-            pieces[number].append(gap + (insert or ""))
-        position = match.end()
-    if not pieces:
-        yield value
-    for piece in pieces:
-        yield "".join(piece) + value[position:]
-
-
 # Dates
 
 NATIVES["now", 0] = lambda value: dates.now()
 NATIVES["mktime", 0] = dates.seconds_of
 NATIVES["strptime", 1] = dates.parse_time
-
-
-# Mathematics
-
-
-def _number(value: Any) -> float:
-    if not is_number(value):
-        raise JqError(f"{kind(value)} ({shown(value)}) number required")
-    return as_double(value)
-
-
-def _guarded(function: Callable[..., float]) -> Callable[..., Any]:
-    """A function of the C library: domain errors are NaN, overflow is infinite."""
-
-    def computed(*numbers: Any) -> Any:
-        arguments = [_number(number) for number in numbers]
-        try:
-            return function(*arguments)
-        except ValueError:
-            return math.nan
-        except OverflowError:
-            return math.inf
-
-    return computed
-
-
-def _rounded(function: Callable[[float], float]) -> Callable[[Any], Any]:
-    def computed(value: Any) -> Any:
-        number = _number(value)
-        if type(value) is int:
-            return value
-        return function(number) if math.isfinite(number) else number
-
-    return computed
-
-
-def _half_away(number: float) -> float:
-    whole = math.floor(abs(number) + 0.5) if abs(number) < 2**52 else abs(number)
-    return math.copysign(float(whole), number)
-
-
-def _log(function: Callable[[float], float]) -> Callable[[float], float]:
-    return lambda number: -math.inf if number == 0 else function(number)
-
-
-def _exponent(number: float) -> float:
-    if number == 0:
-        return -math.inf
-    return float(math.frexp(number)[1] - 1) if math.isfinite(number) else abs(number)
-
-
-def _significand(number: float) -> float:
-    if number == 0 or not math.isfinite(number):
-        return number
-    return math.frexp(number)[0] * 2
-
-
-def _power(base: float, exponent: float) -> float:
-    try:
-        return math.pow(base, exponent)
-    except ValueError:
-        return math.inf if base == 0 else math.nan
-    except OverflowError:
-        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
-
-
-def _cube_root(number: float) -> float:
-    root = math.copysign(abs(number) ** (1 / 3), number)
-    near = float(round(root)) if math.isfinite(root) else root
-    return near if near**3 == number else root
-
-
-_ONE: dict[str, Callable[[float], float]] = {
-    "sqrt": math.sqrt,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
-    "atanh": math.atanh,
-    "exp": math.exp,
-    "exp2": lambda number: math.pow(2.0, number),
-    "exp10": lambda number: math.pow(10.0, number),
-    "pow10": lambda number: math.pow(10.0, number),
-    "expm1": math.expm1,
-    "log": _log(math.log),
-    "log2": _log(math.log2),
-    "log10": _log(math.log10),
-    "log1p": math.log1p,
-    "cbrt": _cube_root,
-    "fabs": abs,
-    "significand": _significand,
-    "logb": _exponent,
-    "gamma": math.lgamma,
-    "lgamma": math.lgamma,
-    "tgamma": math.gamma,
-}
-_TWO: dict[str, Callable[[float, float], float]] = {
-    "pow": _power,
-    "atan2": math.atan2,
-    "fmod": math.fmod,
-    "hypot": math.hypot,
-    "copysign": math.copysign,
-    "drem": math.remainder,
-    "nextafter": math.nextafter,
-    "nexttoward": math.nextafter,
-    "fmin": lambda one, two: one if two != two or one < two else two,
-    "fmax": lambda one, two: one if two != two or one > two else two,
-    "fdim": lambda one, two: max(one - two, 0.0),
-    "ldexp": lambda number, exponent: math.ldexp(number, int(exponent)),
-    "scalb": lambda number, exponent: math.ldexp(number, int(exponent)),
-    "scalbln": lambda number, exponent: math.ldexp(number, int(exponent)),
-}
-for _name, _one in _ONE.items():
-    NATIVES[_name, 0] = _guarded(_one)
-for _name, _two in _TWO.items():
-    NATIVES[_name, 2] = (lambda function: lambda value, one, two: function(one, two))(_guarded(_two))
-NATIVES["fma", 3] = lambda value, one, two, three: _number(one) * _number(two) + _number(three)
-NATIVES["floor", 0] = _rounded(lambda number: float(math.floor(number)))
-NATIVES["ceil", 0] = _rounded(lambda number: float(math.ceil(number)))
-NATIVES["trunc", 0] = _rounded(lambda number: float(math.trunc(number)))
-NATIVES["round", 0] = _rounded(_half_away)
-NATIVES["nearbyint", 0] = _rounded(lambda number: float(round(number)))
-NATIVES["rint", 0] = NATIVES["nearbyint", 0]
-NATIVES["infinite", 0] = lambda value: math.inf
-NATIVES["nan", 0] = lambda value: math.nan
-
-
-@_native("frexp")
-def _frexp(value: Any) -> list[Any]:
-    mantissa, exponent = math.frexp(_number(value))
-    return [mantissa, exponent]
-
-
-@_native("modf")
-def _modf(value: Any) -> list[float]:
-    return list(math.modf(_number(value)))
-
-
-@_native("lgamma_r")
-def _lgamma_r(value: Any) -> list[float]:
-    number = _number(value)
-    sign = -1.0 if number < 0 and math.floor(number) % 2 else 1.0
-    return [_guarded(math.lgamma)(number), sign]
-
-
-@_native("abs")
-def _abs(value: Any) -> Any:
-    if not is_number(value):
-        raise JqError(f"{kind(value)} ({shown(value)}) has no absolute value")
-    return -value if value < 0 else value
-
-
-@_native("isnan")
-def _isnan(value: Any) -> bool:
-    return math.isnan(_number(value))
-
-
-@_native("isinfinite")
-def _isinfinite(value: Any) -> bool:
-    return math.isinf(_number(value))
-
-
-@_native("isnormal")
-def _isnormal(value: Any) -> bool:
-    number = abs(_number(value))
-    return math.isfinite(number) and number >= 2.2250738585072014e-308

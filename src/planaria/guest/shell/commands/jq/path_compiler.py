@@ -1,4 +1,4 @@
-"""Paths of jq expressions: for `path(f)`, assignments and `del`, functions that yield where a value is, too."""
+"""Paths of jq expressions: functions for `path(f)`, assignments and `del` that yield where a value is."""
 
 from __future__ import annotations
 

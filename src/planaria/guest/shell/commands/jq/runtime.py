@@ -12,7 +12,6 @@ from planaria.guest.shell.commands.jq.compiler import Compiler
 from planaria.guest.shell.commands.jq.json_writer import to_json
 from planaria.guest.shell.commands.jq.lexer import JqSyntaxError
 from planaria.guest.shell.commands.jq.library import definitions
-from planaria.guest.shell.commands.jq.natives import NATIVES
 from planaria.guest.shell.commands.jq.parser import parse_program
 from planaria.guest.shell.commands.jq.paths import shown
 from planaria.guest.shell.commands.jq.specials import SPECIAL_PATHS, SPECIALS
@@ -24,6 +23,7 @@ from planaria.guest.shell.commands.jq.syntax import (
     Node,
     Program,
 )
+from planaria.guest.shell.commands.jq.tables import NATIVES
 from planaria.guest.shell.commands.jq.values import JqError, is_number, kind
 
 

@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from planaria.guest.shell.commands.jq import dates
+from planaria.guest.shell.commands.jq import mathematics as mathematics  # registers its builtins
 from planaria.guest.shell.commands.jq.code import Code, Environment, Many, PathPair, Paths, Scope, nested
 from planaria.guest.shell.commands.jq.compiler import Compiler
 from planaria.guest.shell.commands.jq.natives import (
-    GENERATORS,
     extreme,
     from_entries,
     grouped,
     items_of,
-    substitute,
 )
 from planaria.guest.shell.commands.jq.paths import Editor, Path, get_path, shown
 from planaria.guest.shell.commands.jq.syntax import Node
+from planaria.guest.shell.commands.jq.tables import GENERATORS
+from planaria.guest.shell.commands.jq.texts import substitute
 from planaria.guest.shell.commands.jq.values import JqError, is_number, kind, sort_pairs, truthy
 
 if TYPE_CHECKING:
