@@ -129,11 +129,12 @@ class BaseSession:
         million nodes unless given). `commands` are commands for the
         shell, functions of arguments (list of str), standard input (bytes) and environment that return text or
         bytes to print, an exit status, or a tuple (status, output, errors). `env` are environment variables beside the
-        usual ones; nothing comes from the host's. `stdin` feeds `input()`: a text, or a function of the prompt
+        usual ones; nothing comes from the host's. `stdin` feeds `input()` and scripts: a text, or a function of the prompt
         that gives a line or None. `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every
         random number repeatable. `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are
         called as output arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2,
-        also beyond `limits.output`. `argv` is the code's `sys.argv`.
+        also beyond `limits.output`. `argv` is the code's `sys.argv`,
+        and `$0` and the positional parameters of the shell.
         """
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
