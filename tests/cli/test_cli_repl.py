@@ -1,69 +1,17 @@
 from __future__ import annotations
 
-import os
-import re
-import select
 import stat
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from planaria_process import COMMAND, Run
+from planaria_process import Run
 
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals are POSIX", allow_module_level=True)
 
-import fcntl
-import pty
-import struct
-import termios
-
-ENTER, CTRL_C, CTRL_D, TAB = "\r", "\x03", "\x04", "\t"
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-class Terminal:
-    """A pseudo-terminal in which `planaria` runs."""
-
-    def __init__(self, environment: dict[str, str], directory: Path) -> None:
-        self.pid, self._descriptor = pty.fork()
-        if self.pid == 0:
-            os.chdir(directory)
-            os.execve(COMMAND[0], COMMAND, {**environment, "TERM": "xterm"})
-        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        self._seen = ""
-        self.cells = 0
-
-    def type(self, text: str) -> None:
-        os.write(self._descriptor, text.encode())
-
-    def wait_for(self, text: str) -> str:
-        """Read until `text` has come; returns what came up to there, without escape sequences."""
-        until = time.monotonic() + 60
-        while text not in self._seen:
-            ready, _, _ = select.select([self._descriptor], [], [], max(0, until - time.monotonic()))
-            assert ready, f"{text!r} did not come after {self._seen!r}"
-            data = os.read(self._descriptor, 65536)
-            if b"\x1b[6n" in data:  # the terminal is asked where the cursor is
-                os.write(self._descriptor, b"\x1b[1;1R")
-            self._seen += _ESCAPE.sub("", data.decode("utf-8", "replace"))
-        before, found, self._seen = self._seen.partition(text)
-        return before + found
-
-    def run(self, cell: str) -> str:
-        """Type a cell and wait for the prompt after it; returns what came up to there."""
-        self.type(cell + ENTER)
-        self.cells += 1
-        return self.wait_for(f"[{self.cells + 1}]>")
-
-    def end(self) -> int:
-        """Wait for the end of the program; returns its exit status."""
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-    def close(self) -> None:
-        os.close(self._descriptor)
+from planaria_terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The command line: `planaria`, `planaria run`, `planaria setup`, `planaria doctor`."""
+"""The command line: `planaria`, `planaria run`, `planaria bash`, `planaria setup`, `planaria doctor`."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="planaria", message="%(prog)s %(version)s")
 def commands() -> None:
-    """Run Python in a sandbox. Without a command, `planaria` opens an interactive session."""
+    """Run Python and bash in a sandbox. Without a command, `planaria` opens an interactive session."""
 
 
 @commands.command(short_help="Open an interactive session.")
@@ -74,6 +74,23 @@ def run(arguments: tuple[str, ...], code: str | None, as_json: bool, **options: 
 
     program = Program.find(code, list(arguments))
     sys.exit(run_program(program, SessionOptions(**options), as_json=as_json))
+
+
+@commands.command(
+    short_help="Open a shell, or run a script.", context_settings={"allow_interspersed_args": False}
+)
+@click.option("-c", "script", metavar="SCRIPT", help="Run this text; what follows is $0, $1 and so on.")
+@session_options
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[FILE] [ARGS]...")
+def bash(arguments: tuple[str, ...], script: str | None, **options: Any) -> None:
+    """Run the shell script FILE in a sandbox, or open an interactive shell.
+
+    Options stand before FILE. When standard input is no terminal and there is no FILE, it is the script. The
+    exit status is the script's; 124 after a timeout, 130 after Ctrl-C.
+    """
+    from planaria.cli.shell import run_shell
+
+    sys.exit(run_shell(script, list(arguments), SessionOptions(**options)))
 
 
 @commands.command(short_help="Compile the runtime ahead of time.")

@@ -21,9 +21,9 @@ from planaria.limits import Limits
 from planaria.session.result import Output, Result
 from planaria.session.session import Session
 
-__all__ = ["Program", "run_program"]
+__all__ = ["INTERRUPTED", "Program", "run_program", "tell_end"]
 
-_INTERRUPTED: Final = 130  # 128 + SIGINT
+INTERRUPTED: Final = 130  # 128 + SIGINT
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
             result = session.run(program.source, name=program.name)
             status = result.exit_code
         except KeyboardInterrupt as interrupt:
-            result, status = _interrupted(interrupt, session.execution_count), _INTERRUPTED
+            result, status = _interrupted(interrupt, session.execution_count), INTERRUPTED
     if as_json:
         print(json.dumps(report(result, status), default=str))
     elif result.error is not None:
-        _tell(result.error, options)
+        tell_end(result.error, options)
     if displays.unsaved and not as_json:
         figures = "1 figure was" if displays.unsaved == 1 else f"{displays.unsaved} figures were"
         print(f"planaria: {figures} not saved; --save DIR keeps them", file=sys.stderr)
@@ -118,7 +118,7 @@ def _interrupted(interrupt: KeyboardInterrupt, count: int) -> Result:
     )
 
 
-def _tell(error: PlanariaError, options: SessionOptions) -> None:
+def tell_end(error: PlanariaError, options: SessionOptions) -> None:
     """Say on standard error how the program ended: its traceback, or why it was stopped."""
     if isinstance(error, ExecutionError):
         if error.exit_code is None:

@@ -21,7 +21,7 @@ from planaria.cli.directives import PREFIX, directive_names
 from planaria.errors import PlanariaError
 from planaria.session.session import Session
 
-__all__ = ["Prompt"]
+__all__ = ["Prompt", "kept_history"]
 
 
 class Prompt:
@@ -30,7 +30,7 @@ class Prompt:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._reader: PromptSession[str] = PromptSession(
-            history=_history(),
+            history=kept_history("history"),
             lexer=PygmentsLexer(PythonLexer),
             completer=_SessionCompleter(session),
             complete_while_typing=False,
@@ -44,9 +44,9 @@ class Prompt:
         return self._reader.prompt(f"[{self._session.execution_count + 1}]> ")
 
 
-def _history() -> History:
+def kept_history(name: str) -> History:
     """What was typed in earlier sessions, kept in the user's state directory where that can be written."""
-    path = Path(user_state_dir("planaria")) / "history"
+    path = Path(user_state_dir("planaria")) / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))

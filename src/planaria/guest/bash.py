@@ -18,7 +18,7 @@ from planaria.guest.shell.command import Process
 from planaria.guest.shell.limits import Limits
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.state import StateError
-from planaria.guest.shell.streams import TextInput
+from planaria.guest.shell.streams import TextInput, flush_all
 from planaria.guest.shell.variables import EXPORT, Variable
 
 __all__ = ["SessionShell", "shell"]
@@ -74,12 +74,16 @@ class SessionShell:
         if limits is not None:
             with _deep_recursion():
                 self.shell.limit(Limits(**limits))
+        argv = settings.get("argv")
+        if argv:
+            self.shell.name = argv[0] or self.shell.name
+            self.shell.positional = list(argv[1:])
         for name, text in settings.get("environ", {}).items():
             if text is not None and name.isidentifier():
                 self.shell.table[name] = Variable(text, EXPORT)
 
     def run(self, source: str, stdin: bytes = b"") -> tuple[str, dict[str, Any]]:
-        """Run a script; the report tells its exit status.
+        """Run a script; the report tells its exit status. Without `stdin` it reads what the host gives, line by line.
 
         Shell and Python share the working directory, so it is taken over before and handed back after.
         """
@@ -87,11 +91,12 @@ class SessionShell:
         here = os.getcwd()
         if here != shell.cwd:
             shell.run(f"cd -- {_quoted(here)}")
-        shell.fds[0] = TextInput(stdin)
+        shell.fds[0] = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
         try:
             with _deep_recursion():
                 status = shell.run(source)
         finally:
+            flush_all()  # also when the script was interrupted
             try:
                 os.chdir(shell.cwd)
             except OSError:  # a script may remove the directory it is in
@@ -125,9 +130,9 @@ class SessionShell:
         return ("answer", dataclasses.asdict(analyze(script)))
 
     def prompts(self) -> tuple[str, Any]:
-        """The texts of PS1 and PS2; what they run is run in a subshell."""
+        """The texts of PS1 and PS2, and whether the last script called `exit`."""
         with _deep_recursion():
-            return ("answer", interactive.prompts(self.shell))
+            return ("answer", {**interactive.prompts(self.shell), "exited": self.shell.exited})
 
     def complete(self, source: str, cursor: int) -> tuple[str, Any]:
         """What can stand before the cursor."""
@@ -161,6 +166,11 @@ def _deep_recursion() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+def _ask_for_line() -> str:
+    """A line of what the host has for standard input; nothing at the end."""
+    return sys.__stdin__.readline() if sys.__stdin__ is not None else ""
 
 
 def _quoted(text: str) -> str:

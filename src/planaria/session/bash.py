@@ -13,11 +13,11 @@ from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.async_session import AsyncSession
 from planaria.session.base import BaseSession
-from planaria.session.result import Result
+from planaria.session.result import Completions, Result
 from planaria.session.session import Session
 from planaria.snapshot.snapshot import Snapshot
 
-__all__ = ["AsyncBash", "Bash", "Counters"]
+__all__ = ["AsyncBash", "Bash", "Counters", "Prompt"]
 
 #: How a snapshot of the shell's state alone begins.
 _STATE_MAGIC: Final = b"planaria-bash-state\n"
@@ -30,6 +30,17 @@ class Counters(NamedTuple):
     """Commands, those in loops and functions each time."""
     executions: int
     """Calls of `execute`."""
+
+
+class Prompt(NamedTuple):
+    """What an interactive shell shows when it waits for a command."""
+
+    first: str
+    """PS1, expanded."""
+    more: str
+    """PS2, expanded: before further lines of one command."""
+    has_exited: bool
+    """Whether the last script called `exit`."""
 
 
 def _counters(state: dict[str, Any]) -> Counters:
@@ -108,6 +119,25 @@ class Bash:
     def counters(self) -> Counters:
         """What has been run in this shell since it was made; a part of every snapshot."""
         return _counters(self.state())
+
+    # -- for a prompt -----------------------------------------------------------------------------------
+
+    def prompt(self) -> Prompt:
+        """What to show before the next command, and whether the last script called `exit`."""
+        with self.session._turn():
+            told = self.session._tell(("bash_prompts",))
+            return Prompt(told["PS1"], told["PS2"], told["exited"])
+
+    def is_complete(self, text: str) -> bool:
+        """Whether `text` is a whole command, rather than one that goes on in the next line."""
+        with self.session._turn():
+            return bool(self.session._tell(("bash_is_complete", text)))
+
+    def complete(self, text: str, cursor: int | None = None) -> Completions:
+        """What can stand before `cursor` (by default the end) in `text`: commands, variables, files."""
+        with self.session._turn():
+            found = self.session._tell(("bash_complete", text, len(text) if cursor is None else cursor))
+            return Completions(found["matches"], found["start"], found["end"])
 
     # -- state ----------------------------------------------------------------------------------------
 

@@ -112,7 +112,8 @@ class SessionCore:
         and environment that return text or bytes to print, an exit status, or (status, output, errors).
 
         `env` are environment variables beside the usual ones; nothing comes from the host's. `stdin` feeds
-        `input()`: a text, or a function of the prompt that gives a line or None. `argv` is `sys.argv`.
+        `input()` and scripts: a text, or a function of the prompt that gives a line or None. `argv` is
+        `sys.argv`, and `$0` and the positional parameters of the shell.
         `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable.
 
         `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are called as output

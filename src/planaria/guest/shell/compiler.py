@@ -226,6 +226,8 @@ class Compiler(LoopCompiler):
             for name, text in zip(names, texts, strict=True):
                 old = table.get(name)
                 if name not in saved:
+                    if text is not None:
+                        variables.grow(text)
                     saved[name] = old
                     table[name] = Variable(text, variables.new_flags)
                 elif text is not None:

@@ -36,9 +36,11 @@ class Return(_Control):
 class Exit(_Control):
     """`exit`, or an error that ends the shell."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, *, asked: bool = False) -> None:
         super().__init__(status)
         self.status = status
+        #: By the builtin `exit` (or `logout`), at which an interactive shell ends, too.
+        self.asked = asked
 
 
 class LimitReachedError(Exception):

@@ -15,6 +15,8 @@ __all__ = ["MAGIC", "MAGIC_EXTENDED", "Fields", "split"]
 
 #: What makes an unquoted text a pattern, without and with `extglob`.
 MAGIC = re.compile(r"[*?\[]")
+#: Stands for a quoted piece where patterns are looked for.
+_NOTHING = "\0"
 MAGIC_EXTENDED = re.compile(r"[*?\[]|[+@!]\(")
 _DEFAULT_FIELDS = re.compile(r"[^ \t\n]+")
 
@@ -112,7 +114,12 @@ class Fields:
         if self.magic:
             shell = self.shell
             magic = MAGIC_EXTENDED if "extglob" in shell.shopts else MAGIC
-            if not shell.noglob and any(not quoted and magic.search(piece) for piece, quoted in pieces):
+            bare = (
+                text
+                if len(pieces) == 1
+                else "".join([_NOTHING if quoted else piece for piece, quoted in pieces])
+            )
+            if not shell.noglob and magic.search(bare):
                 pattern = "".join([escape(piece) if quoted else piece for piece, quoted in pieces])
                 shell.glob_into(pattern, text, self.done)
             else:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .command import COMMANDS
 from .lexer import ShellSyntaxError
 from .parser import RESERVED, Parser
+from .streams import BufferedInput, flush_all
 
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["complete", "is_complete", "prompts"]
+__all__ = ["HostInput", "complete", "is_complete", "prompts"]
 
 _USUAL_PROMPTS = {"PS1": r"\u@\h:\w\$ ", "PS2": "> "}
 #: The word that ends where the cursor is: what stands after blanks and operators that no backslash precedes.
@@ -23,6 +25,20 @@ _BEFORE_COMMAND = re.compile(
     r"(?:^|[;&|(`\n]|\b(?:if|then|else|elif|while|until|do|time)\s|[!{]\s)\s*\Z|\A\s*\Z"
 )
 _SPECIAL = re.compile(r"([\s\\'\"$`&|;()<>*?\[\]{}!#~])")
+
+
+class HostInput(BufferedInput):
+    """Standard input that is asked for line by line when it is read; `ask` gives a line or nothing."""
+
+    __slots__ = ("ask",)
+
+    def __init__(self, ask: Callable[[], str]) -> None:
+        super().__init__()
+        self.ask = ask
+
+    def fill(self) -> bytes:
+        flush_all()
+        return self.ask().encode("utf-8", "surrogateescape")
 
 
 def prompts(shell: Shell) -> dict[str, str]:

@@ -188,7 +188,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.pending_signals: list[int] = []
         self.remembered_statuses: dict[int, int] = {}
         self.disowned: list[Job] = []
-        #: Set when `exit` was called in `stream_line`.
+        #: Whether `exit` was called in the last `run` or `stream_line`.
         self.exited = False
         self.consumers: list[tuple[Pipe, Generator[None, None, int]]] = []
         self.process_descriptors: list[int] = []
@@ -243,10 +243,12 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         script are told on standard error, never raised; `KeyboardInterrupt` goes through.
         """
         self.counters.begin()
+        self.exited = False
         try:
             self._run_program(Program.of(source, self), where)
         except Exit as jump:
             self.status = jump.status
+            self.exited = jump.asked
             self.run_exit_trap()
         except LimitReachedError as error:
             self.complain(error.message)

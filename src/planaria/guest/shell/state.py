@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from .builtins import BUILTINS
 from .functions import FunctionBody
+from .lexer import ShellSyntaxError
 from .options import SET_OPTIONS, SHOPT_OPTIONS
 from .parser import Parser
 from .printing import function_source
 from .program import Program
 from .shell import Shell
 from .syntax import Function
-from .variables import ASSOCIATIVE, DYNAMIC, Variable
+from .variables import ASSOCIATIVE, DYNAMIC, HOOKED, Variable, is_name
 
 __all__ = ["VERSION", "StateError", "apply_state", "state_of"]
 
@@ -89,11 +91,22 @@ def _text_map(document: dict[str, Any], key: str) -> dict[str, str]:
     return dict(values)
 
 
+def _numbers(document: dict[str, Any], key: str, count: int) -> list[int]:
+    values = _expect(document, key, list)
+    if len(values) != count or not all(type(value) is int for value in values):
+        raise StateError(f"shell state: {key!r} must hold {count} whole numbers")
+    return list(values)
+
+
 def _variables(document: dict[str, Any]) -> dict[str, Variable]:
     result: dict[str, Variable] = {}
     for name, entry in _expect(document, "variables", dict).items():
         if not isinstance(entry, dict) or not isinstance(entry.get("flags"), int):
             raise StateError(f"shell state: variable {name!r} is not well formed")
+        if not is_name(name):
+            raise StateError(f"shell state: {name!r} cannot name a variable")
+        if not 0 <= entry["flags"] < 2 * HOOKED:
+            raise StateError(f"shell state: the attributes of {name!r} are unknown")
         flags = entry["flags"] & ~DYNAMIC
         value = entry.get("value")
         if value is not None and not isinstance(value, str):
@@ -118,7 +131,10 @@ def _functions(document: dict[str, Any]) -> dict[str, FunctionBody]:
     for name, entry in _expect(document, "functions", dict).items():
         if not isinstance(entry, dict) or not isinstance(entry.get("source"), str):
             raise StateError(f"shell state: function {name!r} is not well formed")
-        unit = Parser(entry["source"], extglob=True).unit()
+        try:
+            unit = Parser(entry["source"], extglob=True).unit()
+        except ShellSyntaxError as error:
+            raise StateError(f"shell state: function {name!r}: {error.message}") from None
         node = unit.items[0][0] if unit is not None and unit.items else None
         if not isinstance(node, Function):
             raise StateError(f"shell state: the source of function {name!r} defines no function")
@@ -137,6 +153,10 @@ def apply_state(shell: Shell, document: dict[str, Any]) -> None:
     functions = _functions(document)
     options = _texts(document, "options")
     shopts = _texts(document, "shopts")
+    disabled = set(_texts(document, "disabled_builtins"))
+    unknown = [name for name in disabled if name not in BUILTINS]
+    if unknown:
+        raise StateError(f"shell state: there are no builtins {', '.join(unknown)}")
     unknown = [name for name in options if name not in SET_OPTIONS] + [
         name for name in shopts if name not in SHOPT_OPTIONS
     ]
@@ -149,11 +169,13 @@ def apply_state(shell: Shell, document: dict[str, Any]) -> None:
     lists = {key: _texts(document, key) for key in ("positional", "directories", "history")}
     maps = {key: _text_map(document, key) for key in ("aliases", "traps", "completions")}
     readonly = set(_texts(document, "readonly_functions"))
-    disabled = set(_texts(document, "disabled_builtins"))
-    random = _expect(document, "random", list)
+    random = _numbers(document, "random", 2)
     seconds = _expect(document, "seconds", (int, float))
-    counters = _expect(document, "counters", list)
-    statuses = {int(number): int(status) for number, status in _expect(document, "statuses", dict).items()}
+    counters = _numbers(document, "counters", 2)
+    try:
+        statuses = {int(number): int(one) for number, one in _expect(document, "statuses", dict).items()}
+    except (TypeError, ValueError):
+        raise StateError("shell state: 'statuses' must map numbers to numbers") from None
     table = shell.table
     for name in [name for name, variable in table.items() if not variable.flags & DYNAMIC]:
         del table[name]

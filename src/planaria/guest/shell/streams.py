@@ -17,6 +17,7 @@ from typing import Any
 __all__ = [
     "CAPACITY",
     "AdaptedStream",
+    "BufferedInput",
     "CapturedOutput",
     "FileInput",
     "FileOutput",
@@ -93,7 +94,7 @@ class Stream:
 # -- inputs ----------------------------------------------------------------------------------------
 
 
-class _BufferedInput(Stream):
+class BufferedInput(Stream):
     """Reading by lines and pieces over `fill`, which gives the next piece or nothing at the end."""
 
     __slots__ = ("buffer", "position")
@@ -161,7 +162,7 @@ class _BufferedInput(Stream):
         return self.position < len(self.buffer)
 
 
-class FileInput(_BufferedInput):
+class FileInput(BufferedInput):
     """A file opened for reading; owns its system descriptor unless told otherwise."""
 
     __slots__ = ("descriptor", "owned", "path")
@@ -187,7 +188,7 @@ class FileInput(_BufferedInput):
             os.close(self.descriptor)
 
 
-class TextInput(_BufferedInput):
+class TextInput(BufferedInput):
     """Bytes that are already there: a here-document, a captured text."""
 
     __slots__ = ()
@@ -399,7 +400,7 @@ class PipeOutput(Stream):
         self.pipe.writer_closed = True
 
 
-class PipeInput(_BufferedInput):
+class PipeInput(BufferedInput):
     """The reading end of a pipe."""
 
     __slots__ = ("output", "pipe")

@@ -47,7 +47,7 @@ BUILTINS["false"] = _false
 
 @builtin("exit", "logout")
 def exit_shell(shell: Shell, argv: list[str]) -> int:
-    raise Exit(_status(shell, argv))
+    raise Exit(_status(shell, argv), asked=True)
 
 
 @builtin("return")

@@ -1,0 +1,113 @@
+"""`planaria bash`: scripts, and a shell to talk to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from planaria import __version__
+from planaria.cli.options import SessionOptions
+from planaria.cli.program import INTERRUPTED, tell_end
+from planaria.cli.streams import StandardInput, StandardOutput
+from planaria.errors import Interrupted, PlanariaError
+from planaria.errors import TimeoutError as ExecutionTimeout
+from planaria.session.bash import Bash
+
+__all__ = ["run_shell"]
+
+_TIMED_OUT = 124
+_NOT_FOUND = 127
+
+
+def run_shell(script: str | None, arguments: list[str], options: SessionOptions) -> int:
+    """Do what the command line of `planaria bash` asks for; returns the exit status."""
+    if script is not None:
+        return _run(script, arguments or ["bash"], options)
+    if arguments:
+        try:
+            data = Path(arguments[0]).read_bytes()
+        except OSError as error:
+            click.echo(f"planaria: {arguments[0]}: {error.strerror}", err=True)
+            return _NOT_FOUND
+        return _run(data.decode("utf-8", "surrogateescape"), arguments, options)
+    if sys.stdin is None or not sys.stdin.isatty():
+        data = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        return _run(data.decode("utf-8", "surrogateescape"), ["bash"], options)
+    return _Conversation(options).hold()
+
+
+def _open(
+    argv: list[str], options: SessionOptions, output: StandardOutput, lines: list[StandardInput]
+) -> Bash:
+    return Bash(
+        limits=options.limits(output=0),  # it is passed on and need not be kept
+        argv=argv,
+        mounts=options.mounts,
+        stdin=lambda prompt: lines[0](prompt),
+        on_bytes=output,
+    )
+
+
+def _run(script: str, argv: list[str], options: SessionOptions) -> int:
+    output = StandardOutput()
+    lines: list[StandardInput] = []
+    with _open(argv, options, output, lines) as bash:
+        lines.append(StandardInput(options.timeout, prompts=output))
+        try:
+            status = bash.execute(script).exit_code
+            return bash.execute(f"exit {status}").exit_code  # the trap on EXIT
+        except KeyboardInterrupt as interrupt:
+            cause = interrupt.__cause__
+            tell_end(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"), options)
+            return INTERRUPTED
+        except ExecutionTimeout as error:
+            tell_end(error, options)
+            return _TIMED_OUT
+        except PlanariaError as error:
+            tell_end(error, options)
+            return 1
+
+
+class _Conversation:
+    """A shell and a terminal."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._options = options
+        self._output = StandardOutput()
+        self._bash = _open(["bash"], options, self._output, [StandardInput(prompts=self._output)])
+
+    def hold(self) -> int:
+        """Read and run commands until Ctrl-D or `exit`; returns the exit status."""
+        from planaria.cli.shell_prompt import ShellPrompt
+
+        print(f"planaria {__version__}: bash in a sandbox. Ctrl-D leaves.")
+        status = 0
+        with self._bash as bash:
+            bash.execute("shopt -s expand_aliases; set -o history")
+            prompt = ShellPrompt(bash)
+            while True:
+                try:
+                    text = prompt.read()
+                except KeyboardInterrupt:
+                    continue  # it cleared the line
+                except EOFError:
+                    return bash.execute(f"exit {status}").exit_code
+                if not text.strip():
+                    continue
+                status = self._execute(text)
+                self._output.end_line()
+                if bash.prompt().has_exited:
+                    return status
+
+    def _execute(self, text: str) -> int:
+        try:
+            return self._bash.execute(text).exit_code
+        except KeyboardInterrupt:
+            self._output.line_is_open = True  # the terminal shows ^C
+            return INTERRUPTED
+        except PlanariaError as error:
+            self._output.end_line()
+            tell_end(error, self._options)
+            return _TIMED_OUT if isinstance(error, ExecutionTimeout) else 1

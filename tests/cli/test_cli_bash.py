@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from planaria_process import COMMAND, Run
+
+
+def test_a_script_runs_with_its_arguments(planaria: Run, tmp_path: Path) -> None:
+    """FILE is $0 and what follows are $1 and so on, options included; messages begin with its name."""
+    (tmp_path / "script.sh").write_text('echo "$0" "$#" "$2"; nope; exit 4')
+    done = planaria("bash", "script.sh", "one", "-c")
+    assert (done.returncode, done.stdout) == (4, b"script.sh 2 -c\n")
+    assert done.stderr == b"script.sh: line 1: nope: command not found\n"
+
+
+def test_text_and_standard_input_are_scripts_too(planaria: Run) -> None:
+    """-c takes the script from the command line as bash does; without it, standard input is the script."""
+    assert planaria("bash", "-c", "echo $0 $1", "name", "one").stdout == b"name one\n"
+    done = planaria("bash", stdin=b"x=1\necho $0 $x\n(exit 5)")
+    assert (done.returncode, done.stdout) == (5, b"bash 1\n")
+
+
+def test_a_script_reads_standard_input(planaria: Run) -> None:
+    """`read` takes one line of this process's standard input, and a command after it the rest."""
+    done = planaria("bash", "-c", 'read x; echo "<$x>"; tr a-z A-Z', stdin=b"one\ntwo\n\xff\n")
+    assert done.stdout == b"<one>\nTWO\n\xff\n"
+
+
+def test_the_trap_on_exit_runs_at_the_end(planaria: Run) -> None:
+    """The trap on EXIT runs once, whether the script calls exit or ends."""
+    assert planaria("bash", "-c", "trap 'echo bye' EXIT; echo hi").stdout == b"hi\nbye\n"
+    done = planaria("bash", "-c", "trap 'echo bye; exit 6' EXIT; exit 3")
+    assert (done.returncode, done.stdout) == (6, b"bye\n")
+
+
+def test_options_are_those_of_run(planaria: Run, tmp_path: Path) -> None:
+    """--mount and --timeout hold for scripts as they do for programs."""
+    (tmp_path / "data.txt").write_text("here\n")
+    assert planaria("bash", "--mount", f"{tmp_path}:/data", "-c", "cat /data/data.txt").stdout == b"here\n"
+    done = planaria("bash", "--timeout", "0.5", "-c", "echo begun; while :; do :; done")
+    assert (done.returncode, done.stdout) == (124, b"begun\n")
+    assert done.stderr.startswith(b"planaria: stopped after 0.5 s")
+
+
+def test_a_script_that_is_not_there(planaria: Run) -> None:
+    """A FILE that cannot be read is told, with bash's status 127."""
+    done = planaria("bash", "missing.sh")
+    assert (done.returncode, done.stderr) == (127, b"planaria: missing.sh: No such file or directory\n")
+
+
+def test_a_syntax_error_exits_with_2(planaria: Run) -> None:
+    """A script that is not well formed exits with 2 after what stands before the error has run."""
+    done = planaria("bash", "-c", "echo one\nfi")
+    assert (done.returncode, done.stdout) == (2, b"one\n")
+
+
+def test_ctrl_c_ends_a_script_with_130(environment: dict[str, str]) -> None:
+    """Ctrl-C stops a script that computes or sleeps."""
+    command = [*COMMAND, "bash", "-c", "echo begun >&2; sleep 60"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+if sys.platform != "win32":
+    from planaria_terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
+
+    @pytest.fixture
+    def terminal(environment: dict[str, str], tmp_path: Path) -> Iterator[Terminal]:
+        one = Terminal(environment, tmp_path, "bash")
+        one.wait_for("user@localhost:~# ")
+        yield one
+        one.close()
+
+    def test_a_conversation_with_the_shell(terminal: Terminal) -> None:
+        """State lasts, the prompt follows the shell, a command may take several lines, Ctrl-D leaves."""
+        terminal.type(f"x=41; mkdir -p deep; cd deep{ENTER}")
+        terminal.wait_for("user@localhost:~/deep# ")
+        terminal.type(f"PS1='next> '{ENTER}")
+        terminal.wait_for("next> ")
+        terminal.type(f"for i in 1 2; do{ENTER}echo turn-$((x + i)){ENTER}done{ENTER}")
+        assert "turn-42\r\nturn-43\r\n" in terminal.wait_for("turn-43\r\nnext> ")
+        terminal.type("false" + ENTER)
+        terminal.wait_for("next> ")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 1
+
+    def test_tab_completes_from_the_live_shell(terminal: Terminal) -> None:
+        """Commands, variables and files complete from what the shell knows now."""
+        terminal.type(f"greeting_of_mine() {{ echo greeted-$1; }}; touch some_file{ENTER}")
+        terminal.wait_for("~# ")
+        terminal.type(f"greeting_of{TAB} some_{TAB}{ENTER}")
+        terminal.wait_for("greeted-some_file\r\n")
+
+    def test_ctrl_c_stops_the_script_and_not_the_shell(terminal: Terminal) -> None:
+        """A script that runs is interrupted, and the shell goes on with what it had reached."""
+        terminal.type(f"y=kept; echo be''gun; while :; do :; done{ENTER}")
+        terminal.wait_for("while :; do :; done")
+        terminal.type(CTRL_C)
+        terminal.wait_for("~# ")
+        terminal.type(f"echo still-$y-$?{ENTER}")
+        terminal.wait_for("still-kept-")
+        terminal.type(f"exit 9{ENTER}")
+        assert terminal.end() == 9

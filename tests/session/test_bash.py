@@ -1,0 +1,543 @@
+"""The shell of a session, in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import planaria
+from planaria.session.bash import Counters
+
+
+@pytest.fixture
+def bash() -> Iterator[planaria.Bash]:
+    with planaria.Bash() as shell:
+        yield shell
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[planaria.Bash]:
+    """A shell for tests that do not mind what was run before."""
+    with planaria.Bash() as shell:
+        yield shell
+
+
+# -- what the shell is for ------------------------------------------------------------------------------
+
+
+def test_a_script_gives_output_errors_and_status(bash: planaria.Bash) -> None:
+    """A script's standard output, standard error and exit status are the result's."""
+    bash.files.write_text("a.csv", "1\n2\n3\n")
+    bash.files.write_text("b.csv", "1\n")
+    result = bash.execute('x=5; for f in *.csv; do wc -l < "$f"; done; echo oops >&2; (exit 3)')
+    assert (result.stdout, result.stderr, result.exit_code) == ("3\n1\n", "oops\n", 3)
+    assert bash.execute("echo $x").stdout == "5\n"
+
+
+def test_a_snapshot_is_bytes_and_takes_everything_back(bash: planaria.Bash) -> None:
+    """Restoring a snapshot brings back variables, directory and files; another shell can start from it."""
+    bash.execute("mkdir data; cd data; arr=(x y); echo 1 > one")
+    data = bash.snapshot()
+    assert isinstance(data, bytes)
+    bash.execute("cd /tmp; export MODE=test; arr+=(z); rm /home/user/data/*")
+    bash.restore_snapshot(data)
+    shown = 'echo "$PWD ${arr[*]} [$MODE]" *'
+    assert bash.execute(shown).stdout == "/home/user/data x y [] one\n"
+    with planaria.Bash.from_snapshot(data) as twin:
+        assert twin.execute(shown).stdout == "/home/user/data x y [] one\n"
+
+
+def test_shell_and_python_share_files_and_directory() -> None:
+    """What a script writes Python reads, and the other way around; a `cd` or `chdir` holds for both."""
+    with planaria.Session() as session:
+        session.files.write_text("/home/user/app.log", "error 1\nfine\nerror 2\n")
+        assert session.bash("grep -c error /home/user/app.log | tee count.txt").stdout == "2\n"
+        session.execute("n = int(open('count.txt').read())\nopen('double.txt', 'w').write(str(2 * n))")
+        assert session.bash("cat double.txt").stdout == "4"
+        session.bash("mkdir -p deep/er; cd deep/er")
+        assert session.execute("import os; os.getcwd()").value == "/home/user/deep/er"
+        session.execute("os.chdir('/tmp')")
+        assert session.bash("pwd; echo $OLDPWD").stdout == "/tmp\n/home/user/deep/er\n"
+
+
+# -- state ----------------------------------------------------------------------------------------------
+
+LASTING = {
+    "variables": ("x=1", "echo $x", "1\n"),
+    "attributes": ("declare -i n=2; declare -u big=abc", "n+=3; big+=d; echo $n $big", "5 ABCD\n"),
+    "exports": ("export E=here", "env | grep ^E=", "E=here\n"),
+    "read-only": ("readonly r=1", "(r=2) 2>&1; echo $r", "bash: line 1: r: readonly variable\n1\n"),
+    "indexed arrays": ("a=([3]=c [7]=g)", 'echo "${!a[@]}" "${a[@]}"', "3 7 c g\n"),
+    "associative arrays": ("declare -A m=([k]=v)", 'echo "${!m[@]}" "${m[k]}"', "k v\n"),
+    "namerefs": ("t=1; declare -n ref=t", "ref=9; echo $t", "9\n"),
+    "functions": ("greet() { echo hi $1; }", "greet you", "hi you\n"),
+    "set options": ("set -u; set -o pipefail", "false | true; echo $? $-", "1 huBc\n"),
+    "shopt options": (
+        "shopt -s nullglob extglob",
+        "echo nothing* +(y) end; shopt -q extglob; echo $?",
+        "end\n0\n",
+    ),
+    "traps": ("trap 'echo trapped' USR1", "kill -USR1 $$", "trapped\n"),
+    "aliases": ("shopt -s expand_aliases; alias say='echo said'", "say so", "said so\n"),
+    "positional parameters": ("set -- a 'b c'", 'echo $# "$2"', "2 b c\n"),
+    "$?": ("(exit 7)", "echo $?", "7\n"),
+    "$!": ("true & last=$!", "[[ $! == $last ]] && echo same", "same\n"),
+    "$_": ("echo one two > /dev/null", "echo $_", "two\n"),
+    "descriptors": ("printf 'l1\\nl2\\n' > f; exec 5< f; read a <&5", "read b <&5; echo $a $b", "l1 l2\n"),
+    "directory stack": ("pushd /usr > /dev/null; pushd /tmp > /dev/null", "dirs", "/tmp /usr ~\n"),
+    "umask": ("umask 027", "umask", "0027\n"),
+    "RANDOM": (
+        "RANDOM=42; first=$RANDOM",
+        "second=$RANDOM; RANDOM=42; : $RANDOM; ((second == RANDOM)); echo $?",
+        "0\n",
+    ),
+    "SECONDS": ("SECONDS=1000", "((SECONDS >= 1000)); echo $?", "0\n"),
+    "cwd": ("mkdir -p p; cd p", "pwd", "/home/user/p\n"),
+    "finished jobs": ("(exit 5) & job=$!", "wait $job; echo $?", "5\n"),
+    "getopts": ("set -- -a -b; getopts ab o", "getopts ab o; echo $o $OPTIND", "b 3\n"),
+    "history": ("set -o history; history -s one", "history | tail -1 | grep -c one", "1\n"),
+}
+
+
+@pytest.mark.parametrize("kind", LASTING)
+def test_state_lasts_from_one_call_to_the_next(bash: planaria.Bash, kind: str) -> None:
+    """What one interactive bash would remember, the next call finds."""
+    before, after, expected = LASTING[kind]
+    assert bash.execute(before).stderr == ""
+    result = bash.execute(after).stdout
+    assert result == expected
+
+
+def test_snapshots_forks_and_undo_hold_shell_python_and_files_together() -> None:
+    """A fork goes its own way in all three, and undo takes all three back."""
+    with planaria.Session() as session:
+        session.bash("x=1; echo file1 > f")
+        session.execute("y = 1")
+        shown = "echo $x $(cat f)"
+        [copy] = session.fork()
+        with copy:
+            copy.bash("x=2; echo file2 > f")
+            copy.execute("y = 2")
+            assert (copy.bash(shown).stdout, copy.execute("y").value) == ("2 file2\n", 2)
+        assert (session.bash(shown).stdout, session.execute("y").value) == ("1 file1\n", 1)
+        snapshot = session.snapshot_state()
+        session.bash("x=3; echo file3 > f")
+        session.undo()
+        assert session.bash(shown).stdout == "1 file1\n"
+        session.bash("unset x; rm f")
+        session.restore_state(snapshot)
+        assert (session.bash(shown).stdout, session.execute("y").value) == ("1 file1\n", 1)
+
+
+def test_a_snapshot_without_files_leaves_them_alone(bash: planaria.Bash) -> None:
+    """exclude_filesystem captures the shell only: restoring it touches neither files nor Python."""
+    bash.execute("x=1; f() { echo f; }; echo old > file")
+    data = bash.snapshot(exclude_filesystem=True)
+    bare = bash.snapshot(exclude_filesystem=True, exclude_functions=True)
+    bash.session.execute("y = 5")
+    bash.execute("x=2; unset -f f; echo new > file")
+    bash.restore_snapshot(data)
+    assert bash.execute("echo $x; f; cat file").stdout == "1\nf\nnew\n"
+    assert bash.session.execute("y").value == 5
+    bash.restore_snapshot(bare)
+    assert bash.execute("echo $x; f").exit_code == 127
+
+
+def test_a_snapshot_can_leave_functions_out(bash: planaria.Bash) -> None:
+    """exclude_functions captures everything else, and the shell itself keeps its functions."""
+    bash.execute("x=1; f() { echo f; }; echo data > file")
+    data = bash.snapshot(exclude_functions=True)
+    assert bash.execute("f").stdout == "f\n"
+    with planaria.Bash.from_snapshot(data) as twin:
+        assert twin.execute("echo $x; cat file").stdout == "1\ndata\n"
+        assert twin.execute("f").exit_code == 127
+
+
+def test_the_state_is_readable_json(bash: planaria.Bash) -> None:
+    """state() is a versioned document that names variables, functions, options and the directory."""
+    bash.execute(
+        "x=1; a=(p q); f() { echo f; }; set -u; cd /tmp; trap 'echo bye' EXIT; trap - EXIT; alias l=ls"
+    )
+    state = bash.state()
+    assert json.loads(json.dumps(state)) == state
+    assert state["version"] == 1
+    assert state["variables"]["x"]["value"] == "1"
+    assert state["variables"]["a"]["array"] == [[0, "p"], [1, "q"]]
+    assert "echo f" in state["functions"]["f"]["source"]
+    assert "nounset" in state["options"]
+    assert (state["cwd"], state["aliases"]) == ("/tmp", {"l": "ls"})
+    with planaria.Bash.from_state(json.dumps(state)) as twin:
+        assert (
+            twin.execute('echo $x "${a[@]}" $PWD $-; f').stdout
+            == bash.execute('echo $x "${a[@]}" $PWD $-; f').stdout
+        )
+
+
+_texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+_names = st.from_regex(r"v_[a-z0-9_]{1,6}", fullmatch=True)
+
+
+@given(
+    scalars=st.dictionaries(_names, _texts, max_size=4),
+    arrays=st.dictionaries(_names, st.dictionaries(st.integers(0, 10**6), _texts, max_size=4), max_size=3),
+    maps=st.dictionaries(_names, st.dictionaries(_texts.filter(bool), _texts, max_size=4), max_size=3),
+    flags=st.lists(st.sampled_from(["-x", "-r", "-l", "-u", "-i", "-t"]), unique=True, max_size=2),
+)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_declaration_survives_the_state(
+    lasting: planaria.Bash,
+    scalars: dict[str, str],
+    arrays: dict[str, dict[int, str]],
+    maps: dict[str, dict[str, str]],
+    flags: list[str],
+) -> None:
+    """Whatever is declared, `declare -p` says the same after state() and back."""
+    lasting.restore_snapshot(_fresh_state(lasting))
+    lines = [f"s_{name}={_quoted(text)}" for name, text in scalars.items()]
+    for letter, found in (("a", arrays), ("A", maps)):
+        for name, items in found.items():
+            elements = " ".join(f"[{_quoted(str(key))}]={_quoted(text)}" for key, text in items.items())
+            lines.append(f"declare -{letter} {letter}_{name}=({elements})")
+    lines += [f"declare {' '.join(flags)} s_{name} 2>/dev/null" for name in scalars if flags]
+    lasting.execute("\n".join(lines))
+    listing = "for n in ${!s_*} ${!a_*} ${!A_*}; do declare -p $n; done"
+    before = lasting.execute(listing).stdout_bytes
+    with planaria.Bash.from_state(lasting.state()) as twin:
+        assert twin.execute(listing).stdout_bytes == before
+
+
+_fresh: list[bytes] = []
+
+
+def _fresh_state(bash: planaria.Bash) -> bytes:
+    if not _fresh:
+        _fresh.append(bash.snapshot(exclude_filesystem=True))
+    return _fresh[0]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda state: {**state, "version": 99},
+        lambda state: {key: value for key, value in state.items() if key != "functions"},
+        lambda state: {**state, "variables": {"x": {"flags": "1"}}},
+        lambda state: {**state, "variables": {"x": {"flags": 0, "value": 7}}},
+        lambda state: {**state, "functions": {"f": {"source": "not a ( function"}}},
+        lambda state: {**state, "options": ["nonsense"]},
+        lambda state: {**state, "umask": "x"},
+        lambda state: {**state, "random": []},
+        lambda state: {**state, "random": ["a", "b"]},
+        lambda state: {**state, "counters": []},
+        lambda state: {**state, "counters": [None, None]},
+        lambda state: {**state, "statuses": {"a": "b"}},
+        lambda state: {**state, "disabled_builtins": ["nonsense"]},
+        lambda state: {**state, "variables": {"not a name": {"flags": 0, "value": ""}}},
+        lambda state: {**state, "variables": {"x": {"flags": 1 << 40, "value": ""}}},
+        lambda state: [],
+        lambda state: "{",
+    ],
+)
+def test_a_damaged_state_is_refused_and_changes_nothing(lasting: planaria.Bash, damage: object) -> None:
+    """from_state and restore_snapshot check everything before they change anything."""
+    lasting.execute("x=kept; cd /tmp")
+    state = lasting.state()
+    damaged = damage(state)  # type: ignore[operator]
+    with pytest.raises(planaria.SnapshotError):
+        lasting.restore_snapshot(b"planaria-bash-state\n" + json.dumps(damaged).encode())
+    with pytest.raises(planaria.SnapshotError):
+        planaria.Bash.from_state(damaged if isinstance(damaged, str) else json.dumps(damaged))
+    assert lasting.execute("echo $x $PWD").stdout == "kept /tmp\n"
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", b"planaria-bash-state\n{", b"planaria-bash-state\n\xff"])
+def test_bytes_that_are_no_snapshot_are_refused(lasting: planaria.Bash, data: bytes) -> None:
+    """What is no snapshot, or only half of one, raises SnapshotError and leaves the shell as it was."""
+    lasting.execute("x=kept")
+    with pytest.raises(planaria.SnapshotError):
+        lasting.restore_snapshot(data)
+    with pytest.raises(planaria.SnapshotError):
+        lasting.restore_snapshot(lasting.snapshot()[:-100])
+    assert lasting.execute("echo $x").stdout == "kept\n"
+
+
+def test_files_alone_go_back_with_their_times(bash: planaria.Bash) -> None:
+    """vfs_restore brings back contents, modes and modification times, and leaves variables alone."""
+    bash.execute("x=1; echo old > f; touch -d '2001-02-03 04:05:06' f; chmod 640 f; ln -s f link")
+    files = bash.vfs_snapshot()
+    bash.execute("x=2; echo new > f; rm link; mkdir more")
+    bash.vfs_restore(files)
+    shown = bash.execute("cat f; stat -c '%Y %a' f; readlink link; ls; echo $x").stdout
+    assert shown == "old\n981173106 640\nf\nf\nlink\n2\n"
+
+
+def test_snapshots_keep_modification_times(bash: planaria.Bash) -> None:
+    """A file's modification time is the same in a shell that was restored."""
+    bash.execute("echo 1 > f; touch -d '2001-02-03 04:05:06.789' f")
+    with planaria.Bash.from_snapshot(bash.snapshot()) as twin:
+        assert twin.execute("stat -c %.9Y f").stdout == "981173106.789000000\n"
+
+
+def test_counters_only_grow_and_are_in_snapshots(bash: planaria.Bash) -> None:
+    """Commands and executions are counted; a restored state never sets them back, a new shell goes on."""
+    bash.execute("true; true; for i in 1 2 3; do true; done")
+    first = bash.counters
+    assert first.executions == 1
+    assert first.commands >= 5
+    state = bash.state()
+    bash.execute("true")
+    second = bash.counters
+    assert second == Counters(first.commands + 1, 2)
+    bash.restore_snapshot(b"planaria-bash-state\n" + json.dumps(state).encode())
+    assert bash.counters >= second
+    with planaria.Bash.from_snapshot(bash.snapshot()) as twin:
+        assert twin.counters == bash.counters
+
+
+# -- commands of the host -----------------------------------------------------------------------------------
+
+
+def test_functions_of_the_host_are_commands() -> None:
+    """A command gets arguments, standard input and environment; what it returns is output and status."""
+    seen: list[object] = []
+
+    def deploy(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> str:
+        seen.append((arguments, stdin, environment.get("MODE")))
+        return f"deployed {arguments[0]}\n"
+
+    async def slow(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> bytes:
+        await asyncio.sleep(0)
+        return stdin.upper()
+
+    def bad(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> None:
+        raise RuntimeError("no network")
+
+    def picky(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> tuple[int, str, str]:
+        return 4, "out\n", "err\n"
+
+    commands = {"deploy": deploy, "slow": slow, "bad": bad, "picky": picky}
+    with planaria.Bash(commands=commands) as bash:
+        assert bash.execute("printf in | MODE=test deploy app --now").stdout == "deployed app\n"
+        assert seen == [(["app", "--now"], b"in", "test")]
+        assert bash.execute("echo abc | slow | tr -d '\\n'; x=$(echo q | slow); echo $x").stdout == "ABCQ\n"
+        result = bash.execute("bad; echo $?")
+        assert (result.stdout, result.stderr) == ("1\n", "bad: no network\n")
+        result = bash.execute("picky")
+        assert (result.stdout, result.stderr, result.exit_code) == ("out\n", "err\n", 4)
+        assert bash.execute("picky 2>/dev/null || echo failed").stdout == "out\nfailed\n"
+        assert bash.execute("type deploy").exit_code == 0
+
+
+# -- how it ends ------------------------------------------------------------------------------------------------
+
+
+def test_a_timeout_keeps_what_was_reached(bash: planaria.Bash) -> None:
+    """A script that runs out of time raises TimeoutError with its output; variables and files stay."""
+    with pytest.raises(planaria.TimeoutError) as caught:
+        bash.execute("echo begun | tee f; i=0; while :; do ((i++)); done", timeout=0.5)
+    assert caught.value.stdout == "begun\n"
+    assert bash.execute("((i > 10)) && cat f").stdout == "begun\n"
+    with pytest.raises(planaria.TimeoutError):
+        bash.execute("sleep 60", timeout=0.3)
+    with pytest.raises(planaria.TimeoutError):
+        bash.execute("yes > /dev/null", timeout=0.3)
+    assert bash.execute("f() { echo $((i > 10)); }; f").stdout == "1\n"
+
+
+def test_output_streams_while_the_script_runs() -> None:
+    """on_stdout hears of a line before the script goes on."""
+    heard: list[str] = []
+
+    def so_far(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> str:
+        return f"heard {len(''.join(heard).splitlines())}\n"
+
+    with planaria.Bash(on_stdout=heard.append, commands={"so_far": so_far}) as bash:
+        bash.execute("echo one; so_far; echo two; so_far")
+    assert "".join(heard) == "one\nheard 1\ntwo\nheard 3\n"
+
+
+def test_bytes_that_are_not_utf8_survive(bash: planaria.Bash) -> None:
+    """Any byte but NUL goes through variables, pipes, files and standard input unchanged."""
+    every = bytes(range(1, 256))
+    bash.files.write_bytes("every", every)
+    result = bash.execute('x=$(cat every; echo .); printf %s "${x%.}" | cat; cat', stdin=b"\xff\x00\xfe")
+    assert result.stdout_bytes == every + b"\xff\x00\xfe"
+    bash.execute("printf '\\xff' > $'n\\xfe'")
+    assert bash.execute("for f in n*; do printf %s $f; cat $f; done").stdout_bytes == b"n\xfe\xff"
+
+
+def test_an_unknown_command_says_so(bash: planaria.Bash) -> None:
+    """An unknown command ends with 127 and bash's message, with a suggestion when a name is close."""
+    result = bash.execute("frobnicate")
+    assert (result.exit_code, result.stderr) == (127, "bash: line 1: frobnicate: command not found\n")
+    assert "grep" in bash.execute("grpe x").stderr
+    bash.execute("command_not_found_handle() { echo lost $1; return 5; }")
+    result = bash.execute("frobnicate")
+    assert (result.stdout, result.exit_code) == ("lost frobnicate\n", 5)
+
+
+def test_a_syntax_error_runs_the_lines_before_it(bash: planaria.Bash) -> None:
+    """As in bash, what stands on earlier lines has run; the status is 2."""
+    result = bash.execute("echo one\nx=1\nfi\necho two")
+    assert (result.stdout, result.exit_code) == ("one\n", 2)
+    assert result.stderr.startswith("bash: line 3: syntax error near unexpected token `fi'")
+    assert bash.execute("echo $x").stdout == "1\n"
+
+
+# -- limits -----------------------------------------------------------------------------------------------------
+
+EXCEEDED = {
+    "commands": "while true; do true; done",
+    "iterations": "while :; do ((i++)); done",
+    "substitution_depth": "f() { echo $(f); }; f",
+    "substitution_bytes": "x=$(yes)",
+    "variable_bytes": "x=a; while :; do x+=$x; done",
+}
+
+
+@pytest.mark.parametrize("limit", EXCEEDED)
+def test_a_limit_is_named_and_keeps_the_output(limit: str) -> None:
+    """A script that reaches a limit ends with status 1 and a message with its name; the shell lives on."""
+    bounds = planaria.ShellLimits(
+        commands=8_000,
+        iterations=5_000,
+        substitution_depth=10,
+        substitution_bytes=100_000,
+        variable_bytes=100_000,
+    )
+    with planaria.Bash(shell_limits=bounds) as bash:
+        result = bash.execute(f"y=1; echo before; {EXCEEDED[limit]}; echo after")
+        assert (result.stdout, result.exit_code) == ("before\n", 1)
+        assert f"limit reached: {limit} (" in result.stderr
+        assert bash.execute("echo $y").stdout == "1\n"
+        bash.session.reset()
+        assert f"limit reached: {limit} (" in bash.execute(EXCEEDED[limit]).stderr
+
+
+@pytest.mark.parametrize(
+    "growth",
+    [
+        "while :; do a+=(0123456789); done",
+        "while :; do a[i++]=0123456789; done",
+        "declare -A m; while :; do m[$((i++))]=0123456789; done",
+        'while :; do eval "v$((i++))=0123456789"; done',
+        "while :; do x+=0123456789; done",
+        "f() { local x=$1$1; f $x; }; f 0123456789",
+        "mapfile -t a < <(yes 0123456789)",
+        "printf -v x '%*s' 200000 ''",
+    ],
+)
+def test_variables_of_every_kind_are_bounded(growth: str) -> None:
+    """Whatever makes variables grow without end is stopped by variable_bytes."""
+    with planaria.Bash(shell_limits=planaria.ShellLimits(variable_bytes=100_000)) as bash:
+        assert "limit reached: variable_bytes (100000)" in bash.execute(growth, timeout=20).stderr
+
+
+def test_the_depth_of_functions_is_bounded(bash: planaria.Bash) -> None:
+    """Recursion goes deep, and too deep ends with bash's message, the output so far and a living shell."""
+    bash.execute("down() { (($1 == 0)) || down $(($1 - 1)); }")
+    assert bash.execute("down 1500; echo $?").stdout == "0\n"
+    result = bash.execute("echo before; down 100000; echo after")
+    assert (result.stdout, result.exit_code) == ("before\n", 1)
+    assert "maximum function nesting level exceeded" in result.stderr
+    with planaria.Bash(shell_limits=planaria.ShellLimits(function_depth=10)) as shallow:
+        shallow.execute("down() { (($1 == 0)) || down $(($1 - 1)); }")
+        assert shallow.execute("down 9").exit_code == 0
+        assert "(10)" in shallow.execute("down 10").stderr
+
+
+def test_a_fork_bomb_ends(bash: planaria.Bash) -> None:
+    """A function that calls itself twice in a pipeline ends with an error, and the shell lives on."""
+    bash.execute("bomb() { bomb | bomb & }; bomb", timeout=30)
+    assert bash.execute("echo alive").stdout == "alive\n"
+
+
+def test_a_full_disk_is_an_error() -> None:
+    """Writing without end meets the quota: the message of ENOSPC, a status, and room again after rm."""
+    with planaria.Bash(quota=planaria.Quota(bytes=10 << 20)) as bash:
+        result = bash.execute("yes > big")
+        assert (result.exit_code, result.stderr) == (1, "yes: write error: No space left on device\n")
+        result = bash.execute("while echo line; do :; done > more")
+        assert "No space left on device" in result.stderr
+        assert bash.execute("rm big; echo fits > small; cat small").stdout == "fits\n"
+
+
+def test_exhausted_memory_is_an_error_of_the_script() -> None:
+    """A script that wants more memory than there is ends with status 1; the shell goes on as it was."""
+    limits = planaria.Limits(memory=128 << 20)
+    with planaria.Bash(limits=limits, shell_limits=planaria.ShellLimits(variable_bytes=None)) as bash:
+        result = bash.execute("y=kept; echo before; x=a; while :; do x=$x$x; done")
+        assert (result.stdout, result.exit_code) == ("before\n", 1)
+        assert result.stderr == "bash: line 1: cannot allocate memory\n"
+        assert bash.execute("echo $y").stdout == "kept\n"
+
+
+@pytest.mark.parametrize("bound", [0, -1, 1.5, True, "many"])
+def test_a_bound_that_makes_no_sense_is_refused(bound: object) -> None:
+    """ShellLimits takes whole numbers from 1 on, or None."""
+    with pytest.raises((ValueError, TypeError), match=r"ShellLimits\(commands="):
+        planaria.ShellLimits(commands=bound)  # type: ignore[arg-type]
+
+
+# -- without running -----------------------------------------------------------------------------------------
+
+
+def test_analysis_names_commands_files_and_variables(bash: planaria.Bash) -> None:
+    """analyze tells what a script names and runs nothing of it."""
+    found = bash.analyze(
+        "f() { local t=1; rm -rf /srv/old; }\n"
+        'sort < in.txt > out.txt; for n in 1 2; do echo "$HOME $n"; done; f | tee /tmp/log'
+    )
+    assert found.commands == ["local", "rm", "sort", "echo", "tee"]
+    assert found.functions == ["f"]
+    assert (found.reads, found.writes, found.paths) == (["in.txt"], ["out.txt"], ["/srv/old", "/tmp/log"])
+    assert found.variables == ["HOME", "n"]
+    assert set(found.assigned) == {"t", "n"}
+    assert not found.dynamic
+    assert bash.analyze('"$x" now').dynamic
+    assert bash.analyze("eval ls").dynamic
+    broken = bash.analyze("touch made\nfi")
+    assert broken.commands == ["touch"]
+    assert "syntax error" in broken.error
+    assert bash.execute("ls").stdout == ""
+
+
+# -- with await ----------------------------------------------------------------------------------------------
+
+
+def test_the_async_twin_does_the_same() -> None:
+    """AsyncBash has every method of Bash, awaited."""
+
+    async def converse() -> None:
+        async with planaria.AsyncBash() as bash:
+            assert (await bash.execute("x=1; f() { echo f; }; echo data > file; echo $x")).stdout == "1\n"
+            data = await bash.snapshot()
+            alone = await bash.snapshot(exclude_filesystem=True, exclude_functions=True)
+            bare = await bash.snapshot(exclude_functions=True)
+            files = await bash.vfs_snapshot()
+            await bash.execute("x=2; rm file")
+            await bash.vfs_restore(files)
+            assert (await bash.execute("echo $x; cat file")).stdout == "2\ndata\n"
+            await bash.restore_snapshot(alone)
+            assert (await bash.execute("echo $x; f")).exit_code == 127
+            await bash.restore_snapshot(data)
+            assert (await bash.execute("echo $x; f")).stdout == "1\nf\n"
+            assert (await bash.analyze("ls")).commands == ["ls"]
+            assert (await bash.counters()).executions > 0
+            state = await bash.state()
+        async with await planaria.AsyncBash.from_state(state) as twin:
+            assert (await twin.execute("f")).stdout == "f\n"
+        async with await planaria.AsyncBash.from_snapshot(bare) as twin:
+            assert (await twin.execute("cat file; f")).exit_code == 127
+        with pytest.raises(planaria.SnapshotError):
+            await planaria.AsyncBash.from_state({})
+
+    asyncio.run(converse())
