@@ -28,6 +28,8 @@ _FILES = {
     b"/etc/shells": b"/bin/sh\n/bin/bash\n",
     # The interpreter's `sys.executable`, into which `platform` looks.
     b"/usr/local/bin/python.wasm": b"",
+    # What `sys.executable` names; some programs open it.
+    b"/usr/bin/python3": b"",
     b"/etc/os-release": b'NAME="planaria"\nID=planaria\nPRETTY_NAME="planaria"\nVERSION_ID="1"\n',
 }
 _DIRECTORIES = (

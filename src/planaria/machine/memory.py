@@ -285,7 +285,8 @@ class _PagemapScan:
                 if walked <= start:
                     break
                 start = walked
-        return _joined(spans)
+        # The walk may end before the last region it told, which then comes again.
+        return _united(spans, [])
 
 
 #: In the top bytes of pagemap entries: present or swapped, and not file-backed.

@@ -81,6 +81,11 @@ class AsyncSession(BaseSession):
             raise result.error
         return result
 
+    async def analyze(self, script: str) -> ScriptAnalysis:
+        """Tell what a script for the shell names; see `Session.analyze`."""
+        async with self._turn():
+            return await self._in_thread(lambda: self._analyze(script))
+
     async def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> AsyncExecution:
         """Begin to execute `code` and return when it is over or waits.
 
@@ -209,11 +214,6 @@ class AsyncSession(BaseSession):
                 return_when=asyncio.FIRST_COMPLETED,
             )
 
-    async def analyze(self, script: str) -> ScriptAnalysis:
-        """Tell what a script for the shell names; see `Session.analyze`."""
-        async with self._turn():
-            return await self._in_thread(lambda: self._analyze(script))
-
     async def complete(self, text: str, cursor: int | None = None) -> Completions:
         """What can stand at `cursor` (by default the end) in `text`, from the live session.
 
@@ -315,7 +315,7 @@ class AsyncSession(BaseSession):
 
     def _drop_answers(self) -> None:
         for answer in self._answers.values():
-            if self._loop is not None:  # this is a thread of the sandbox's
+            if self._loop is not None and not self._loop.is_closed():  # this may be a thread of the sandbox's
                 self._loop.call_soon_threadsafe(answer.cancel)
         self._answers.clear()
 
