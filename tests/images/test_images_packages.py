@@ -112,7 +112,7 @@ def test_nothing_is_built(build: Build, make_wheel: MakeWheel, tmp_path: Path, f
     source = tmp_path / "source"
     source.mkdir()
     (source / "setup.py").write_text(
-        f"open({str(tmp_path / 'ran')!r}, 'w')\nfrom setuptools import setup\nsetup(name='source', version='1')"
+        f"open({str(tmp_path / 'ran')!r}, 'w')\n__import__('setuptools').setup(name='source')"
     )
     address = f"source @ {source.as_uri()}"
     house = make_wheel("trap", {"trap.py": ""}, needs=(address,))

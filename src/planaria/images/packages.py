@@ -58,7 +58,7 @@ from pip._internal.distributions.sdist import SourceDistribution
 from pip._internal.exceptions import InstallationError
 from pip._vendor.packaging import markers
 def refuse(self, *arguments, **options):
-    raise InstallationError(f"{{self.req}} is a source distribution, and nothing is built; a wheel is needed")
+    raise InstallationError(f"{{self.req}} is no wheel: nothing is built; a wheel is needed")
 SourceDistribution.prepare_distribution_metadata  # an error where pip has it no more
 SourceDistribution.prepare_distribution_metadata = refuse
 markers.default_environment = lambda: {_ENVIRONMENT!r}
