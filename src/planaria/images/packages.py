@@ -52,7 +52,7 @@ _ENVIRONMENT: Final = {
     "sys_platform": "wasi",
 }
 #: pip chooses files for another Python, but looks at markers with its own: those are replaced. And what a
-#: requirement names by its address it would build, wheels only or not, which runs code of the package: refused.
+#: requirement names by its address it would build, wheels only or not, which runs its code: refused.
 _PIP: Final = f"""
 from pip._internal.distributions.sdist import SourceDistribution
 from pip._internal.exceptions import InstallationError
