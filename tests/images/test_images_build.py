@@ -177,8 +177,9 @@ def test_remove(new_name: Callable[[], str], new_session: Any) -> None:
 
 _DIGESTS = """
 import json, sys, planaria
-image = planaria.Image.build("one", preload={preload}, setup="s = {{'a', 'b', 'c'}}", files={{"f": "x", "g":
-"y"}}) upper = planaria.Image.build("two", base="one", setup="t = [hash('a'), open('f').read()]")
+setup = "s = {{'a', 'b', 'c'}}"
+image = planaria.Image.build("one", preload={preload}, setup=setup, files={{"f": "x", "g": "y"}})
+upper = planaria.Image.build("two", base="one", setup="t = [hash('a'), open('f').read()]")
 print(json.dumps([image.digest, upper.digest]))
 """
 

@@ -106,6 +106,21 @@ def test_nothing_is_executed(build: Build, make_wheel: MakeWheel, tmp_path: Path
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("form", ["needed", "asked for"])
+def test_nothing_is_built(build: Build, make_wheel: MakeWheel, tmp_path: Path, form: str) -> None:
+    """A source distribution, named by its address, is refused before any of its code runs on the host."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "setup.py").write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w')\n__import__('setuptools').setup(name='source')"
+    )
+    address = f"source @ {source.as_uri()}"
+    house = make_wheel("trap", {"trap.py": ""}, needs=(address,))
+    with pytest.raises(planaria.ImageError, match="nothing is built; a wheel is needed"):
+        build(packages=["trap" if form == "needed" else address], find_links=[str(house)], index=False)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_data_directories(build: Build, new_session: Any, make_wheel: MakeWheel) -> None:
     """Modules in a wheel's data directory are installed beside the others."""
     house = make_wheel("spread", {"spread-1.0.data/purelib/spread.py": "value = 1"})

@@ -92,7 +92,7 @@ class Image:
 
         `preload` are modules to import. `packages` are requirements as pip takes them; their wheels, in pure
         Python, are found by pip in the index that it is configured for and in `find_links` (without `index`
-        in those only), and unpacked without running anything of them. `setup` is source that is run in
+        in those only), and unpacked; nothing of them is built or run. `setup` is source that is run in
         `__main__`: its names are there in each session. `files` are contents (bytes, or text as UTF-8) or a
         `pathlib.Path` of the host, a file or directory, by their paths in the sandbox; relative ones are
         below /home/user. `base` is an image to begin from.

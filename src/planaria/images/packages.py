@@ -51,9 +51,16 @@ _ENVIRONMENT: Final = {
     "python_version": _PYTHON,
     "sys_platform": "wasi",
 }
-#: pip chooses files for another Python, but looks at markers with its own: those are replaced.
+#: pip chooses files for another Python, but looks at markers with its own: those are replaced. And what a
+#: requirement names by its address it would build, wheels only or not, which runs its code: refused.
 _PIP: Final = f"""
+from pip._internal.distributions.sdist import SourceDistribution
+from pip._internal.exceptions import InstallationError
 from pip._vendor.packaging import markers
+def refuse(self, *arguments, **options):
+    raise InstallationError(f"{{self.req}} is no wheel: nothing is built; a wheel is needed")
+SourceDistribution.prepare_distribution_metadata  # an error where pip has it no more
+SourceDistribution.prepare_distribution_metadata = refuse
 markers.default_environment = lambda: {_ENVIRONMENT!r}
 import runpy
 runpy.run_module("pip", run_name="__main__")
