@@ -13,7 +13,8 @@ package.load()
 #: They have no options, as in POSIX, or are not there in a sandbox and say so.
 _OTHERS = {
     ":", "true", "false", "apt", "apt-get", "git", "ssh", "su", "sudo", "nano", "vi", "vim", "top", "watch",
-    "echo", "printf", "ps", "man", "less", "more", "most", "pg", "xxd", "sqlite3", "bash", "sh", "dash", "sleep",
+    "echo", "printf", "ps", "man", "less", "more", "most", "pg", "xxd", "sqlite3", "bash", "sh", "dash",
+    "sleep",
 }  # fmt: skip
 
 

@@ -51,15 +51,15 @@ SPECIAL_TEXTS = frozenset(
 NO_FIELD = Input("")
 
 
-class NextRecord(Exception):  # noqa: N818 - not an error
+class NextRecord(Exception):
     """`next` where the loop over records is out of reach."""
 
 
-class NextFile(Exception):  # noqa: N818
+class NextFile(Exception):
     """`nextfile`."""
 
 
-class Exit(Exception):  # noqa: N818
+class Exit(Exception):
     """`exit`."""
 
 

@@ -27,7 +27,7 @@ _MOST_NAMES = 4096
 _MOST_BYTES = 131072
 
 
-class _Quit(Exception):  # noqa: N818
+class _Quit(Exception):
     """`-quit` was reached."""
 
 
@@ -377,7 +377,7 @@ class _Compiler(Predicates):
     _find_okdir = _find_ok
 
 
-class _Reported(UsageError):  # noqa: N818
+class _Reported(UsageError):
     """Wrong usage whose message has been written already."""
 
     def __init__(self) -> None:

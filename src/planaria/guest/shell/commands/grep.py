@@ -38,7 +38,7 @@ Files:     -r -R --include=GLOB --exclude=GLOB --exclude-from=FILE --exclude-dir
 )
 
 
-class _Failure(Exception):  # noqa: N818 - the command fails, not the program
+class _Failure(Exception):
     """The command cannot go on: a message, and whether the usage follows."""
 
     def __init__(self, message: str, usage: bool = False) -> None:

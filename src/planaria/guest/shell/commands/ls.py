@@ -482,7 +482,7 @@ class _Listing:
 _MISSING = "No such file or directory"
 
 
-class _Misused(Exception):  # noqa: N818
+class _Misused(Exception):
     """Wrong usage that has been reported already."""
 
 

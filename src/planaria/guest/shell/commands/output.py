@@ -26,7 +26,7 @@ _ESCAPES = {
 }
 
 
-class _Stop(Exception):  # noqa: N818
+class _Stop(Exception):
     """`\\c`: no more output."""
 
 

@@ -15,21 +15,21 @@ class BcRuntimeError(Exception):
     """An error while running; the statement ends, the program goes on."""
 
 
-class Stop(Exception):  # noqa: N818 (control flow)
+class Stop(Exception):
     """`quit`, `halt`"""
 
 
-class Return(Exception):  # noqa: N818 (control flow)
+class Return(Exception):
     def __init__(self, value: Number) -> None:
         super().__init__(value)
         self.value = value
 
 
-class BreakLoop(Exception):  # noqa: N818 (control flow)
+class BreakLoop(Exception):
     """`break`"""
 
 
-class ContinueLoop(Exception):  # noqa: N818 (control flow)
+class ContinueLoop(Exception):
     """`continue`"""
 
 

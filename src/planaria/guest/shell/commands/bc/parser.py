@@ -62,7 +62,7 @@ _LIBRARY: dict[tuple[str, int], Callable[..., Number]] = {
 }
 
 
-class Incomplete(Exception):  # noqa: N818 (a request for more, not an error)
+class Incomplete(Exception):
     """The program ends where a statement goes on."""
 
 

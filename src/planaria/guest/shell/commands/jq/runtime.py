@@ -27,7 +27,7 @@ from planaria.guest.shell.commands.jq.tables import NATIVES
 from planaria.guest.shell.commands.jq.values import JqError, is_number, kind
 
 
-class Halt(Exception):  # noqa: N818 (a request, not an error)
+class Halt(Exception):
     """`halt` and `halt_error`: end now, with this value on standard error and this status."""
 
     def __init__(self, value: Any, status: int, *, silent: bool) -> None:

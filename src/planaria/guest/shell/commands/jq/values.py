@@ -26,7 +26,7 @@ class JqError(Exception):
         self.value = value
 
 
-class Break(Exception):  # noqa: N818 (control flow, not an error)
+class Break(Exception):
     """`break $label`: leaves the `label` that holds this very object."""
 
 

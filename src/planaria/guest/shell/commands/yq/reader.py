@@ -394,7 +394,7 @@ def _join_lines(text: str) -> str:
     )
 
 
-class _More(Exception):  # noqa: N818 (a request, not an error)
+class _More(Exception):
     """The text ends inside a flow collection or quotes."""
 
 
