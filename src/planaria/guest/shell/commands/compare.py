@@ -8,7 +8,17 @@ from collections.abc import Generator, Iterator
 from planaria.guest.shell.command import Process, command
 from planaria.guest.shell.commands import usage
 
-_SUFFIXES = {"": 1, "k": 1024, "K": 1024, "kB": 1000, "KB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30, "GB": 10**9}
+_SUFFIXES = {
+    "": 1,
+    "k": 1024,
+    "K": 1024,
+    "kB": 1000,
+    "KB": 1000,
+    "M": 1 << 20,
+    "MB": 10**6,
+    "G": 1 << 30,
+    "GB": 10**9,
+}
 
 
 def _bytes_count(text: str) -> int:
@@ -47,7 +57,14 @@ def _visible(byte: int) -> str:
 @command("cmp")
 def cmp(process: Process) -> Generator[None, None, int]:
     """cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]: status 0 same, 1 different, 2 trouble (GNU diffutils)."""
-    long = {"print-bytes": "b", "ignore-initial=": "i", "verbose": "l", "bytes=": "n", "quiet": "s", "silent": "s"}
+    long = {
+        "print-bytes": "b",
+        "ignore-initial=": "i",
+        "verbose": "l",
+        "bytes=": "n",
+        "quiet": "s",
+        "silent": "s",
+    }
     try:
         arguments = usage.parse(process.argv[1:], "bci:ln:sv", {**long, "help": "help", "version": "v"})
     except usage.UsageError as error:
@@ -170,7 +187,11 @@ def comm(process: Process) -> Generator[None, None, int]:
     ending = b"\0" if arguments.has("z") else b"\n"
     delimiter = (arguments.last("delimiter") or "\t").encode("utf-8", "surrogateescape")
     shown = [not arguments.has(column) for column in "123"]
-    prefixes = [b"", delimiter if shown[0] else b"", (delimiter if shown[0] else b"") + (delimiter if shown[1] else b"")]
+    prefixes = [
+        b"",
+        delimiter if shown[0] else b"",
+        (delimiter if shown[0] else b"") + (delimiter if shown[1] else b""),
+    ]
     sides: list[Iterator[bytes]] = []
     for name in operands:
         try:

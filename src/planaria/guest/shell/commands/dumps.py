@@ -119,7 +119,15 @@ def _xxd_arguments(arguments: list[str]) -> tuple[_Xxd, list[str]]:
         "-EBCDIC": "ebcdic",
     }
     valued = {"c": "columns", "g": "group", "l": "length", "s": "seek", "o": "offset", "n": "name"}
-    long = {"-cols": "c", "-groupsize": "g", "-len": "l", "-seek": "s", "-skip": "s", "-offset": "o", "-name": "n"}
+    long = {
+        "-cols": "c",
+        "-groupsize": "g",
+        "-len": "l",
+        "-seek": "s",
+        "-skip": "s",
+        "-offset": "o",
+        "-name": "n",
+    }
     while position < len(arguments):
         word = arguments[position]
         if word == "--":
@@ -178,7 +186,9 @@ def xxd(process: Process) -> Generator[None, None, int]:
         content = window(source(), max(options.seek, 0) if not options.reverse else 0, options.length)
     if options.reverse:
         data = b"".join(content)
-        pieces: Iterator[bytes] = iter((_reverse_plain(data) if options.plain else _reverse(data, options.seek),))
+        pieces: Iterator[bytes] = iter(
+            (_reverse_plain(data) if options.plain else _reverse(data, options.seek),)
+        )
     elif options.include:
         pieces = _include(content, options, name)
     elif options.plain:
@@ -218,7 +228,9 @@ def _include(content: Iterator[bytes], options: _Xxd, name: str) -> Iterator[byt
     total = 0
     prefix = "0X" if options.upper else "0x"
     for block in blocks(content, columns):
-        numbers = ", ".join(f"{prefix}{byte:02X}" if options.upper else f"{prefix}{byte:02x}" for byte in block)
+        numbers = ", ".join(
+            f"{prefix}{byte:02X}" if options.upper else f"{prefix}{byte:02x}" for byte in block
+        )
         yield (",\n" if total else "").encode() + f"  {numbers}".encode()
         total += len(block)
     if total:
@@ -381,7 +393,8 @@ def _hexdump_line(block: bytes, style: str) -> str:
         return "".join(f" {byte:03o}" for byte in block).ljust(64)
     if style == "c":
         return "".join(
-            f" {_CHARACTERS.get(byte) or (chr(byte) if 32 <= byte < 127 else f'{byte:03o}'):>3}" for byte in block
+            f" {_CHARACTERS.get(byte) or (chr(byte) if 32 <= byte < 127 else f'{byte:03o}'):>3}"
+            for byte in block
         ).ljust(64)
     words = [int.from_bytes(block[place : place + 2], "little") for place in range(0, len(block), 2)]
     if style == "d":
@@ -391,5 +404,3 @@ def _hexdump_line(block: bytes, style: str) -> str:
     if style == "x":
         return "".join(f"    {word:04x}" for word in words).ljust(64)
     return "".join(f" {word:04x}" for word in words).ljust(40)
-
-

@@ -67,7 +67,9 @@ def _types(text: str, order: str) -> list[_Type]:
         letter, suffix = match.group(1)[0], match.group(1)[1:]
         position = match.end()
         if letter == "a":
-            made = _Type(1, 3, lambda item: _NAMES[item[0] & 127] if item[0] & 127 < 33 else _named(item[0] & 127))
+            made = _Type(
+                1, 3, lambda item: _NAMES[item[0] & 127] if item[0] & 127 < 33 else _named(item[0] & 127)
+            )
         elif letter == "c":
             made = _Type(1, 3, _character)
         elif letter == "f":
@@ -166,7 +168,9 @@ def od(process: Process) -> Generator[None, None, int]:
                 types += _types(_OLD[name], order)
         radix = (arguments.last("A") or "o")[:1]
         if radix not in "doxn":
-            raise usage.UsageError(f"invalid output address radix '{radix}'; it must be one character from [doxn]")
+            raise usage.UsageError(
+                f"invalid output address radix '{radix}'; it must be one character from [doxn]"
+            )
         skip = _count(arguments.last("j") or "0", "-j")
         limit = arguments.last("N")
         length = None if limit is None else _count(limit, "-N")

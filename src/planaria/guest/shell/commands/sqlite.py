@@ -16,7 +16,21 @@ from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.column import width_of
 from planaria.guest.shell.commands.jq.json_writer import quote as json_quote
 
-_MODES = ("list", "csv", "column", "json", "line", "table", "box", "markdown", "insert", "quote", "tabs", "html", "ascii")
+_MODES = (
+    "list",
+    "csv",
+    "column",
+    "json",
+    "line",
+    "table",
+    "box",
+    "markdown",
+    "insert",
+    "quote",
+    "tabs",
+    "html",
+    "ascii",
+)
 
 Row = Sequence[Any]
 
@@ -171,7 +185,9 @@ class _Shell:
         if mode == "json":
             opening = "["
             for row in rows:
-                pairs = ",".join(f"{json_quote(name)}:{_json(value)}" for name, value in zip(names, row, strict=True))
+                pairs = ",".join(
+                    f"{json_quote(name)}:{_json(value)}" for name, value in zip(names, row, strict=True)
+                )
                 yield f"{opening}{{{pairs}}}"
                 opening = ",\n"
             if opening != "[":
@@ -181,7 +197,8 @@ class _Shell:
             width = max(max(map(width_of, names), default=0), 5)
             for number, row in enumerate(rows):
                 lines = "".join(
-                    f"{name:>{width}} = {_text(value, self.null)}\n" for name, value in zip(names, row, strict=True)
+                    f"{name:>{width}} = {_text(value, self.null)}\n"
+                    for name, value in zip(names, row, strict=True)
                 )
                 yield ("\n" if number else "") + lines
             return
@@ -189,7 +206,11 @@ class _Shell:
             if header:
                 yield "<TR>" + "\n".join(f"<TH>{_html(name)}</TH>" for name in names) + "\n</TR>\n"
             for row in rows:
-                yield "<TR>" + "\n".join(f"<TD>{_html(_text(value, self.null))}</TD>" for value in row) + "\n</TR>\n"
+                yield (
+                    "<TR>"
+                    + "\n".join(f"<TD>{_html(_text(value, self.null))}</TD>" for value in row)
+                    + "\n</TR>\n"
+                )
             return
         if mode == "insert":
             listed = "(" + ",".join(_identifier(name) for name in names) + ")" if header else ""
@@ -279,7 +300,9 @@ class _Shell:
         try:
             found = [known for known in _DOT_COMMANDS if known.startswith(name)]
             if name not in _DOT_COMMANDS and len(found) != 1:
-                raise _CommandError(f'unknown command or invalid arguments:  "{name}". Enter ".help" for help')
+                raise _CommandError(
+                    f'unknown command or invalid arguments:  "{name}". Enter ".help" for help'
+                )
             known = name if name in _DOT_COMMANDS else found[0]
             result = getattr(self, "dot_" + known)(arguments)
             if result is not None:
@@ -318,6 +341,8 @@ class _Shell:
                 "mode should be one of: ascii box column csv html insert json line list markdown qbox quote table tabs tcl"
             )
         self.set_mode(found[0])
+        if found[0] == "csv":
+            self.row_separator = "\r\n"
         if found[0] == "insert":
             self.table = names[1] if len(names) > 1 else "table"
 
@@ -392,7 +417,7 @@ class _Shell:
 
     def dot_databases(self, arguments: list[str]) -> None:
         for _, schema, file in self.connection.execute("PRAGMA database_list"):
-            self.write(f'{schema}: {file or chr(34) * 2} r/w\n')
+            self.write(f"{schema}: {file or chr(34) * 2} r/w\n")
 
     def dot_tables(self, arguments: list[str]) -> None:
         pattern = arguments[0] if arguments else "%"
@@ -474,6 +499,8 @@ class _Shell:
         if len(names) != 2:
             raise _CommandError("Usage: .import FILE TABLE")
         file_name, table = names
+        if self.row_separator == "\r\n":  # reading lines resets it, as in sqlite3
+            self.row_separator = "\n"
         try:
             data = usage.read_file(self.process, file_name)
         except OSError:
@@ -544,11 +571,19 @@ def _boolean(word: str) -> bool:
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\([tnr\\])", lambda match: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[match.group(1)], text)
+    return re.sub(
+        r"\\([tnr\\])", lambda match: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[match.group(1)], text
+    )
 
 
 def _html(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&#39;")
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#39;")
+    )
 
 
 def _quoted(name: str) -> str:
@@ -556,7 +591,12 @@ def _quoted(name: str) -> str:
 
 
 def _identifier(name: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in ("table", "order", "group", "index")
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in (
+        "table",
+        "order",
+        "group",
+        "index",
+    )
     return name if plain else _quoted(name)
 
 
@@ -575,7 +615,10 @@ def _statements(text: str) -> Iterator[str]:
 
 def _sql_error(error: Exception, statement: str, line: int, from_arguments: bool) -> str:
     message = str(error)
-    parse = message.startswith(("near ", "no such ", "incomplete input", "unrecognized token")) or "syntax error" in message
+    parse = (
+        message.startswith(("near ", "no such ", "incomplete input", "unrecognized token"))
+        or "syntax error" in message
+    )
     parse = parse or "has no column" in message or "already exists" in message or "values for" in message
     if from_arguments:
         kind = "in prepare" if parse else "stepping"
@@ -585,7 +628,9 @@ def _sql_error(error: Exception, statement: str, line: int, from_arguments: bool
     code = getattr(error, "sqlite_errorcode", None)
     if not parse and code is not None:
         head += f" ({code & 255})"
-    near = re.match(r'near "(.*)": syntax error', message, re.DOTALL) or re.match(r'unrecognized token: "(.*)"', message, re.DOTALL)
+    near = re.match(r'near "(.*)": syntax error', message, re.DOTALL) or re.match(
+        r'unrecognized token: "(.*)"', message, re.DOTALL
+    )
     near = near or re.match(r"no such (?:column|function): (.*)", message)
     if parse and near:
         shown = re.sub(r"\s", " ", statement.strip("\n"))
@@ -619,11 +664,23 @@ def sqlite3_command(process: Process) -> Generator[None, None, int]:
         elif name == "version":
             process.stdout.write(f"{sqlite3.sqlite_version}\n".encode())
             return 0
-        elif name in (*_MODES, "header", "noheader", "echo", "bail", "batch", "interactive", "readonly", "help"):
+        elif name in (
+            *(mode for mode in _MODES if mode != "insert"),
+            "header",
+            "noheader",
+            "echo",
+            "bail",
+            "batch",
+            "interactive",
+            "readonly",
+            "help",
+        ):
             options.append((name, ""))
         else:
             process.stderr.write(
-                f"sqlite3: Error: unknown option: {word}\nUse -help for a list of options.\n".encode("utf-8", "surrogateescape")
+                f"sqlite3: Error: unknown option: {word}\nUse -help for a list of options.\n".encode(
+                    "utf-8", "surrogateescape"
+                )
             )
             return 1
     name = operands[0] if operands else ":memory:"
@@ -632,7 +689,9 @@ def sqlite3_command(process: Process) -> Generator[None, None, int]:
         shell.connection.execute("PRAGMA schema_version")
     except sqlite3.Error as error:
         if "not a database" not in str(error):
-            process.stderr.write(f'Error: unable to open database "{name}": {error}\n'.encode("utf-8", "surrogateescape"))
+            process.stderr.write(
+                f'Error: unable to open database "{name}": {error}\n'.encode("utf-8", "surrogateescape")
+            )
             return 1
     try:
         for option, value in options:

@@ -243,7 +243,9 @@ class _Picture:
         environment = process.env
         locale = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG") or ""
         unicode = "utf" in locale.lower() and not options.ascii
-        self.marks = ("│\u00a0\u00a0 ", "    ", "├── ", "└── ") if unicode else ("|   ", "    ", "|-- ", "`-- ")
+        self.marks = (
+            ("│\u00a0\u00a0 ", "    ", "├── ", "└── ") if unicode else ("|   ", "    ", "|-- ", "`-- ")
+        )
         self.zone = local_zone(environment)
 
     def details(self, node: _Node) -> str:
@@ -342,7 +344,9 @@ def tree(process: Process) -> Generator[None, None, int]:
     try:
         options, operands = _options(process)
     except usage.UsageError as error:
-        process.error(f"Invalid argument {str(error).replace('invalid option -- ', '-').replace(chr(39), '`', 1)}.")
+        process.error(
+            f"Invalid argument {str(error).replace('invalid option -- ', '-').replace(chr(39), '`', 1)}."
+        )
         return 1
     except _Usage as error:
         process.error(str(error))

@@ -56,7 +56,8 @@ def bc(process: Process) -> Generator[None, None, int]:
     text = process.env.get("BC_LINE_LENGTH", "70")
     width = int(text) if text.isdigit() else 70
     machine = Machine(
-        lambda piece: process.stdout.write(piece.encode("utf-8", "surrogateescape")), width if width != 1 else 70
+        lambda piece: process.stdout.write(piece.encode("utf-8", "surrogateescape")),
+        width if width != 1 else 70,
     )
     library = arguments.has("l")
     if library:
@@ -90,7 +91,9 @@ def _run(
         line = lines.next()
         if line is None:
             if pending and "".join(pending).strip():
-                process.stderr.write(f"{name} {lines.number}: syntax error\n".encode("utf-8", "surrogateescape"))
+                process.stderr.write(
+                    f"{name} {lines.number}: syntax error\n".encode("utf-8", "surrogateescape")
+                )
             return
         if not pending:
             start = lines.number

@@ -457,7 +457,9 @@ def dc(process: Process) -> Generator[None, None, int]:
         return 0
     calculator = _Calculator(process)
     status = 0
-    sources = [pair for pair in arguments.options if pair[0] in "ef"] + [("f", name) for name in arguments.operands]
+    sources = [pair for pair in arguments.options if pair[0] in "ef"] + [
+        ("f", name) for name in arguments.operands
+    ]
     if not sources:
         sources = [("f", "-")]
     try:

@@ -156,7 +156,9 @@ def show(number: Number, base: int, *, leading_zero: bool = False) -> str:
         reached *= base
     if base <= 16:
         text = "".join("0123456789ABCDEF"[place] for place in places)
-        return sign + text + ("." + "".join("0123456789ABCDEF"[place] for place in decimals) if decimals else "")
+        return (
+            sign + text + ("." + "".join("0123456789ABCDEF"[place] for place in decimals) if decimals else "")
+        )
     width = len(str(base - 1))
     text = "".join(f" {place:0{width}d}" for place in places)
     if decimals:

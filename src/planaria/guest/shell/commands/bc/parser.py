@@ -288,7 +288,9 @@ class Parser:
         self.expect(")")
         return self.loop(start, condition, step)
 
-    def loop(self, start: Expression | None, condition: Expression | None, step: Expression | None) -> Statement:
+    def loop(
+        self, start: Expression | None, condition: Expression | None, step: Expression | None
+    ) -> Statement:
         self.newlines()
         self.loops += 1
         body = self.statement()

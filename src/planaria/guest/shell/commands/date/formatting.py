@@ -82,7 +82,9 @@ def _convert(letter: str, flags: str, width: str, moment: datetime, nanoseconds:
         text = f"{nanoseconds:09d}"[:digits].ljust(digits, "0")
         return text
     if letter == "s":
-        return _number(math.floor((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()), 1, "0", flags, width)
+        return _number(
+            math.floor((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()), 1, "0", flags, width
+        )
     if letter.endswith("z"):
         return _offset(letter, moment, flags, width)
     if letter == "Z":

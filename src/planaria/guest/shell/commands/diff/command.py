@@ -212,7 +212,11 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
         except OSError as error:
             return _exit(process, error, directory)
         names.append(
-            {name for name in found if not any(fnmatch.fnmatchcase(name, pattern) for pattern in settings.exclude)}
+            {
+                name
+                for name in found
+                if not any(fnmatch.fnmatchcase(name, pattern) for pattern in settings.exclude)
+            }
         )
     status = 0
     for name in sorted(names[0] | names[1], key=os.fsencode):
@@ -228,7 +232,10 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
             if os.path.isdir(process.path(there)):
                 status = max(status, (yield from _directories(process, settings, left, right)))
                 continue
-        directory_left, directory_right = os.path.isdir(process.path(left)), os.path.isdir(process.path(right))
+        directory_left, directory_right = (
+            os.path.isdir(process.path(left)),
+            os.path.isdir(process.path(right)),
+        )
         if directory_left and directory_right:
             if settings.recursive:
                 status = max(status, (yield from _directories(process, settings, left, right)))
@@ -313,7 +320,9 @@ def _files(
     return 2 if incomplete else 1
 
 
-def _style(settings: Settings, old: list[bytes], new: list[bytes], found: list[styles.Change]) -> styles.Iterator[bytes]:
+def _style(
+    settings: Settings, old: list[bytes], new: list[bytes], found: list[styles.Change]
+) -> styles.Iterator[bytes]:
     if settings.style == "unified":
         return styles.unified(old, new, found, settings.context, settings.function)
     if settings.style == "context":

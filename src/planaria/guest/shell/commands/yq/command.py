@@ -70,7 +70,8 @@ def yq(process: Process) -> Generator[None, None, int]:
     else:
         expression = "."
     runtime = Runtime(
-        dict(process.env), to_stderr=lambda text: process.stderr.write(text.encode("utf-8", "surrogateescape"))
+        dict(process.env),
+        to_stderr=lambda text: process.stderr.write(text.encode("utf-8", "surrogateescape")),
     )
     try:
         run = runtime.compile(_dialect(expression), {})
@@ -85,7 +86,9 @@ def yq(process: Process) -> Generator[None, None, int]:
         try:
             inputs = [None] if name is None else _read(process, name, arguments.last("p"))
         except OSError as error:
-            process.stderr.write(f"Error: open {name}: {usage.reason(error).lower()}\n".encode("utf-8", "surrogateescape"))
+            process.stderr.write(
+                f"Error: open {name}: {usage.reason(error).lower()}\n".encode("utf-8", "surrogateescape")
+            )
             return 1
         except (YamlError, JsonError) as error:
             process.stderr.write(f"Error: bad file '{name}': {error}\n".encode("utf-8", "surrogateescape"))
@@ -142,11 +145,15 @@ def _read(process: Process, name: str, layout: str | None) -> list[Any]:
     return read_documents(data.decode("utf-8", "surrogateescape")) or [None]
 
 
-def _evaluate(run: Any, inputs: list[Any], arguments: usage.Arguments, name: str | None) -> tuple[list[str], Any]:
+def _evaluate(
+    run: Any, inputs: list[Any], arguments: usage.Arguments, name: str | None
+) -> tuple[list[str], Any]:
     """The text of all results, and the last result."""
     layout = arguments.last("o")
     if layout is None:
-        layout = "json" if arguments.has("j", "c") or (name is not None and name.endswith(".json")) else "yaml"
+        layout = (
+            "json" if arguments.has("j", "c") or (name is not None and name.endswith(".json")) else "yaml"
+        )
     indent_text = arguments.last("I")
     indent = int(indent_text) if indent_text and indent_text.isdigit() else 2
     json = layout in ("json", "j")
