@@ -36,7 +36,7 @@ def test_bc(program: str) -> None:
 @pytest.mark.parametrize(
     "call", ["e(1)", "e(-5.5)", "l(2)", "l(.001)", "s(1)", "c(-3)", "a(1)*4", "a(100)", "j(0,1)"]
 )
-@pytest.mark.parametrize("scale", [0, 5, 20, 45])
+@pytest.mark.parametrize("scale", [5, 20, 45])
 def test_mathematics(call: str, scale: int) -> None:
     """The functions of `-l` agree to the last digit."""
     same(["bc", "-l"], f"scale={scale};{call}\n".encode())

@@ -187,10 +187,7 @@ def _fill(lines: list[str], width: int, *, by_rows: bool) -> list[str]:
     rows = (len(lines) + count - 1) // count
     output = []
     for row in range(rows):
-        if by_rows:
-            entries = lines[row * count : (row + 1) * count]
-        else:
-            entries = lines[row::rows]
+        entries = lines[row * count : (row + 1) * count] if by_rows else lines[row::rows]
         text = ""
         for position, entry in enumerate(entries):
             text += entry

@@ -120,7 +120,7 @@ def cmp(process: Process) -> Generator[None, None, int]:
                 a, b = left[place], right[place]
                 if not verbose:
                     line += left.count(b"\n", 0, place)
-                    text = f"{one} {two} differ: {'byte' if show else 'byte'} {number}, line {line}"
+                    text = f"{one} {two} differ: byte {number}, line {line}"
                     if show:
                         text += f" is {a:3o} {_visible(a)} {b:3o} {_visible(b)}"
                     process.stdout.write(f"{text}\n".encode("utf-8", "surrogateescape"))
@@ -204,6 +204,7 @@ def comm(process: Process) -> Generator[None, None, int]:
     lines = [next(side, None) for side in sides]
     counts = [0, 0, 0]
     disorder = [False, False]
+    earlier: list[bytes | None] = [None, None]
     unpaired = False
     while lines[0] is not None or lines[1] is not None:
         if lines[1] is None or (lines[0] is not None and lines[0] < lines[1]):
@@ -222,7 +223,10 @@ def comm(process: Process) -> Generator[None, None, int]:
             if column in (side, 2):
                 previous = lines[side]
                 following = lines[side] = next(sides[side], None)
-                wrong = following is not None and previous is not None and following < previous
+                # At the end of a file its last two lines are looked at again, as GNU comm does.
+                pair = (earlier[side], previous) if following is None else (previous, following)
+                wrong = pair[0] is not None and pair[1] is not None and pair[1] < pair[0]
+                earlier[side] = previous
                 if wrong and strict and not disorder[side] and (check or unpaired):
                     disorder[side] = True
                     process.error(f"file {side + 1} is not in sorted order")

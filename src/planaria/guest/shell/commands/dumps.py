@@ -71,7 +71,7 @@ class _Xxd:
     name: str | None = None
 
 
-class _XxdUsage(Exception):
+class _XxdUsageError(Exception):
     pass
 
 
@@ -142,12 +142,12 @@ def _xxd_arguments(arguments: list[str]) -> tuple[_Xxd, list[str]]:
             continue
         letter, value = long.get(word, word[1]), ""
         if letter not in valued:
-            raise _XxdUsage
+            raise _XxdUsageError
         if word not in long:
             value = word[2:]
         if not value:
             if position >= len(arguments):
-                raise _XxdUsage
+                raise _XxdUsageError
             value = arguments[position]
             position += 1
         setattr(options, valued[letter], value if letter == "n" else _integer(value))
@@ -159,7 +159,7 @@ def xxd(process: Process) -> Generator[None, None, int]:
     """xxd [options] [infile [outfile]]: a hex dump, or the reverse (vim's xxd)."""
     try:
         options, operands = _xxd_arguments(process.argv[1:])
-    except _XxdUsage:
+    except _XxdUsageError:
         process.stderr.write(_XXD_USAGE.encode())
         return 1
     if len(operands) > 2:

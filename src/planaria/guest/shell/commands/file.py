@@ -333,9 +333,8 @@ def _language(text: str, data: bytes) -> Kind | None:
         return ("C++ source", "text/x-c++") if plus else ("C source", "text/x-c")
     if re.search(
         r"^(?:import \w+|from [\w.]+ import .+|def \w+\(.*\).*:\s*$|class \w+.*:\s*$)", text, re.MULTILINE
-    ):
-        if re.search(r"^(?:def \w+\(.*\).*:|from [\w.]+ import |import \w+\s*$)", text, re.MULTILINE):
-            return "Python script", "text/x-script.python"
+    ) and re.search(r"^(?:def \w+\(.*\).*:|from [\w.]+ import |import \w+\s*$)", text, re.MULTILINE):
+        return "Python script", "text/x-script.python"
     if re.match(r"(?:\S+: .*\r?\n)+", text) and re.match(
         r"(?:From|Return-Path|Received|Delivered-To): ", text
     ):
@@ -368,7 +367,7 @@ def _is_csv(text: str) -> bool:
     counts = []
     for line in lines[:10]:
         counts.append(re.sub(r'"(?:[^"]|"")*"', "", line).count(","))
-    return len(counts) >= 2 and counts[0] >= 1 and len(set(counts)) == 1
+    return len(counts) >= 3 and counts[0] >= 1 and len(set(counts)) == 1
 
 
 def describe(data: bytes) -> tuple[str, str, str]:

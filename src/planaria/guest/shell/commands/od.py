@@ -12,9 +12,41 @@ from planaria.guest.shell.command import Process, command
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.dumps import blocks, file_chunks, window
 
-_NAMES = (
-    "nul soh stx etx eot enq ack bel bs ht nl vt ff cr so si dle dc1 dc2 dc3 dc4 nak syn etb can em sub esc fs gs rs us sp"
-).split()
+_NAMES = [
+    "nul",
+    "soh",
+    "stx",
+    "etx",
+    "eot",
+    "enq",
+    "ack",
+    "bel",
+    "bs",
+    "ht",
+    "nl",
+    "vt",
+    "ff",
+    "cr",
+    "so",
+    "si",
+    "dle",
+    "dc1",
+    "dc2",
+    "dc3",
+    "dc4",
+    "nak",
+    "syn",
+    "etb",
+    "can",
+    "em",
+    "sub",
+    "esc",
+    "fs",
+    "gs",
+    "rs",
+    "us",
+    "sp",
+]
 _ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 _SIZES = {"C": 1, "S": 2, "I": 4, "L": 8, "F": 4, "D": 8}
 _LONG = {

@@ -35,7 +35,7 @@ _MODES = (
 Row = Sequence[Any]
 
 
-class _Exit(Exception):
+class _ExitError(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
@@ -153,7 +153,7 @@ class _Shell:
                 self.complain(_sql_error(error, statement, line, from_arguments))
                 if from_arguments or self.bail:
                     code = getattr(error, "sqlite_errorcode", 1) & 255
-                    raise _Exit(code if from_arguments else 1) from None
+                    raise _ExitError(code if from_arguments else 1) from None
                 return
         if self.once:
             self.close_output()
@@ -311,18 +311,18 @@ class _Shell:
             self.failed = True
             self.complain(f"Error: {error}\n")
             if from_arguments or self.bail:
-                raise _Exit(1) from None
+                raise _ExitError(1) from None
         except OSError as error:
             self.failed = True
             self.complain(f'Error: cannot open "{error.filename}"\n')
             if from_arguments or self.bail:
-                raise _Exit(1) from None
+                raise _ExitError(1) from None
 
     def dot_quit(self, arguments: list[str]) -> None:
-        raise _Exit(int(self.failed))
+        raise _ExitError(int(self.failed))
 
     def dot_exit(self, arguments: list[str]) -> None:
-        raise _Exit(int(arguments[0]) if arguments and arguments[0].isdigit() else 0)
+        raise _ExitError(int(arguments[0]) if arguments and arguments[0].isdigit() else 0)
 
     def dot_help(self, arguments: list[str]) -> None:
         self.write("".join(f".{name}\n" for name in _DOT_COMMANDS))
@@ -717,7 +717,7 @@ def sqlite3_command(process: Process) -> Generator[None, None, int]:
         else:
             lines = (line.decode("utf-8", "surrogateescape") for line in process.stdin)
             yield from shell.script(lines)
-    except _Exit as end:
+    except _ExitError as end:
         return end.status
     finally:
         shell.close_output()

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from planaria.guest.shell.command import Process, command
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.bc.machine import BcRuntimeError, Machine, Stop
-from planaria.guest.shell.commands.bc.numbers import ArithmeticFailure
+from planaria.guest.shell.commands.bc.numbers import NumberError
 from planaria.guest.shell.commands.bc.parser import Incomplete, Parser
 from planaria.guest.shell.commands.bc.syntax import BcSyntaxError
 from planaria.guest.shell.commands.recursion import deep_recursion
@@ -117,7 +117,7 @@ def _run(
             continue
         except BcSyntaxError as error:
             process.stderr.write(f"{name} {error.line}: {error}\n".encode("utf-8", "surrogateescape"))
-        except (BcRuntimeError, ArithmeticFailure) as error:
+        except (BcRuntimeError, NumberError) as error:
             message = f"Runtime error (func=(main), adr=3): {error}\n"
             process.stderr.write(message.encode("utf-8", "surrogateescape"))
         except RecursionError:

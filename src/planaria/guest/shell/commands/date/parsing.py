@@ -28,7 +28,19 @@ _ORDINALS = {
     "next": 1,
     **dict(
         zip(
-            "first third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
+            [
+                "first",
+                "third",
+                "fourth",
+                "fifth",
+                "sixth",
+                "seventh",
+                "eighth",
+                "ninth",
+                "tenth",
+                "eleventh",
+                "twelfth",
+            ],
             (1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
             strict=True,
         )
@@ -312,7 +324,7 @@ class _Reader:
                 kind == "number"
                 and self.peek(1)[0] != "colon"
                 and _unit(self.word(1)) is None
-                and not (self.word(1) in ("am", "pm"))
+                and self.word(1) not in ("am", "pm")
             ):
                 self.position += 1
                 year = _year(more)

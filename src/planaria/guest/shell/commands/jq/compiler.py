@@ -200,7 +200,7 @@ class Compiler:
             def text(value: Any, environment: Environment) -> str:
                 return "".join(
                     [
-                        part if type(part) is str else render(part(value, environment))  # type: ignore[operator]
+                        part if type(part) is str else render(part(value, environment))  # type: ignore[operator, misc]
                         for part in singles
                     ]
                 )
@@ -875,8 +875,7 @@ class Compiler:
         values = function.value_parameters
 
         def environments(environment: Environment) -> Any:
-            base = (*environment[:size], *closures(environment))
-            return base
+            return (*environment[:size], *closures(environment))
 
         if not values and tail and function.compiling and scope.function is not None:
             scope.function.tail_called = True
@@ -1279,7 +1278,8 @@ def _constant_many(constant: Any) -> Many:
 
 def _body(function: Function) -> Single:
     code = function.code
-    assert code is not None and code.single is not None
+    assert code is not None
+    assert code.single is not None
     return code.single
 
 

@@ -197,11 +197,12 @@ class Scanner:
 
     def _store(self, message: str) -> None:
         stack = self._stack
-        if isinstance(stack[-1], list):
-            stack[-1].append(self._next)
-        elif isinstance(stack[-1], _Key):
-            key = stack.pop()
-            stack[-1][key.name] = self._next
+        top = stack[-1]
+        if isinstance(top, list):
+            top.append(self._next)
+        elif isinstance(top, _Key):
+            name = stack.pop().name
+            stack[-1][name] = self._next
         else:
             raise self.fail(message)
         self._next = _NOTHING

@@ -82,7 +82,8 @@ def yq(process: Process) -> Generator[None, None, int]:
     status = 0
     last: Any = None
     documents: list[Any] = []
-    for name in names or [None]:
+    sources: list[str | None] = [*names] if names else [None]
+    for name in sources:
         try:
             inputs = [None] if name is None else _read(process, name, arguments.last("p"))
         except OSError as error:
@@ -98,7 +99,7 @@ def yq(process: Process) -> Generator[None, None, int]:
             continue
         try:
             pieces, last = _evaluate(run, inputs, arguments, name)
-        except _Failure as failure:
+        except _EvaluationError as failure:
             process.stderr.write(f"Error: {failure}\n".encode("utf-8", "surrogateescape"))
             return 1
         if arguments.has("i") and name not in (None, "-"):
@@ -112,7 +113,7 @@ def yq(process: Process) -> Generator[None, None, int]:
     if together or arguments.has("s"):
         try:
             pieces, last = _evaluate(run, [documents] if arguments.has("s") else documents, arguments, None)
-        except _Failure as failure:
+        except _EvaluationError as failure:
             process.stderr.write(f"Error: {failure}\n".encode("utf-8", "surrogateescape"))
             return 1
         process.stdout.write("".join(pieces).encode("utf-8", "surrogateescape"))
@@ -122,7 +123,7 @@ def yq(process: Process) -> Generator[None, None, int]:
     return status
 
 
-class _Failure(Exception):
+class _EvaluationError(Exception):
     """An expression that failed on an input."""
 
 
@@ -168,9 +169,11 @@ def _evaluate(
         try:
             results = list(run(value))
         except JqError as error:
-            raise _Failure(error.value if isinstance(error.value, str) else to_json(error.value)) from None
+            raise _EvaluationError(
+                error.value if isinstance(error.value, str) else to_json(error.value)
+            ) from None
         except (Break, RecursionError):
-            raise _Failure("the expression does not end") from None
+            raise _EvaluationError("the expression does not end") from None
         except Halt:
             pass
         for position, result in enumerate(results):

@@ -1,4 +1,4 @@
-"""YAML to values (YAML 1.2, core schema): block and flow collections, all scalar styles, anchors, merges, tags."""
+"""YAML to values (YAML 1.2, core schema)."""
 
 from __future__ import annotations
 
