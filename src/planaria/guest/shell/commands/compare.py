@@ -56,7 +56,7 @@ def _visible(byte: int) -> str:
 
 @command("cmp")
 def cmp(process: Process) -> Generator[None, None, int]:
-    """cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]: status 0 same, 1 different, 2 trouble (GNU diffutils)."""
+    """cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]: status 0 same, 1 different, 2 trouble."""
     long = {
         "print-bytes": "b",
         "ignore-initial=": "i",
@@ -161,7 +161,7 @@ def _offset_width(process: Process, names: tuple[str, str], skips: list[int], li
 
 @command("comm")
 def comm(process: Process) -> Generator[None, None, int]:
-    """comm [OPTION]... FILE1 FILE2: lines of the first, of the second, of both, in columns (GNU coreutils)."""
+    """comm [OPTION]... FILE1 FILE2: lines of the first, of the second, of both."""
     long = {
         "check-order": "check",
         "nocheck-order": "nocheck",

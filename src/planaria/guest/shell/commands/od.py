@@ -108,7 +108,8 @@ def _types(text: str, order: str) -> list[_Type]:
             size = _SIZES.get(suffix) or int(suffix or 8)
             if size not in (2, 4, 8):
                 raise usage.UsageError(
-                    f"invalid type string '{text}';\nthis system doesn't provide a {size}-byte floating point type"
+                    f"invalid type string '{text}';\nthis system "
+                    f"doesn't provide a {size}-byte floating point type"
                 )
             made = _float(size, "<" if byte_order == "little" else ">")
         else:

@@ -338,7 +338,8 @@ class _Shell:
             found = ["column"]
         if not found:
             raise _CommandError(
-                "mode should be one of: ascii box column csv html insert json line list markdown qbox quote table tabs tcl"
+                "mode should be one of: ascii box column csv html insert json line "
+                "list markdown qbox quote table tabs tcl"
             )
         self.set_mode(found[0])
         if found[0] == "csv":
@@ -424,7 +425,8 @@ class _Shell:
         names = [
             row[0]
             for row in self.connection.execute(
-                "SELECT name FROM sqlite_schema WHERE type IN ('table','view') AND name NOT LIKE 'sqlite__%' ESCAPE '_'"
+                "SELECT name FROM sqlite_schema WHERE type IN ('table','view')"
+                " AND name NOT LIKE 'sqlite__%' ESCAPE '_'"
                 " AND name LIKE ? ORDER BY 1",
                 (pattern,),
             )
@@ -462,7 +464,8 @@ class _Shell:
         names = arguments or ["%"]
         condition = " OR ".join("name LIKE ?" for _ in names)
         tables = self.connection.execute(
-            f"SELECT name, sql FROM sqlite_schema WHERE type='table' AND sql IS NOT NULL AND ({condition}) ORDER BY rowid",
+            f"SELECT name, sql FROM sqlite_schema WHERE type='table' AND sql IS NOT NULL"
+            f" AND ({condition}) ORDER BY rowid",
             names,
         ).fetchall()
         for name, sql in tables:
@@ -521,7 +524,8 @@ class _Shell:
         for number, row in enumerate(rows, 1 + skip + (not exists)):
             if len(row) < count:
                 self.complain(
-                    f"{file_name}:{number}: expected {count} columns but found {len(row)} - filling the rest with NULL\n"
+                    f"{file_name}:{number}: expected {count} columns but found {len(row)}"
+                    " - filling the rest with NULL\n"
                 )
             elif len(row) > count:
                 self.complain(

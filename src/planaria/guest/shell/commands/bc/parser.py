@@ -210,7 +210,10 @@ class Parser:
             return _raising(Stop)
         if kind in ("limits", "warranty"):
             self.take()
-            text = "BC_BASE_MAX     = 2147483647\nBC_DIM_MAX      = 16777215\nBC_SCALE_MAX    = 2147483647\nBC_STRING_MAX   = 2147483647\n"
+            text = (
+                "BC_BASE_MAX     = 2147483647\nBC_DIM_MAX      = 16777215\n"
+                "BC_SCALE_MAX    = 2147483647\nBC_STRING_MAX   = 2147483647\n"
+            )
             return _action(lambda: machine.out(text if kind == "limits" else ""))
         if kind == "auto":
             raise self.error()

@@ -439,7 +439,8 @@ class _Application:
         if name is None:
             self.say("can't find file to patch at input line 1")
             self.say(
-                f"No file to patch.  Skipping patch.\n{len(some.hunks)} out of {len(some.hunks)} hunks ignored"
+                "No file to patch.  Skipping patch.\n"
+                f"{len(some.hunks)} out of {len(some.hunks)} hunks ignored"
             )
             return 1
         if given is None and (name.startswith("/") or ".." in name.split("/")):
@@ -637,7 +638,7 @@ def _shown(name: str) -> str:
 
 
 def _cuts(hunk: Hunk, fuzz: int) -> tuple[int, int]:
-    """How many lines of context to leave out at both ends; negative where the file must start or end there."""
+    """How many lines of context to leave out at both ends; negative where the file starts or ends."""
     most = max(hunk.prefix, hunk.suffix)
     return fuzz + hunk.prefix - most, fuzz + hunk.suffix - most
 

@@ -5,8 +5,8 @@ always has exactly one (`single`), and to an iterator of values (`many`). For pa
 assignments, `del`) it becomes a second function, made when asked for, which yields pairs of a path and the
 value there; the path is None once the value is not at a path of the input any more.
 
-The environment is a tuple that grows inwards: a place in a program knows at which index each variable and each
-closure stands, and the environment of a function's definition is a prefix of its caller's.
+The environment is a tuple that grows inwards: a place in a program knows at which index each variable and
+each closure stands, and the environment of a function's definition is a prefix of its caller's.
 
 A call in tail position is not made by the function itself but handed to its caller's loop (`TailCall`), so
 that recursion of that form has no depth.
@@ -380,7 +380,7 @@ class Compiler:
         return Code(many=values)
 
     def _apply(self, function: Callable[..., Any], arguments: list[Code], *, given: bool = False) -> Code:
-        """A native function of the values of its arguments (and the input, when `given`); the last is outermost."""
+        """A native function of the values of its arguments (and the input if `given`); the last is outermost."""
         singles = [argument.single for argument in arguments]
         if all(single is not None for single in singles):
             ones: list[Any] = singles
@@ -649,7 +649,7 @@ class Compiler:
         )
 
     def _owned(self, node: Node, scope: Scope) -> Callable[[Any, Environment, Editor], Any] | None:
-        """An update that changes its state in place, for `reduce`; None where that is not worth it or not safe."""
+        """An update that changes its state in place, for `reduce`; None where that is not safe."""
         if isinstance(node, Pipe):
             left, right = self._owned(node.left, scope), self._owned(node.right, scope)
             if left is None or right is None:

@@ -226,8 +226,8 @@ def read_literal(text: str) -> Any:
     if text == "nan":
         return float("nan")
     if text[0] in "tfn" and not text.startswith("nan"):
-        raise ValueError("Invalid literal" if len(text) == len({"t": "true", "f": "false", "n": "null"}[text[0]])
-                         else "Invalid numeric literal")  # fmt: skip
+        size = {"t": 4, "f": 5, "n": 4}[text[0]]
+        raise ValueError("Invalid literal" if len(text) == size else "Invalid numeric literal")
     if _NUMBER.fullmatch(text):
         digits = text.lstrip("+-")
         return int(text) if digits.isdigit() and text != "-0" else Literal(text)
