@@ -380,7 +380,7 @@ class Compiler:
         return Code(many=values)
 
     def _apply(self, function: Callable[..., Any], arguments: list[Code], *, given: bool = False) -> Code:
-        """A native function of the values of its arguments (and the input if `given`); the last is outermost."""
+        """A native function of the values of its arguments (after the input if `given`); the last outermost."""
         singles = [argument.single for argument in arguments]
         if all(single is not None for single in singles):
             ones: list[Any] = singles
@@ -1186,7 +1186,7 @@ class Compiler:
 
             def closure(path: Path | None, value: Any, environment: Environment) -> Iterator[PathPair]:
                 code, captured = environment[place]
-                return code.paths(path, value, captured)
+                yield from code.paths(path, value, captured)
 
             return closure
         if found is None:

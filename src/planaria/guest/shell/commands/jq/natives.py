@@ -119,7 +119,7 @@ def _utf8bytelength(value: Any) -> int:
 def _keys(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return sorted(value)
-    return _keys_unsorted(value)
+    return list(_keys_unsorted(value))
 
 
 @_native("keys_unsorted")
@@ -136,7 +136,7 @@ def _has(value: Any, key: Any) -> bool:
     if isinstance(value, dict) and isinstance(key, str):
         return key in value
     if isinstance(value, list) and is_number(key):
-        return 0 <= key < len(value)
+        return bool(0 <= key < len(value))
     raise JqError(f"Cannot check whether {kind(value)} has a {kind(key)} key")
 
 
@@ -304,7 +304,7 @@ def grouped(pairs: list[tuple[Any, Any]]) -> list[list[Any]]:
 
 @_native("flatten")
 def _flatten(value: Any) -> list[Any]:
-    return _flatten_to(value, math.inf)
+    return list(_flatten_to(value, math.inf))
 
 
 @_native("flatten", 1)
