@@ -380,7 +380,7 @@ class Compiler:
         return Code(many=values)
 
     def _apply(self, function: Callable[..., Any], arguments: list[Code], *, given: bool = False) -> Code:
-        """A native function of the values of its arguments (after the input if `given`); the last outermost."""
+        """A native function of its arguments (after the input if `given`); the last outermost."""
         singles = [argument.single for argument in arguments]
         if all(single is not None for single in singles):
             ones: list[Any] = singles
