@@ -138,7 +138,7 @@ def real(
     variables = dict(env if env is not None else {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"})
     variables.setdefault("PATH", os.environ["PATH"])
     done = subprocess.run(
-        argv, input=stdin, capture_output=True, cwd=cwd, env=variables, timeout=20, check=False
+        argv, input=stdin, capture_output=True, cwd=cwd, env=variables, timeout=5, check=False
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 

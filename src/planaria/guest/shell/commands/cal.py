@@ -81,7 +81,15 @@ def cal(process: Process) -> int:
         arguments = usage.parse(
             process.argv[1:],
             "13A:B:hjmsNCbMSy",
-            {"one": "1", "three": "3", "sunday": "s", "monday": "M", "julian": "j", "year": "y", "help": "help"},
+            {
+                "one": "1",
+                "three": "3",
+                "sunday": "s",
+                "monday": "M",
+                "julian": "j",
+                "year": "y",
+                "help": "help",
+            },
         )
     except usage.UsageError as error:
         usage.complain(process, str(error))

@@ -138,7 +138,9 @@ def _table(lines: list[str], arguments: usage.Arguments) -> list[str]:
     places = [place for place in places if place not in hidden]
     right = set(_numbers(arguments.last("R"), names, count))
     separator = _unescape(arguments.last("o") or "  ")
-    widths = {place: max((width_of(row[place]) for row in rows if place < len(row)), default=0) for place in places}
+    widths = {
+        place: max((width_of(row[place]) for row in rows if place < len(row)), default=0) for place in places
+    }
     output = []
     for row in rows:
         if row == [] or row == [""]:
@@ -185,10 +187,7 @@ def _fill(lines: list[str], width: int, *, by_rows: bool) -> list[str]:
     rows = (len(lines) + count - 1) // count
     output = []
     for row in range(rows):
-        if by_rows:
-            entries = lines[row * count : (row + 1) * count]
-        else:
-            entries = lines[row::rows]
+        entries = lines[row * count : (row + 1) * count] if by_rows else lines[row::rows]
         text = ""
         for position, entry in enumerate(entries):
             text += entry

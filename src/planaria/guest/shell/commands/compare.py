@@ -8,7 +8,17 @@ from collections.abc import Generator, Iterator
 from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 
-_SUFFIXES = {"": 1, "k": 1024, "K": 1024, "kB": 1000, "KB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30, "GB": 10**9}
+_SUFFIXES = {
+    "": 1,
+    "k": 1024,
+    "K": 1024,
+    "kB": 1000,
+    "KB": 1000,
+    "M": 1 << 20,
+    "MB": 10**6,
+    "G": 1 << 30,
+    "GB": 10**9,
+}
 
 
 def _bytes_count(text: str) -> int:
@@ -46,8 +56,15 @@ def _visible(byte: int) -> str:
 
 @usage.command("cmp", version="cmp (GNU diffutils) 3.8")
 def cmp(process: Process) -> Generator[None, None, int]:
-    """cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]: status 0 same, 1 different, 2 trouble (GNU diffutils)."""
-    long = {"print-bytes": "b", "ignore-initial=": "i", "verbose": "l", "bytes=": "n", "quiet": "s", "silent": "s"}
+    """cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]: status 0 same, 1 different, 2 trouble."""
+    long = {
+        "print-bytes": "b",
+        "ignore-initial=": "i",
+        "verbose": "l",
+        "bytes=": "n",
+        "quiet": "s",
+        "silent": "s",
+    }
     try:
         arguments = usage.parse(process.argv[1:], "bci:ln:sv", {**long, "help": "help", "version": "v"})
     except usage.UsageError as error:
@@ -103,7 +120,7 @@ def cmp(process: Process) -> Generator[None, None, int]:
                 a, b = left[place], right[place]
                 if not verbose:
                     line += left.count(b"\n", 0, place)
-                    text = f"{one} {two} differ: {'byte' if show else 'byte'} {number}, line {line}"
+                    text = f"{one} {two} differ: byte {number}, line {line}"
                     if show:
                         text += f" is {a:3o} {_visible(a)} {b:3o} {_visible(b)}"
                     process.stdout.write(f"{text}\n".encode("utf-8", "surrogateescape"))
@@ -144,7 +161,7 @@ def _offset_width(process: Process, names: tuple[str, str], skips: list[int], li
 
 @usage.command("comm", version="comm (GNU coreutils) 9.1")
 def comm(process: Process) -> Generator[None, None, int]:
-    """comm [OPTION]... FILE1 FILE2: lines of the first, of the second, of both, in columns (GNU coreutils)."""
+    """comm [OPTION]... FILE1 FILE2: lines of the first, of the second, of both."""
     long = {
         "check-order": "check",
         "nocheck-order": "nocheck",
@@ -170,7 +187,11 @@ def comm(process: Process) -> Generator[None, None, int]:
     ending = b"\0" if arguments.has("z") else b"\n"
     delimiter = (arguments.last("delimiter") or "\t").encode("utf-8", "surrogateescape")
     shown = [not arguments.has(column) for column in "123"]
-    prefixes = [b"", delimiter if shown[0] else b"", (delimiter if shown[0] else b"") + (delimiter if shown[1] else b"")]
+    prefixes = [
+        b"",
+        delimiter if shown[0] else b"",
+        (delimiter if shown[0] else b"") + (delimiter if shown[1] else b""),
+    ]
     sides: list[Iterator[bytes]] = []
     for name in operands:
         try:
@@ -183,6 +204,7 @@ def comm(process: Process) -> Generator[None, None, int]:
     lines = [next(side, None) for side in sides]
     counts = [0, 0, 0]
     disorder = [False, False]
+    earlier: list[bytes | None] = [None, None]
     unpaired = False
     while lines[0] is not None or lines[1] is not None:
         if lines[1] is None or (lines[0] is not None and lines[0] < lines[1]):
@@ -201,7 +223,10 @@ def comm(process: Process) -> Generator[None, None, int]:
             if column in (side, 2):
                 previous = lines[side]
                 following = lines[side] = next(sides[side], None)
-                wrong = following is not None and previous is not None and following < previous
+                # At the end of a file its last two lines are looked at again, as GNU comm does.
+                pair = (earlier[side], previous) if following is None else (previous, following)
+                wrong = pair[0] is not None and pair[1] is not None and pair[1] < pair[0]
+                earlier[side] = previous
                 if wrong and strict and not disorder[side] and (check or unpaired):
                     disorder[side] = True
                     process.error(f"file {side + 1} is not in sorted order")

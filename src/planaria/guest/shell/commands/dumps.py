@@ -71,7 +71,7 @@ class _Xxd:
     name: str | None = None
 
 
-class _XxdUsage(Exception):
+class _XxdUsageError(Exception):
     pass
 
 
@@ -119,7 +119,15 @@ def _xxd_arguments(arguments: list[str]) -> tuple[_Xxd, list[str]]:
         "-EBCDIC": "ebcdic",
     }
     valued = {"c": "columns", "g": "group", "l": "length", "s": "seek", "o": "offset", "n": "name"}
-    long = {"-cols": "c", "-groupsize": "g", "-len": "l", "-seek": "s", "-skip": "s", "-offset": "o", "-name": "n"}
+    long = {
+        "-cols": "c",
+        "-groupsize": "g",
+        "-len": "l",
+        "-seek": "s",
+        "-skip": "s",
+        "-offset": "o",
+        "-name": "n",
+    }
     while position < len(arguments):
         word = arguments[position]
         if word == "--":
@@ -134,12 +142,12 @@ def _xxd_arguments(arguments: list[str]) -> tuple[_Xxd, list[str]]:
             continue
         letter, value = long.get(word, word[1]), ""
         if letter not in valued:
-            raise _XxdUsage
+            raise _XxdUsageError
         if word not in long:
             value = word[2:]
         if not value:
             if position >= len(arguments):
-                raise _XxdUsage
+                raise _XxdUsageError
             value = arguments[position]
             position += 1
         setattr(options, valued[letter], value if letter == "n" else _integer(value))
@@ -151,7 +159,7 @@ def xxd(process: Process) -> Generator[None, None, int]:
     """xxd [options] [infile [outfile]]: a hex dump, or the reverse (vim's xxd)."""
     try:
         options, operands = _xxd_arguments(process.argv[1:])
-    except _XxdUsage:
+    except _XxdUsageError:
         process.stderr.write(_XXD_USAGE.encode())
         return 1
     if len(operands) > 2:
@@ -178,7 +186,9 @@ def xxd(process: Process) -> Generator[None, None, int]:
         content = window(source(), max(options.seek, 0) if not options.reverse else 0, options.length)
     if options.reverse:
         data = b"".join(content)
-        pieces: Iterator[bytes] = iter((_reverse_plain(data) if options.plain else _reverse(data, options.seek),))
+        pieces: Iterator[bytes] = iter(
+            (_reverse_plain(data) if options.plain else _reverse(data, options.seek),)
+        )
     elif options.include:
         pieces = _include(content, options, name)
     elif options.plain:
@@ -218,7 +228,9 @@ def _include(content: Iterator[bytes], options: _Xxd, name: str) -> Iterator[byt
     total = 0
     prefix = "0X" if options.upper else "0x"
     for block in blocks(content, columns):
-        numbers = ", ".join(f"{prefix}{byte:02X}" if options.upper else f"{prefix}{byte:02x}" for byte in block)
+        numbers = ", ".join(
+            f"{prefix}{byte:02X}" if options.upper else f"{prefix}{byte:02x}" for byte in block
+        )
         yield (",\n" if total else "").encode() + f"  {numbers}".encode()
         total += len(block)
     if total:
@@ -381,7 +393,8 @@ def _hexdump_line(block: bytes, style: str) -> str:
         return "".join(f" {byte:03o}" for byte in block).ljust(64)
     if style == "c":
         return "".join(
-            f" {_CHARACTERS.get(byte) or (chr(byte) if 32 <= byte < 127 else f'{byte:03o}'):>3}" for byte in block
+            f" {_CHARACTERS.get(byte) or (chr(byte) if 32 <= byte < 127 else f'{byte:03o}'):>3}"
+            for byte in block
         ).ljust(64)
     words = [int.from_bytes(block[place : place + 2], "little") for place in range(0, len(block), 2)]
     if style == "d":
@@ -391,5 +404,3 @@ def _hexdump_line(block: bytes, style: str) -> str:
     if style == "x":
         return "".join(f"    {word:04x}" for word in words).ljust(64)
     return "".join(f" {word:04x}" for word in words).ljust(40)
-
-

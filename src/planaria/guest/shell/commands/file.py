@@ -94,9 +94,11 @@ def _gzip(data: bytes) -> Kind:
         text += f", last modified: {moment:%a %b} {moment.day:2d} {moment:%H:%M:%S %Y}"
     if len(data) > 9:
         text += {2: ", max compression", 4: ", max speed"}.get(data[8], "")
-        text += {0: ", from FAT filesystem (MS-DOS, OS/2, NT)", 3: ", from Unix", 11: ", from NTFS filesystem (NT)"}.get(
-            data[9], ""
-        )
+        text += {
+            0: ", from FAT filesystem (MS-DOS, OS/2, NT)",
+            3: ", from Unix",
+            11: ", from NTFS filesystem (NT)",
+        }.get(data[9], "")
     text += f", original size modulo 2^32 {struct.unpack('<I', data[-4:])[0]}" if len(data) >= 18 else ""
     return text, "application/gzip"
 
@@ -186,7 +188,10 @@ def _bitmap(data: bytes) -> Kind:
 
 
 def _wasm(data: bytes) -> Kind:
-    return f"WebAssembly (wasm) binary module version {struct.unpack('<I', data[4:8])[0]:#x} (MVP)", "application/wasm"
+    return (
+        f"WebAssembly (wasm) binary module version {struct.unpack('<I', data[4:8])[0]:#x} (MVP)",
+        "application/wasm",
+    )
 
 
 def _fixed(text: str, mime: str) -> Callable[[bytes], Kind]:
@@ -200,7 +205,14 @@ _MAGIC: list[tuple[int, bytes, Callable[[bytes], Kind]]] = [
     (0, b"\xff\xd8\xff", _jpeg),
     (0, b"GIF8", _gif),
     (0, b"\x1f\x8b", _gzip),
-    (0, b"BZh", lambda data: (f"bzip2 compressed data, block size = {data[3:4].decode('latin-1')}00k", "application/x-bzip2")),
+    (
+        0,
+        b"BZh",
+        lambda data: (
+            f"bzip2 compressed data, block size = {data[3:4].decode('latin-1')}00k",
+            "application/x-bzip2",
+        ),
+    ),
     (0, b"\xfd7zXZ\0", _fixed("XZ compressed data, checksum CRC64", "application/x-xz")),
     (0, b"(\xb5/\xfd", _fixed("Zstandard compressed data (v0.8+), Dictionary ID: None", "application/zstd")),
     (0, b"7z\xbc\xaf\x27\x1c", _fixed("7-zip archive data, version 0.4", "application/x-7z-compressed")),
@@ -267,7 +279,11 @@ def _encoding(data: bytes) -> tuple[str, str, str] | None:
     try:
         return "Unicode text, UTF-8", "utf-8", data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 4 and error.reason == "unexpected end of data" and len(data) >= _LOOKED_AT:
+        if (
+            error.start >= len(data) - 4
+            and error.reason == "unexpected end of data"
+            and len(data) >= _LOOKED_AT
+        ):
             return "Unicode text, UTF-8", "utf-8", data.decode("utf-8", "replace")
     latin = not any(0x80 <= code < 0xA0 and code != 0x85 for code in set(data))
     text = data.decode("latin-1")
@@ -311,12 +327,17 @@ def _language(text: str, data: bytes) -> Kind | None:
     if re.match(r"diff --git |--- \S.*\n\+\+\+ ", text):
         return ("unified diff output" if not text.startswith("diff") else "diff output"), "text/x-diff"
     if re.search(r"^\s*#\s*include\s*[<\"]", text, re.MULTILINE):
-        plus = re.search(r"^\s*(?:class|template|namespace|using namespace)\b|<iostream>|std::", text, re.MULTILINE)
+        plus = re.search(
+            r"^\s*(?:class|template|namespace|using namespace)\b|<iostream>|std::", text, re.MULTILINE
+        )
         return ("C++ source", "text/x-c++") if plus else ("C source", "text/x-c")
-    if re.search(r"^(?:import \w+|from [\w.]+ import .+|def \w+\(.*\).*:\s*$|class \w+.*:\s*$)", text, re.MULTILINE):
-        if re.search(r"^(?:def \w+\(.*\).*:|from [\w.]+ import |import \w+\s*$)", text, re.MULTILINE):
-            return "Python script", "text/x-script.python"
-    if re.match(r"(?:\S+: .*\r?\n)+", text) and re.match(r"(?:From|Return-Path|Received|Delivered-To): ", text):
+    if re.search(
+        r"^(?:import \w+|from [\w.]+ import .+|def \w+\(.*\).*:\s*$|class \w+.*:\s*$)", text, re.MULTILINE
+    ) and re.search(r"^(?:def \w+\(.*\).*:|from [\w.]+ import |import \w+\s*$)", text, re.MULTILINE):
+        return "Python script", "text/x-script.python"
+    if re.match(r"(?:\S+: .*\r?\n)+", text) and re.match(
+        r"(?:From|Return-Path|Received|Delivered-To): ", text
+    ):
         return "SMTP mail", "message/rfc822"
     if _is_csv(text):
         return "CSV text", "text/csv"
@@ -346,7 +367,7 @@ def _is_csv(text: str) -> bool:
     counts = []
     for line in lines[:10]:
         counts.append(re.sub(r'"(?:[^"]|"")*"', "", line).count(","))
-    return len(counts) >= 2 and counts[0] >= 1 and len(set(counts)) == 1
+    return len(counts) >= 3 and counts[0] >= 1 and len(set(counts)) == 1
 
 
 def describe(data: bytes) -> tuple[str, str, str]:
@@ -400,12 +421,20 @@ def _special(process: Process, name: str, follow: bool) -> tuple[str, str, str] 
     try:
         found = os.stat(path) if follow else os.lstat(path)
     except OSError as error:
-        return f"cannot open `{name}' ({usage.reason(error)})", f"cannot open `{name}' ({usage.reason(error)})", ""
+        return (
+            f"cannot open `{name}' ({usage.reason(error)})",
+            f"cannot open `{name}' ({usage.reason(error)})",
+            "",
+        )
     mode = found.st_mode
     if stat.S_ISLNK(mode):
         target = os.readlink(path)
         broken = not os.path.exists(path)
-        return f"{'broken ' if broken else ''}symbolic link to {target}", "inode/symlink", "" if broken else "binary"
+        return (
+            f"{'broken ' if broken else ''}symbolic link to {target}",
+            "inode/symlink",
+            "" if broken else "binary",
+        )
     prefix = "".join(
         word
         for bit, word in ((stat.S_ISUID, "setuid, "), (stat.S_ISGID, "setgid, "), (stat.S_ISVTX, "sticky, "))
@@ -416,7 +445,11 @@ def _special(process: Process, name: str, follow: bool) -> tuple[str, str, str] 
     if stat.S_ISFIFO(mode):
         return "fifo (named pipe)", "inode/fifo", "binary"
     if stat.S_ISCHR(mode):
-        return f"character special ({os.major(found.st_rdev)}/{os.minor(found.st_rdev)})", "inode/chardevice", "binary"
+        return (
+            f"character special ({os.major(found.st_rdev)}/{os.minor(found.st_rdev)})",
+            "inode/chardevice",
+            "binary",
+        )
     if stat.S_ISREG(mode) and found.st_size == 0:
         return "empty", "inode/x-empty", "binary"
     return None

@@ -12,9 +12,41 @@ from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.dumps import blocks, file_chunks, window
 
-_NAMES = (
-    "nul soh stx etx eot enq ack bel bs ht nl vt ff cr so si dle dc1 dc2 dc3 dc4 nak syn etb can em sub esc fs gs rs us sp"
-).split()
+_NAMES = [
+    "nul",
+    "soh",
+    "stx",
+    "etx",
+    "eot",
+    "enq",
+    "ack",
+    "bel",
+    "bs",
+    "ht",
+    "nl",
+    "vt",
+    "ff",
+    "cr",
+    "so",
+    "si",
+    "dle",
+    "dc1",
+    "dc2",
+    "dc3",
+    "dc4",
+    "nak",
+    "syn",
+    "etb",
+    "can",
+    "em",
+    "sub",
+    "esc",
+    "fs",
+    "gs",
+    "rs",
+    "us",
+    "sp",
+]
 _ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 _SIZES = {"C": 1, "S": 2, "I": 4, "L": 8, "F": 4, "D": 8}
 _LONG = {
@@ -67,14 +99,17 @@ def _types(text: str, order: str) -> list[_Type]:
         letter, suffix = match.group(1)[0], match.group(1)[1:]
         position = match.end()
         if letter == "a":
-            made = _Type(1, 3, lambda item: _NAMES[item[0] & 127] if item[0] & 127 < 33 else _named(item[0] & 127))
+            made = _Type(
+                1, 3, lambda item: _NAMES[item[0] & 127] if item[0] & 127 < 33 else _named(item[0] & 127)
+            )
         elif letter == "c":
             made = _Type(1, 3, _character)
         elif letter == "f":
             size = _SIZES.get(suffix) or int(suffix or 8)
             if size not in (2, 4, 8):
                 raise usage.UsageError(
-                    f"invalid type string '{text}';\nthis system doesn't provide a {size}-byte floating point type"
+                    f"invalid type string '{text}';\nthis system "
+                    f"doesn't provide a {size}-byte floating point type"
                 )
             made = _float(size, "<" if byte_order == "little" else ">")
         else:
@@ -166,7 +201,9 @@ def od(process: Process) -> Generator[None, None, int]:
                 types += _types(_OLD[name], order)
         radix = (arguments.last("A") or "o")[:1]
         if radix not in "doxn":
-            raise usage.UsageError(f"invalid output address radix '{radix}'; it must be one character from [doxn]")
+            raise usage.UsageError(
+                f"invalid output address radix '{radix}'; it must be one character from [doxn]"
+            )
         skip = _count(arguments.last("j") or "0", "-j")
         limit = arguments.last("N")
         length = None if limit is None else _count(limit, "-N")

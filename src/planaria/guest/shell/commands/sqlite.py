@@ -16,12 +16,26 @@ from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.column import width_of
 from planaria.guest.shell.commands.jq.json_writer import quote as json_quote
 
-_MODES = ("list", "csv", "column", "json", "line", "table", "box", "markdown", "insert", "quote", "tabs", "html", "ascii")
+_MODES = (
+    "list",
+    "csv",
+    "column",
+    "json",
+    "line",
+    "table",
+    "box",
+    "markdown",
+    "insert",
+    "quote",
+    "tabs",
+    "html",
+    "ascii",
+)
 
 Row = Sequence[Any]
 
 
-class _Exit(Exception):
+class _ExitError(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
@@ -139,7 +153,7 @@ class _Shell:
                 self.complain(_sql_error(error, statement, line, from_arguments))
                 if from_arguments or self.bail:
                     code = getattr(error, "sqlite_errorcode", 1) & 255
-                    raise _Exit(code if from_arguments else 1) from None
+                    raise _ExitError(code if from_arguments else 1) from None
                 return
         if self.once:
             self.close_output()
@@ -171,7 +185,9 @@ class _Shell:
         if mode == "json":
             opening = "["
             for row in rows:
-                pairs = ",".join(f"{json_quote(name)}:{_json(value)}" for name, value in zip(names, row, strict=True))
+                pairs = ",".join(
+                    f"{json_quote(name)}:{_json(value)}" for name, value in zip(names, row, strict=True)
+                )
                 yield f"{opening}{{{pairs}}}"
                 opening = ",\n"
             if opening != "[":
@@ -181,7 +197,8 @@ class _Shell:
             width = max(max(map(width_of, names), default=0), 5)
             for number, row in enumerate(rows):
                 lines = "".join(
-                    f"{name:>{width}} = {_text(value, self.null)}\n" for name, value in zip(names, row, strict=True)
+                    f"{name:>{width}} = {_text(value, self.null)}\n"
+                    for name, value in zip(names, row, strict=True)
                 )
                 yield ("\n" if number else "") + lines
             return
@@ -189,7 +206,11 @@ class _Shell:
             if header:
                 yield "<TR>" + "\n".join(f"<TH>{_html(name)}</TH>" for name in names) + "\n</TR>\n"
             for row in rows:
-                yield "<TR>" + "\n".join(f"<TD>{_html(_text(value, self.null))}</TD>" for value in row) + "\n</TR>\n"
+                yield (
+                    "<TR>"
+                    + "\n".join(f"<TD>{_html(_text(value, self.null))}</TD>" for value in row)
+                    + "\n</TR>\n"
+                )
             return
         if mode == "insert":
             listed = "(" + ",".join(_identifier(name) for name in names) + ")" if header else ""
@@ -279,7 +300,9 @@ class _Shell:
         try:
             found = [known for known in _DOT_COMMANDS if known.startswith(name)]
             if name not in _DOT_COMMANDS and len(found) != 1:
-                raise _CommandError(f'unknown command or invalid arguments:  "{name}". Enter ".help" for help')
+                raise _CommandError(
+                    f'unknown command or invalid arguments:  "{name}". Enter ".help" for help'
+                )
             known = name if name in _DOT_COMMANDS else found[0]
             result = getattr(self, "dot_" + known)(arguments)
             if result is not None:
@@ -288,18 +311,18 @@ class _Shell:
             self.failed = True
             self.complain(f"Error: {error}\n")
             if from_arguments or self.bail:
-                raise _Exit(1) from None
+                raise _ExitError(1) from None
         except OSError as error:
             self.failed = True
             self.complain(f'Error: cannot open "{error.filename}"\n')
             if from_arguments or self.bail:
-                raise _Exit(1) from None
+                raise _ExitError(1) from None
 
     def dot_quit(self, arguments: list[str]) -> None:
-        raise _Exit(int(self.failed))
+        raise _ExitError(int(self.failed))
 
     def dot_exit(self, arguments: list[str]) -> None:
-        raise _Exit(int(arguments[0]) if arguments and arguments[0].isdigit() else 0)
+        raise _ExitError(int(arguments[0]) if arguments and arguments[0].isdigit() else 0)
 
     def dot_help(self, arguments: list[str]) -> None:
         self.write("".join(f".{name}\n" for name in _DOT_COMMANDS))
@@ -315,9 +338,12 @@ class _Shell:
             found = ["column"]
         if not found:
             raise _CommandError(
-                "mode should be one of: ascii box column csv html insert json line list markdown qbox quote table tabs tcl"
+                "mode should be one of: ascii box column csv html insert json line "
+                "list markdown qbox quote table tabs tcl"
             )
         self.set_mode(found[0])
+        if found[0] == "csv":
+            self.row_separator = "\r\n"
         if found[0] == "insert":
             self.table = names[1] if len(names) > 1 else "table"
 
@@ -392,14 +418,15 @@ class _Shell:
 
     def dot_databases(self, arguments: list[str]) -> None:
         for _, schema, file in self.connection.execute("PRAGMA database_list"):
-            self.write(f'{schema}: {file or chr(34) * 2} r/w\n')
+            self.write(f"{schema}: {file or chr(34) * 2} r/w\n")
 
     def dot_tables(self, arguments: list[str]) -> None:
         pattern = arguments[0] if arguments else "%"
         names = [
             row[0]
             for row in self.connection.execute(
-                "SELECT name FROM sqlite_schema WHERE type IN ('table','view') AND name NOT LIKE 'sqlite__%' ESCAPE '_'"
+                "SELECT name FROM sqlite_schema WHERE type IN ('table','view')"
+                " AND name NOT LIKE 'sqlite__%' ESCAPE '_'"
                 " AND name LIKE ? ORDER BY 1",
                 (pattern,),
             )
@@ -437,7 +464,8 @@ class _Shell:
         names = arguments or ["%"]
         condition = " OR ".join("name LIKE ?" for _ in names)
         tables = self.connection.execute(
-            f"SELECT name, sql FROM sqlite_schema WHERE type='table' AND sql IS NOT NULL AND ({condition}) ORDER BY rowid",
+            f"SELECT name, sql FROM sqlite_schema WHERE type='table' AND sql IS NOT NULL"
+            f" AND ({condition}) ORDER BY rowid",
             names,
         ).fetchall()
         for name, sql in tables:
@@ -474,6 +502,8 @@ class _Shell:
         if len(names) != 2:
             raise _CommandError("Usage: .import FILE TABLE")
         file_name, table = names
+        if self.row_separator == "\r\n":  # reading lines resets it, as in sqlite3
+            self.row_separator = "\n"
         try:
             data = usage.read_file(self.process, file_name)
         except OSError:
@@ -494,7 +524,8 @@ class _Shell:
         for number, row in enumerate(rows, 1 + skip + (not exists)):
             if len(row) < count:
                 self.complain(
-                    f"{file_name}:{number}: expected {count} columns but found {len(row)} - filling the rest with NULL\n"
+                    f"{file_name}:{number}: expected {count} columns but found {len(row)}"
+                    " - filling the rest with NULL\n"
                 )
             elif len(row) > count:
                 self.complain(
@@ -544,11 +575,19 @@ def _boolean(word: str) -> bool:
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\([tnr\\])", lambda match: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[match.group(1)], text)
+    return re.sub(
+        r"\\([tnr\\])", lambda match: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[match.group(1)], text
+    )
 
 
 def _html(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&#39;")
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#39;")
+    )
 
 
 def _quoted(name: str) -> str:
@@ -556,7 +595,12 @@ def _quoted(name: str) -> str:
 
 
 def _identifier(name: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in ("table", "order", "group", "index")
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in (
+        "table",
+        "order",
+        "group",
+        "index",
+    )
     return name if plain else _quoted(name)
 
 
@@ -575,7 +619,10 @@ def _statements(text: str) -> Iterator[str]:
 
 def _sql_error(error: Exception, statement: str, line: int, from_arguments: bool) -> str:
     message = str(error)
-    parse = message.startswith(("near ", "no such ", "incomplete input", "unrecognized token")) or "syntax error" in message
+    parse = (
+        message.startswith(("near ", "no such ", "incomplete input", "unrecognized token"))
+        or "syntax error" in message
+    )
     parse = parse or "has no column" in message or "already exists" in message or "values for" in message
     if from_arguments:
         kind = "in prepare" if parse else "stepping"
@@ -585,7 +632,9 @@ def _sql_error(error: Exception, statement: str, line: int, from_arguments: bool
     code = getattr(error, "sqlite_errorcode", None)
     if not parse and code is not None:
         head += f" ({code & 255})"
-    near = re.match(r'near "(.*)": syntax error', message, re.DOTALL) or re.match(r'unrecognized token: "(.*)"', message, re.DOTALL)
+    near = re.match(r'near "(.*)": syntax error', message, re.DOTALL) or re.match(
+        r'unrecognized token: "(.*)"', message, re.DOTALL
+    )
     near = near or re.match(r"no such (?:column|function): (.*)", message)
     if parse and near:
         shown = re.sub(r"\s", " ", statement.strip("\n"))
@@ -619,11 +668,23 @@ def sqlite3_command(process: Process) -> Generator[None, None, int]:
         elif name == "version":
             process.stdout.write(f"{sqlite3.sqlite_version}\n".encode())
             return 0
-        elif name in (*_MODES, "header", "noheader", "echo", "bail", "batch", "interactive", "readonly", "help"):
+        elif name in (
+            *(mode for mode in _MODES if mode != "insert"),
+            "header",
+            "noheader",
+            "echo",
+            "bail",
+            "batch",
+            "interactive",
+            "readonly",
+            "help",
+        ):
             options.append((name, ""))
         else:
             process.stderr.write(
-                f"sqlite3: Error: unknown option: {word}\nUse -help for a list of options.\n".encode("utf-8", "surrogateescape")
+                f"sqlite3: Error: unknown option: {word}\nUse -help for a list of options.\n".encode(
+                    "utf-8", "surrogateescape"
+                )
             )
             return 1
     name = operands[0] if operands else ":memory:"
@@ -632,7 +693,9 @@ def sqlite3_command(process: Process) -> Generator[None, None, int]:
         shell.connection.execute("PRAGMA schema_version")
     except sqlite3.Error as error:
         if "not a database" not in str(error):
-            process.stderr.write(f'Error: unable to open database "{name}": {error}\n'.encode("utf-8", "surrogateescape"))
+            process.stderr.write(
+                f'Error: unable to open database "{name}": {error}\n'.encode("utf-8", "surrogateescape")
+            )
             return 1
     try:
         for option, value in options:
@@ -658,7 +721,7 @@ def sqlite3_command(process: Process) -> Generator[None, None, int]:
         else:
             lines = (line.decode("utf-8", "surrogateescape") for line in process.stdin)
             yield from shell.script(lines)
-    except _Exit as end:
+    except _ExitError as end:
         return end.status
     finally:
         shell.close_output()

@@ -41,7 +41,9 @@ def strings(process: Process) -> Generator[None, None, int]:
     text = arguments.last("n") or "4"
     minimum = int(text) if text.isdigit() else 0
     if minimum < 1:
-        process.error(f"invalid minimum string length {text}" if text.isdigit() else f"invalid integer argument {text}")
+        process.error(
+            f"invalid minimum string length {text}" if text.isdigit() else f"invalid integer argument {text}"
+        )
         return 1
     radix = "o" if arguments.has("o") else arguments.last("t")
     encoding = arguments.last("e") or "s"
@@ -65,7 +67,9 @@ def strings(process: Process) -> Generator[None, None, int]:
             for offset, run in _runs(file_chunks(process, name), pattern, minimum):
                 prefix = f"{label}: " if arguments.has("f") else ""
                 if radix:
-                    prefix += {"o": f"{offset:7o} ", "x": f"{offset:7x} ", "d": f"{offset:7d} "}.get(radix, "")
+                    prefix += {"o": f"{offset:7o} ", "x": f"{offset:7x} ", "d": f"{offset:7d} "}.get(
+                        radix, ""
+                    )
                 shown = run if encoding in "sS" else run.replace(b"\0", b"")
                 process.stdout.write(prefix.encode("utf-8", "surrogateescape") + shown + separator)
                 if process.stdout.full:
@@ -74,7 +78,9 @@ def strings(process: Process) -> Generator[None, None, int]:
             process.error(f"'{name}': No such file")
             status = 1
         except IsADirectoryError:
-            process.stderr.write(f"strings: Warning: '{name}' is a directory\n".encode("utf-8", "surrogateescape"))
+            process.stderr.write(
+                f"strings: Warning: '{name}' is a directory\n".encode("utf-8", "surrogateescape")
+            )
             status = 1
         except OSError as error:
             process.error(f"{name}: {usage.reason(error)}")

@@ -80,7 +80,7 @@ class _Node:
     error: str = ""
 
 
-class _Usage(Exception):
+class _LevelError(Exception):
     pass
 
 
@@ -117,7 +117,7 @@ def _options(process: Process) -> tuple[_Options, list[str]]:
             options.human = options.size = True
         elif name == "L":
             if not value.isdigit() or int(value) < 1:
-                raise _Usage("Invalid level, must be greater than 0.")
+                raise _LevelError("Invalid level, must be greater than 0.")
             options.depth = int(value)
         elif name == "P":
             options.patterns.append(value)
@@ -243,7 +243,9 @@ class _Picture:
         environment = process.env
         locale = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG") or ""
         unicode = "utf" in locale.lower() and not options.ascii
-        self.marks = ("│\u00a0\u00a0 ", "    ", "├── ", "└── ") if unicode else ("|   ", "    ", "|-- ", "`-- ")
+        self.marks = (
+            ("│\u00a0\u00a0 ", "    ", "├── ", "└── ") if unicode else ("|   ", "    ", "|-- ", "`-- ")
+        )
         self.zone = local_zone(environment)
 
     def details(self, node: _Node) -> str:
@@ -342,9 +344,11 @@ def tree(process: Process) -> Generator[None, None, int]:
     try:
         options, operands = _options(process)
     except usage.UsageError as error:
-        process.error(f"Invalid argument {str(error).replace('invalid option -- ', '-').replace(chr(39), '`', 1)}.")
+        process.error(
+            f"Invalid argument {str(error).replace('invalid option -- ', '-').replace(chr(39), '`', 1)}."
+        )
         return 1
-    except _Usage as error:
+    except _LevelError as error:
         process.error(str(error))
         return 1
     picture = _Picture(process, options)

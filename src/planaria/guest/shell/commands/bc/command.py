@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from planaria.guest.shell.command import Process, command
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.bc.machine import BcRuntimeError, Machine, Stop
-from planaria.guest.shell.commands.bc.numbers import ArithmeticFailure
+from planaria.guest.shell.commands.bc.numbers import NumberError
 from planaria.guest.shell.commands.bc.parser import Incomplete, Parser
 from planaria.guest.shell.commands.bc.syntax import BcSyntaxError
 from planaria.guest.shell.commands.recursion import deep_recursion
@@ -56,7 +56,8 @@ def bc(process: Process) -> Generator[None, None, int]:
     text = process.env.get("BC_LINE_LENGTH", "70")
     width = int(text) if text.isdigit() else 70
     machine = Machine(
-        lambda piece: process.stdout.write(piece.encode("utf-8", "surrogateescape")), width if width != 1 else 70
+        lambda piece: process.stdout.write(piece.encode("utf-8", "surrogateescape")),
+        width if width != 1 else 70,
     )
     library = arguments.has("l")
     if library:
@@ -90,7 +91,9 @@ def _run(
         line = lines.next()
         if line is None:
             if pending and "".join(pending).strip():
-                process.stderr.write(f"{name} {lines.number}: syntax error\n".encode("utf-8", "surrogateescape"))
+                process.stderr.write(
+                    f"{name} {lines.number}: syntax error\n".encode("utf-8", "surrogateescape")
+                )
             return
         if not pending:
             start = lines.number
@@ -114,7 +117,7 @@ def _run(
             continue
         except BcSyntaxError as error:
             process.stderr.write(f"{name} {error.line}: {error}\n".encode("utf-8", "surrogateescape"))
-        except (BcRuntimeError, ArithmeticFailure) as error:
+        except (BcRuntimeError, NumberError) as error:
             message = f"Runtime error (func=(main), adr=3): {error}\n"
             process.stderr.write(message.encode("utf-8", "surrogateescape"))
         except RecursionError:

@@ -9,8 +9,8 @@ from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.bc.numbers import (
     ZERO,
-    ArithmeticFailure,
     Number,
+    NumberError,
     add,
     compare,
     divide,
@@ -28,11 +28,11 @@ from planaria.guest.shell.commands.bc.numbers import (
 Value = Number | str
 
 
-class _Failure(Exception):
+class _CalculatorError(Exception):
     """An error in a command; it is reported and the program goes on."""
 
 
-class _Quit(Exception):
+class _QuitError(Exception):
     def __init__(self, levels: int | None) -> None:
         super().__init__(levels)
         self.levels = levels
@@ -61,24 +61,24 @@ class _Calculator:
 
     def pop(self) -> Value:
         if not self.stack:
-            raise _Failure("stack empty")
+            raise _CalculatorError("stack empty")
         return self.stack.pop()
 
     def pop_number(self) -> Number:
         if not self.stack:
-            raise _Failure("stack empty")
+            raise _CalculatorError("stack empty")
         if isinstance(self.stack[-1], str):
-            raise _Failure("non-numeric value")
+            raise _CalculatorError("non-numeric value")
         value = self.stack.pop()
         assert not isinstance(value, str)
         return value
 
     def pair(self) -> tuple[Number, Number]:
         if len(self.stack) < 2:
-            raise _Failure("stack empty")
+            raise _CalculatorError("stack empty")
         one, two = self.stack[-2:]
         if isinstance(one, str) or isinstance(two, str):
-            raise _Failure("non-numeric value")
+            raise _CalculatorError("non-numeric value")
         del self.stack[-2:]
         return one, two
 
@@ -102,16 +102,16 @@ class _Calculator:
                 continue
             try:
                 place, macro = self.step(text, place)
-            except _Quit as quit_:
+            except _QuitError as quit_:
                 levels = quit_.levels
                 if levels is None or levels > len(todo):
                     raise
                 del todo[len(todo) - (levels - 1) :]
                 continue
-            except _Failure as failure:
+            except _CalculatorError as failure:
                 self.complain(str(failure))
                 place, macro = self.after, None
-            except ArithmeticFailure as failure:
+            except NumberError as failure:
                 self.complain(_MESSAGES.get(str(failure), str(failure)))
                 place, macro = self.after, None
             if place < len(text):  # a macro at the end needs no way back
@@ -147,7 +147,7 @@ class _Calculator:
             self.after = place + 2
             register = text[place + 1 : place + 2]
             if not register:
-                raise _Failure("unexpected EOF")
+                raise _CalculatorError("unexpected EOF")
             self.register(character, register)
             return place + 2, None
         if character in "<>=!":
@@ -164,7 +164,7 @@ class _Calculator:
         action = _ACTIONS.get(character)
         if action is None:
             shown = f"'{character}'" if character.isprintable() else ""
-            raise _Failure(f"{shown} (0{ord(character):o}) unimplemented")
+            raise _CalculatorError(f"{shown} (0{ord(character):o}) unimplemented")
         action(self)
         return place + 1, None
 
@@ -183,11 +183,11 @@ class _Calculator:
             if text[place : place + 1] not in ("<", ">", "="):
                 end = text.find("\n", place)
                 self.after = len(text) if end < 0 else end
-                raise _Failure("system commands are not there")
+                raise _CalculatorError("system commands are not there")
         operator, register = text[place], text[place + 1 : place + 2]
         self.after = place + 2
         if not register:
-            raise _Failure("unexpected EOF")
+            raise _CalculatorError("unexpected EOF")
         below, top = self.pair()
         order = compare(top, below)
         holds = {"<": order < 0, ">": order > 0, "=": order == 0}[operator]
@@ -195,7 +195,7 @@ class _Calculator:
             return place + 2, None
         stack = self.registers.get(register)
         if not stack:
-            raise _Failure(f"register '{register}' (0{ord(register):o}) is empty")
+            return place + 2, None
         macro = stack[-1]
         if isinstance(macro, str):
             return place + 2, macro
@@ -215,20 +215,18 @@ class _Calculator:
             self.arrays.setdefault(name, [{}]).append({})
         elif command_ == "l":
             found = self.registers.get(name)
-            if not found:
-                raise _Failure(f"register '{name}' (0{ord(name):o}) is empty")
-            self.stack.append(found[-1])
+            self.stack.append(found[-1] if found else ZERO)
         elif command_ == "L":
             found = self.registers.get(name)
             if not found:
-                raise _Failure(f"stack register '{name}' (0{ord(name):o}) is empty")
+                raise _CalculatorError(f"stack register '{name}' (0{ord(name):o}) is empty")
             self.stack.append(found.pop())
             if len(self.arrays.get(name, [])) > 1:
                 self.arrays[name].pop()
         else:
             index = rescale(self.pop_number(), 0)[0]
             if index < 0:
-                raise _Failure("array index must be a nonnegative integer")
+                raise _CalculatorError("array index must be a nonnegative integer")
             array = self.arrays.setdefault(name, [{}])[-1]
             if command_ == ":":
                 array[index] = self.pop()
@@ -258,7 +256,7 @@ def _binary(character: str, function: Callable[[Number, Number, int], Number]) -
         one, two = self.pair()
         try:
             self.stack.append(function(one, two, self.scale))
-        except ArithmeticFailure:
+        except NumberError:
             self.stack += [one, two]
             raise
 
@@ -276,7 +274,7 @@ _binary("^", raise_to)
 @_action("p")
 def _print(self: _Calculator) -> None:
     if not self.stack:
-        raise _Failure("stack empty")
+        raise _CalculatorError("stack empty")
     self.write(self.shown(self.stack[-1]) + "\n")
 
 
@@ -305,21 +303,21 @@ def _quotient_and_remainder(self: _Calculator) -> None:
     one, two = self.pair()
     if two[0] == 0:
         self.stack += [one, two]
-        raise _Failure("divide by zero")
+        raise _CalculatorError("divide by zero")
     self.stack += [divide(one, two, self.scale), remainder(one, two, self.scale)]
 
 
 @_action("|")
 def _modular_power(self: _Calculator) -> None:
     if len(self.stack) < 3:
-        raise _Failure("stack empty")
+        raise _CalculatorError("stack empty")
     modulus = rescale(self.pop_number(), 0)[0]
     base, exponent = self.pair()
     times = rescale(exponent, 0)[0]
     if modulus == 0:
-        raise _Failure("remainder by zero")
+        raise _CalculatorError("remainder by zero")
     if times < 0:
-        raise _Failure("negative exponent")
+        raise _CalculatorError("negative exponent")
     whole = rescale(base, 0)[0]
     result = pow(abs(whole), times, abs(modulus))
     self.stack.append((-result if whole < 0 and times % 2 else result, 0))
@@ -330,7 +328,7 @@ def _square_root(self: _Calculator) -> None:
     number = self.pop_number()
     try:
         self.stack.append(square_root(number, self.scale))
-    except ArithmeticFailure:
+    except NumberError:
         self.stack.append(number)
         raise
 
@@ -343,14 +341,14 @@ def _clear(self: _Calculator) -> None:
 @_action("d")
 def _duplicate(self: _Calculator) -> None:
     if not self.stack:
-        raise _Failure("stack empty")
+        raise _CalculatorError("stack empty")
     self.stack.append(self.stack[-1])
 
 
 @_action("r")
 def _swap(self: _Calculator) -> None:
     if len(self.stack) < 2:
-        raise _Failure("stack empty")
+        raise _CalculatorError("stack empty")
     self.stack[-1], self.stack[-2] = self.stack[-2], self.stack[-1]
 
 
@@ -368,7 +366,7 @@ def _rotate(self: _Calculator) -> None:
 def _input_base(self: _Calculator) -> None:
     base = rescale(self.pop_number(), 0)[0]
     if not 2 <= base <= 16:
-        raise _Failure("input base must be a number between 2 and 16 (inclusive)")
+        raise _CalculatorError("input base must be a number between 2 and 16 (inclusive)")
     self.ibase = base
 
 
@@ -376,7 +374,7 @@ def _input_base(self: _Calculator) -> None:
 def _output_base(self: _Calculator) -> None:
     base = rescale(self.pop_number(), 0)[0]
     if base < 2:
-        raise _Failure("output base must be a number greater than 1")
+        raise _CalculatorError("output base must be a number greater than 1")
     self.obase = base
 
 
@@ -384,7 +382,7 @@ def _output_base(self: _Calculator) -> None:
 def _precision(self: _Calculator) -> None:
     scale = rescale(self.pop_number(), 0)[0]
     if scale < 0:
-        raise _Failure("scale must be a nonnegative integer")
+        raise _CalculatorError("scale must be a nonnegative integer")
     self.scale = scale
 
 
@@ -431,15 +429,15 @@ def _to_character(self: _Calculator) -> None:
 
 @_action("q")
 def _quit(self: _Calculator) -> None:
-    raise _Quit(2)
+    raise _QuitError(2)
 
 
 @_action("Q")
 def _quit_levels(self: _Calculator) -> None:
     levels = rescale(self.pop_number(), 0)[0]
     if levels < 1:
-        raise _Failure("Q command requires a number >= 1")
-    raise _Quit(levels)
+        raise _CalculatorError("Q command requires a number >= 1")
+    raise _QuitError(levels)
 
 
 @usage.command("dc")
@@ -457,7 +455,9 @@ def dc(process: Process) -> Generator[None, None, int]:
         return 0
     calculator = _Calculator(process)
     status = 0
-    sources = [pair for pair in arguments.options if pair[0] in "ef"] + [("f", name) for name in arguments.operands]
+    sources = [pair for pair in arguments.options if pair[0] in "ef"] + [
+        ("f", name) for name in arguments.operands
+    ]
     if not sources:
         sources = [("f", "-")]
     try:
@@ -475,7 +475,7 @@ def dc(process: Process) -> Generator[None, None, int]:
                     status = 1
                     continue
             yield from calculator.run(source)
-    except _Quit:
+    except _QuitError:
         pass
     return status
 

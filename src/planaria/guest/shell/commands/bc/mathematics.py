@@ -111,7 +111,7 @@ def _pi(guard: int) -> int:
             step += 2
             sign = -sign
             total += sign * (term // step)
-        return total
+        return int(total)
 
     return 4 * (4 * inverse(5) - inverse(239)) // 10**8
 

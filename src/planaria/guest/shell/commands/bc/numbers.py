@@ -15,7 +15,7 @@ ONE: Number = (1, 0)
 _POWERS = [10**power for power in range(256)]
 
 
-class ArithmeticFailure(Exception):
+class NumberError(Exception):
     """An operation that has no result; the message is bc's."""
 
 
@@ -57,7 +57,7 @@ def multiply(one: Number, two: Number, scale: int) -> Number:
 
 def divide(one: Number, two: Number, scale: int) -> Number:
     if two[0] == 0:
-        raise ArithmeticFailure("Divide by zero")
+        raise NumberError("Divide by zero")
     shift = scale + two[1] - one[1]
     if shift >= 0:
         return _quotient(one[0] * power_of_ten(shift), two[0]), scale
@@ -66,7 +66,7 @@ def divide(one: Number, two: Number, scale: int) -> Number:
 
 def remainder(one: Number, two: Number, scale: int) -> Number:
     if two[0] == 0:
-        raise ArithmeticFailure("Modulo by zero")
+        raise NumberError("Modulo by zero")
     quotient = divide(one, two, scale)
     result_scale = max(one[1], two[1] + scale)
     product = (quotient[0] * two[0], quotient[1] + two[1])
@@ -87,7 +87,7 @@ def raise_to(base: Number, exponent: Number, scale: int) -> Number:
 
 def square_root(number: Number, scale: int) -> Number:
     if number[0] < 0:
-        raise ArithmeticFailure("Square root of a negative number")
+        raise NumberError("Square root of a negative number")
     wanted = max(scale, number[1])
     digits, _ = rescale(number, 2 * wanted)
     return math.isqrt(digits), wanted
@@ -156,7 +156,9 @@ def show(number: Number, base: int, *, leading_zero: bool = False) -> str:
         reached *= base
     if base <= 16:
         text = "".join("0123456789ABCDEF"[place] for place in places)
-        return sign + text + ("." + "".join("0123456789ABCDEF"[place] for place in decimals) if decimals else "")
+        return (
+            sign + text + ("." + "".join("0123456789ABCDEF"[place] for place in decimals) if decimals else "")
+        )
     width = len(str(base - 1))
     text = "".join(f" {place:0{width}d}" for place in places)
     if decimals:

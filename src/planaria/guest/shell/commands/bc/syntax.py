@@ -21,8 +21,31 @@ _TOKEN = re.compile(
 )
 
 KEYWORDS = frozenset(
-    "define auto return if else while for break continue print quit halt length sqrt scale read "
-    "ibase obase last void limits warranty random".split()
+    [
+        "define",
+        "auto",
+        "return",
+        "if",
+        "else",
+        "while",
+        "for",
+        "break",
+        "continue",
+        "print",
+        "quit",
+        "halt",
+        "length",
+        "sqrt",
+        "scale",
+        "read",
+        "ibase",
+        "obase",
+        "last",
+        "void",
+        "limits",
+        "warranty",
+        "random",
+    ]
 )
 
 

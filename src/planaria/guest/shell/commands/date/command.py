@@ -150,9 +150,7 @@ def date(process: Process) -> Generator[None, None, int]:
     return status
 
 
-def _show(
-    process: Process, words: str, now: datetime, nanoseconds: int, zone: tzinfo, layout: str
-) -> int:
+def _show(process: Process, words: str, now: datetime, nanoseconds: int, zone: tzinfo, layout: str) -> int:
     try:
         moment, fraction = parse_moment(words, now, nanoseconds, zone)
     except DateError:

@@ -9,7 +9,20 @@ from datetime import datetime
 from planaria.guest.shell.commands.date.zones import UTC
 
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 _DIRECTIVE = re.compile(r"%([-_0^#+]*)(\d*)([EO]?)(:{0,3}[a-zA-Z%+]|$)")
 
@@ -79,10 +92,11 @@ def _convert(letter: str, flags: str, width: str, moment: datetime, nanoseconds:
         return _text(name if letter == "p" else name.lower(), flags, width, letter)
     if letter == "N":
         digits = int(width) if width else 9
-        text = f"{nanoseconds:09d}"[:digits].ljust(digits, "0")
-        return text
+        return f"{nanoseconds:09d}"[:digits].ljust(digits, "0")
     if letter == "s":
-        return _number(math.floor((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()), 1, "0", flags, width)
+        return _number(
+            math.floor((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()), 1, "0", flags, width
+        )
     if letter.endswith("z"):
         return _offset(letter, moment, flags, width)
     if letter == "Z":

@@ -28,7 +28,19 @@ _ORDINALS = {
     "next": 1,
     **dict(
         zip(
-            "first third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
+            [
+                "first",
+                "third",
+                "fourth",
+                "fifth",
+                "sixth",
+                "seventh",
+                "eighth",
+                "ninth",
+                "tenth",
+                "eleventh",
+                "twelfth",
+            ],
             (1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
             strict=True,
         )
@@ -136,7 +148,9 @@ def parse_moment(text: str, now: datetime, now_nanoseconds: int, zone: tzinfo) -
     if prefix:
         # The zone to read the words in; the result is shown in the zone of the command.
         inner = named_zone(re.sub(r"\\(.)", r"\1", prefix.group(1))) or UTC
-        moment, nanoseconds = parse_moment(text[prefix.end() :], now.astimezone(inner), now_nanoseconds, inner)
+        moment, nanoseconds = parse_moment(
+            text[prefix.end() :], now.astimezone(inner), now_nanoseconds, inner
+        )
         return moment.astimezone(zone), nanoseconds
     epoch = re.fullmatch(r"@\s*([+-]?\d+)(?:[.,](\d+))?", text)
     if epoch:
@@ -306,8 +320,11 @@ class _Reader:
             self.position += 1
             year = None
             kind, more = self.peek()
-            if kind == "number" and self.peek(1)[0] != "colon" and _unit(self.word(1)) is None and not (
-                self.word(1) in ("am", "pm")
+            if (
+                kind == "number"
+                and self.peek(1)[0] != "colon"
+                and _unit(self.word(1)) is None
+                and self.word(1) not in ("am", "pm")
             ):
                 self.position += 1
                 year = _year(more)
@@ -322,7 +339,12 @@ class _Reader:
             self.set_time(int(text), 0, 0, 0)
             return
         parts = self.parts
-        if parts.date is not None and parts.date[0] is None and not parts.relative and (parts.time or len(text) > 2):
+        if (
+            parts.date is not None
+            and parts.date[0] is None
+            and not parts.relative
+            and (parts.time or len(text) > 2)
+        ):
             parts.date = (_year(text), parts.date[1], parts.date[2])
         elif len(text) > 4:
             number = int(text)

@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -14,7 +14,7 @@ from planaria.guest.shell.command import Process, command
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.date.zones import local_zone
 from planaria.guest.shell.commands.diff import styles
-from planaria.guest.shell.commands.diff.hunks import Comparison, compare, split_lines
+from planaria.guest.shell.commands.diff.hunks import Change, Comparison, compare, split_lines
 
 _LONG = {
     "normal": "normal",
@@ -77,10 +77,6 @@ class Settings:
     function: re.Pattern[bytes] | None = None
     exclude: list[str] = field(default_factory=list)
     options: str = ""
-
-
-class _Usage(Exception):
-    pass
 
 
 def _settings(arguments: usage.Arguments, words: list[str], process: Process) -> Settings:
@@ -212,7 +208,11 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
         except OSError as error:
             return _exit(process, error, directory)
         names.append(
-            {name for name in found if not any(fnmatch.fnmatchcase(name, pattern) for pattern in settings.exclude)}
+            {
+                name
+                for name in found
+                if not any(fnmatch.fnmatchcase(name, pattern) for pattern in settings.exclude)
+            }
         )
     status = 0
     for name in sorted(names[0] | names[1], key=os.fsencode):
@@ -228,7 +228,10 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
             if os.path.isdir(process.path(there)):
                 status = max(status, (yield from _directories(process, settings, left, right)))
                 continue
-        directory_left, directory_right = os.path.isdir(process.path(left)), os.path.isdir(process.path(right))
+        directory_left, directory_right = (
+            os.path.isdir(process.path(left)),
+            os.path.isdir(process.path(right)),
+        )
         if directory_left and directory_right:
             if settings.recursive:
                 status = max(status, (yield from _directories(process, settings, left, right)))
@@ -313,7 +316,7 @@ def _files(
     return 2 if incomplete else 1
 
 
-def _style(settings: Settings, old: list[bytes], new: list[bytes], found: list[styles.Change]) -> styles.Iterator[bytes]:
+def _style(settings: Settings, old: list[bytes], new: list[bytes], found: list[Change]) -> Iterator[bytes]:
     if settings.style == "unified":
         return styles.unified(old, new, found, settings.context, settings.function)
     if settings.style == "context":
@@ -331,7 +334,7 @@ def _style(settings: Settings, old: list[bytes], new: list[bytes], found: list[s
     return {"normal": styles.normal, "ed": styles.ed, "rcs": styles.rcs}[settings.style](old, new, found)
 
 
-def _emit(process: Process, pieces: styles.Iterator[bytes]) -> Generator[None, None, None]:
+def _emit(process: Process, pieces: Iterator[bytes]) -> Generator[None, None, None]:
     for piece in pieces:
         process.stdout.write(piece)
         if process.stdout.full:

@@ -99,7 +99,9 @@ def compare(old: list[bytes], new: list[bytes], how: Comparison) -> list[Change]
 
 def _trivial(line: bytes, how: Comparison) -> bool:
     text = line.rstrip(b"\n")
-    if how.ignore_blank_lines and not (text.strip() if how.ignore_all_space or how.ignore_space_change else text):
+    if how.ignore_blank_lines and not (
+        text.strip() if how.ignore_all_space or how.ignore_space_change else text
+    ):
         return True
     return any(pattern.search(text) for pattern in how.ignore_matching)
 

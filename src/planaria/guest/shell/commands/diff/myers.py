@@ -1,4 +1,4 @@
-"""The shortest edit between two sequences: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986)."""
+"""The shortest edit between two sequences: E. W. Myers, "An O(ND) Difference Algorithm" (1986)."""
 
 from __future__ import annotations
 

@@ -89,7 +89,11 @@ def read_patch(data: bytes) -> list[FilePatch]:
             place = _unified(lines, place + 2, current)
             patches.append(current)
             current = FilePatch()
-        elif line.startswith(b"*** ") and following.startswith(b"--- ") and third.startswith(b"***************"):
+        elif (
+            line.startswith(b"*** ")
+            and following.startswith(b"--- ")
+            and third.startswith(b"***************")
+        ):
             current = _headed(current, line, following)
             current.kind = "context"
             place = _context(lines, place + 2, current)
@@ -331,7 +335,9 @@ def patch(process: Process) -> int:
         for name in ("p", "F"):
             value = arguments.last(name)
             if value is not None and not value.isdigit():
-                process.error(f"**** {'strip count' if name == 'p' else 'fuzz factor'} {value} is not a number")
+                process.error(
+                    f"**** {'strip count' if name == 'p' else 'fuzz factor'} {value} is not a number"
+                )
                 return 2
     except usage.UsageError as error:
         usage.complain(process, str(error), named=True)
@@ -408,7 +414,9 @@ class _Application:
                     names.append(stripped)
         if not names:
             return None
-        there = [name for name in names if os.path.exists(self.path(name)) or self.path(name) in self.imagined]
+        there = [
+            name for name in names if os.path.exists(self.path(name)) or self.path(name) in self.imagined
+        ]
         if there:
             return min(there, key=lambda name: (name.count("/"), len(os.path.basename(name)), len(name)))
         absent = some.new_absent if self.reverse else some.old_absent
@@ -430,7 +438,10 @@ class _Application:
         name = given or self.target(some)
         if name is None:
             self.say("can't find file to patch at input line 1")
-            self.say(f"No file to patch.  Skipping patch.\n{len(some.hunks)} out of {len(some.hunks)} hunks ignored")
+            self.say(
+                "No file to patch.  Skipping patch.\n"
+                f"{len(some.hunks)} out of {len(some.hunks)} hunks ignored"
+            )
             return 1
         if given is None and (name.startswith("/") or ".." in name.split("/")):
             self.say(f"Ignoring potentially dangerous file name {name}")
@@ -461,7 +472,9 @@ class _Application:
         data = b"".join(result)
         self._store(name, path, some, data, lines, fuzzy or bool(failed))
         if failed:
-            self._reject(name, some, failed, f"{len(failed)} out of {len(some_hunks)} hunk{_s(some_hunks)} FAILED")
+            self._reject(
+                name, some, failed, f"{len(failed)} out of {len(some_hunks)} hunk{_s(some_hunks)} FAILED"
+            )
             return 1
         return 0
 
@@ -625,7 +638,7 @@ def _shown(name: str) -> str:
 
 
 def _cuts(hunk: Hunk, fuzz: int) -> tuple[int, int]:
-    """How many lines of context to leave out at both ends; negative where the file must start or end there."""
+    """How many lines of context to leave out at both ends; negative where the file starts or ends."""
     most = max(hunk.prefix, hunk.suffix)
     return fuzz + hunk.prefix - most, fuzz + hunk.suffix - most
 

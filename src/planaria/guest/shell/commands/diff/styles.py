@@ -47,7 +47,13 @@ def ed(old: list[bytes], new: list[bytes], changes: list[Change]) -> Iterator[by
     for change in reversed(changes):
         if change.ignored:
             continue
-        letter = "a" if change.old_start == change.old_stop else "d" if change.new_start == change.new_stop else "c"
+        letter = (
+            "a"
+            if change.old_start == change.old_stop
+            else "d"
+            if change.new_start == change.new_stop
+            else "c"
+        )
         yield f"{_range(change.old_start, change.old_stop)}{letter}\n".encode()
         if letter == "d":
             continue
@@ -232,7 +238,11 @@ def _fit(line: bytes | None, width: int, expand: bool) -> tuple[bytes, int]:
                 break
             out.append(" " * step if expand else "\t")
         else:
-            step = 0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
+            step = (
+                0
+                if unicodedata.combining(character)
+                else 1 + (unicodedata.east_asian_width(character) in "WF")
+            )
             if column + step > width:
                 break
             out.append(character)

@@ -98,8 +98,7 @@ def divide(left: Any, right: Any) -> Any:
     if is_number(left) and is_number(right):
         if right == 0:
             raise _mismatch(left, right, "divided because the divisor is zero")
-        quotient = as_double(left) / as_double(right)
-        return quotient
+        return as_double(left) / as_double(right)
     if isinstance(left, str) and isinstance(right, str):
         return split(left, right)
     raise _mismatch(left, right, "divided")

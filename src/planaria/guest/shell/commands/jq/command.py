@@ -14,6 +14,7 @@ from planaria.guest.shell.commands.jq.json_writer import Colors, Writer, to_json
 from planaria.guest.shell.commands.jq.lexer import JqSyntaxError
 from planaria.guest.shell.commands.jq.runtime import Halt, Runtime
 from planaria.guest.shell.commands.jq.values import Break, JqError
+from planaria.guest.shell.commands.recursion import deep_recursion
 
 VERSION = "jq-1.7.1"
 
@@ -334,7 +335,8 @@ def jq(process: Process) -> Generator[None, None, int]:
         options = parse_arguments(process, process.argv[1:])
     except UsageError as error:
         complain(
-            f"jq: {error}\nUse jq --help for help with command-line options,\nor see the jq manpage, or online docs  at https://jqlang.github.io/jq\n"
+            f"jq: {error}\nUse jq --help for help with command-line options,\n"
+            "or see the jq manpage, or online docs  at https://jqlang.github.io/jq\n"
         )
         return 2
     except OSError as error:
@@ -359,7 +361,8 @@ def jq(process: Process) -> Generator[None, None, int]:
         complain("jq: error: the program is nested too deeply\njq: 1 compile error\n")
         return 3
     inputs = _Inputs(process, options, runtime)
-    status = yield from _run(process, options, runtime, inputs, run, complain)
+    with deep_recursion():
+        status = yield from _run(process, options, runtime, inputs, run, complain)
     return 2 if inputs.failed and status == 0 else status
 
 

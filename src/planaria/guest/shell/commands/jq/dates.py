@@ -1,4 +1,4 @@
-"""Dates of jq: broken down times are arrays `[year, month from 0, day, h, m, s, weekday, day of year from 0]`."""
+"""Dates of jq: broken down times are arrays, from the year to the day of the year."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _tsv(value: Any) -> str:
         if not isinstance(item, str):
             return _cell(item)
         item = item.replace("\\", "\\\\").replace("\t", "\\t")
-        return item.replace("\n", "\\n").replace("\r", "\\r")
+        return str(item.replace("\n", "\\n").replace("\r", "\\r"))
 
     return "\t".join(cell(item) for item in _row(value, "tsv"))
 

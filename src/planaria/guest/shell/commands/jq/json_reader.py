@@ -197,11 +197,12 @@ class Scanner:
 
     def _store(self, message: str) -> None:
         stack = self._stack
-        if isinstance(stack[-1], list):
-            stack[-1].append(self._next)
-        elif isinstance(stack[-1], _Key):
-            key = stack.pop()
-            stack[-1][key.name] = self._next
+        top = stack[-1]
+        if isinstance(top, list):
+            top.append(self._next)
+        elif isinstance(top, _Key):
+            name = stack.pop().name
+            stack[-1][name] = self._next
         else:
             raise self.fail(message)
         self._next = _NOTHING
@@ -225,8 +226,8 @@ def read_literal(text: str) -> Any:
     if text == "nan":
         return float("nan")
     if text[0] in "tfn" and not text.startswith("nan"):
-        raise ValueError("Invalid literal" if len(text) == len({"t": "true", "f": "false", "n": "null"}[text[0]])
-                         else "Invalid numeric literal")  # fmt: skip
+        size = {"t": 4, "f": 5, "n": 4}[text[0]]
+        raise ValueError("Invalid literal" if len(text) == size else "Invalid numeric literal")
     if _NUMBER.fullmatch(text):
         digits = text.lstrip("+-")
         return int(text) if digits.isdigit() and text != "-0" else Literal(text)

@@ -184,13 +184,13 @@ class Writer:
         start = f"\x1b[{colors.arrays if array else colors.objects}m"
         opening, closing = "[]" if array else "{}"
         if not value:
-            pieces.append(f"{start}{opening}{closing}" + (reset if array else reset))
+            pieces.append(f"{start}{opening}{closing}" + reset)
             return
         inner = "" if self.indent is None else newline + self.indent
         outer = "" if self.indent is None else newline
         pieces.append(start + opening)
         first = True
-        keys = range(len(value)) if array else sorted(value) if self.sort_keys else value
+        keys: Any = range(len(value)) if array else sorted(value) if self.sort_keys else value
         for key in keys:
             if not first:
                 pieces.append(f"{start},")

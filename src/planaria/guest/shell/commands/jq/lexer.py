@@ -133,8 +133,8 @@ class _Lexer:
         while True:
             if position >= len(source):
                 raise JqSyntaxError(
-                    "syntax error, unexpected end of file, expecting QQSTRING_TEXT or QQSTRING_INTERP_START or "
-                    "QQSTRING_END (Unix shell quoting issues?) at <top-level>, "
+                    "syntax error, unexpected end of file, expecting QQSTRING_TEXT or "
+                    "QQSTRING_INTERP_START or QQSTRING_END (Unix shell quoting issues?) at <top-level>, "
                     f"line {self.line(start)}:\n{source}"
                 )
             character = source[position]
@@ -167,7 +167,8 @@ class _Lexer:
         match = re.compile(r"(?:\\u[0-9a-fA-F]{4})+").match(self.source, position)
         if match is None:
             raise JqSyntaxError(
-                f"Invalid escape at line 1, column 4 (while parsing '\"{self.source[position : position + 6]}\"') "
+                "Invalid escape at line 1, column 4 "
+                f"(while parsing '\"{self.source[position : position + 6]}\"') "
                 f"at <top-level>, line {self.line(position)}:\n{self.source}"
             )
         codes = match.group().split("\\u")[1:]

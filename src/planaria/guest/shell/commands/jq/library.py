@@ -37,7 +37,8 @@ def nth($n; f): if $n < 0 then error("nth doesn't support negative indices") els
 def until(cond; update): def _until: if cond then . else (update | _until) end; _until;
 def while(cond; update): def _while: if cond then ., (update | _while) else empty end; _while;
 def repeat(f): def _repeat: ., (f | _repeat); _repeat;
-def limit($n; f): if $n > 0 then label $out | foreach f as $item (0; . + 1; $item, if . >= $n then break $out else empty end)
+def limit($n; f): if $n > 0 then label $out | foreach f as $item (0; . + 1;
+  $item, if . >= $n then break $out else empty end)
   elif $n == 0 then empty else f end;
 def skip($n; f): if $n > 0 then foreach f as $item ($n; . - 1; if . < 0 then $item else empty end) else f end;
 def in(xs): . as $x | xs | has($x);
@@ -62,7 +63,8 @@ def pick(pathexps): . as $top | reduce path(pathexps) as $p (null; setpath($p; $
 def debug(msg): (msg | debug | empty), .;
 def capture(re; mods): match(re; mods) | _capture_object;
 def capture(re): capture(re; null);
-def truncate_stream(stream): . as $n | null | stream | . as $input | if (.[0] | length) > $n then setpath([0]; .[0][$n:]) else empty end;
+def truncate_stream(stream): . as $n | null | stream | . as $input
+  | if (.[0] | length) > $n then setpath([0]; .[0][$n:]) else empty end;
 def IN(s): any(s == .; .);
 def IN(src; s): any(src == s; .);
 def INDEX(stream; idx_expr): reduce stream as $row ({}; .[$row | idx_expr | tostring] |= $row);

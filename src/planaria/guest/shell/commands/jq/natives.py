@@ -98,7 +98,7 @@ def _utf8bytelength(value: Any) -> int:
 def _keys(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return sorted(value)
-    return _keys_unsorted(value)
+    return list(_keys_unsorted(value))
 
 
 @native("keys_unsorted")
@@ -115,7 +115,7 @@ def _has(value: Any, key: Any) -> bool:
     if isinstance(value, dict) and isinstance(key, str):
         return key in value
     if isinstance(value, list) and is_number(key):
-        return 0 <= key < len(value)
+        return bool(0 <= key < len(value))
     raise JqError(f"Cannot check whether {kind(value)} has a {kind(key)} key")
 
 
@@ -283,7 +283,7 @@ def grouped(pairs: list[tuple[Any, Any]]) -> list[list[Any]]:
 
 @native("flatten")
 def _flatten(value: Any) -> list[Any]:
-    return _flatten_to(value, math.inf)
+    return list(_flatten_to(value, math.inf))
 
 
 @native("flatten", 1)

@@ -428,11 +428,11 @@ class _Parser:
                 node = self.brackets(node)
         return node
 
-    def string(self, format: str) -> Node:
+    def string(self, form: str) -> Node:
         token = self.expect("string")
-        return self.text(token, format)
+        return self.text(token, form)
 
-    def text(self, token: Token, format: str) -> Node:
+    def text(self, token: Token, form: str) -> Node:
         parts: list[str | Node] = []
         for part in token.value:
             if isinstance(part, str):
@@ -444,7 +444,7 @@ class _Parser:
                     raise parser.unexpected()
         if len(parts) == 1:
             return Constant(parts[0])
-        return Text(format, parts)
+        return Text(form, parts)
 
     def object(self) -> Node:
         entries: list[tuple[Node, Node]] = []

@@ -316,7 +316,8 @@ def contains(whole: Any, part: Any) -> bool:
     """`whole | contains(part)`."""
     if kind(whole) != kind(part):
         raise JqError(
-            f"{kind(whole)} ({shown(whole)}) and {kind(part)} ({shown(part)}) cannot have their containment checked"
+            f"{kind(whole)} ({shown(whole)}) and {kind(part)} ({shown(part)}) "
+            "cannot have their containment checked"
         )
     if isinstance(whole, dict):
         return all(key in whole and _contains_inner(whole[key], item) for key, item in part.items())

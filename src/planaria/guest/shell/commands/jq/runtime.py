@@ -44,16 +44,16 @@ class Runtime:
         self,
         environment: dict[str, str],
         *,
-        source: Iterator[Any] = iter(()),
+        source: Iterator[Any] | None = None,
         to_stderr: Callable[[str], None] = lambda text: None,
         search: list[str] | None = None,
     ) -> None:
-        self.environment = environment
-        self.source = source
+        self.environment: dict[str, str] = environment
+        self.source: Iterator[Any] = iter(()) if source is None else source
         self.write_error = to_stderr
         self.search = search or []
         self.filename: str | None = None
-        self.line_number = 0
+        self.line_number: int = 0
         self.format = formats.get
 
     def next_input(self) -> Any:

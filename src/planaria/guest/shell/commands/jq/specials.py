@@ -430,7 +430,8 @@ def _getpath_paths(compiler: Compiler, arguments: list[Node], scope: Scope) -> P
                 raise JqError("Path must be specified as an array")
             if path is None:
                 raise JqError(
-                    f"Invalid path expression near attempt to access element {shown(key, 30)} of {shown(value, 30)}"
+                    "Invalid path expression near attempt to access element "
+                    f"{shown(key, 30)} of {shown(value, 30)}"
                 )
             try:
                 item = get_path(value, key)

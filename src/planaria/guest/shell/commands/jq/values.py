@@ -138,7 +138,7 @@ def _format_literal(number: Literal) -> str:
 def equal(left: Any, right: Any) -> bool:
     """Whether two values are the same value; `true` is not 1."""
     if left is right:
-        return left == left
+        return bool(left == left)
     if left != right:
         return False
     # Python takes True for 1, also deep inside.

@@ -70,7 +70,8 @@ def yq(process: Process) -> Generator[None, None, int]:
     else:
         expression = "."
     runtime = Runtime(
-        dict(process.env), to_stderr=lambda text: process.stderr.write(text.encode("utf-8", "surrogateescape"))
+        dict(process.env),
+        to_stderr=lambda text: process.stderr.write(text.encode("utf-8", "surrogateescape")),
     )
     try:
         run = runtime.compile(_dialect(expression), {})
@@ -81,11 +82,14 @@ def yq(process: Process) -> Generator[None, None, int]:
     status = 0
     last: Any = None
     documents: list[Any] = []
-    for name in names or [None]:
+    sources: list[str | None] = [*names] if names else [None]
+    for name in sources:
         try:
             inputs = [None] if name is None else _read(process, name, arguments.last("p"))
         except OSError as error:
-            process.stderr.write(f"Error: open {name}: {usage.reason(error).lower()}\n".encode("utf-8", "surrogateescape"))
+            process.stderr.write(
+                f"Error: open {name}: {usage.reason(error).lower()}\n".encode("utf-8", "surrogateescape")
+            )
             return 1
         except (YamlError, JsonError) as error:
             process.stderr.write(f"Error: bad file '{name}': {error}\n".encode("utf-8", "surrogateescape"))
@@ -95,7 +99,7 @@ def yq(process: Process) -> Generator[None, None, int]:
             continue
         try:
             pieces, last = _evaluate(run, inputs, arguments, name)
-        except _Failure as failure:
+        except _EvaluationError as failure:
             process.stderr.write(f"Error: {failure}\n".encode("utf-8", "surrogateescape"))
             return 1
         if arguments.has("i") and name not in (None, "-"):
@@ -109,7 +113,7 @@ def yq(process: Process) -> Generator[None, None, int]:
     if together or arguments.has("s"):
         try:
             pieces, last = _evaluate(run, [documents] if arguments.has("s") else documents, arguments, None)
-        except _Failure as failure:
+        except _EvaluationError as failure:
             process.stderr.write(f"Error: {failure}\n".encode("utf-8", "surrogateescape"))
             return 1
         process.stdout.write("".join(pieces).encode("utf-8", "surrogateescape"))
@@ -119,7 +123,7 @@ def yq(process: Process) -> Generator[None, None, int]:
     return status
 
 
-class _Failure(Exception):
+class _EvaluationError(Exception):
     """An expression that failed on an input."""
 
 
@@ -142,11 +146,15 @@ def _read(process: Process, name: str, layout: str | None) -> list[Any]:
     return read_documents(data.decode("utf-8", "surrogateescape")) or [None]
 
 
-def _evaluate(run: Any, inputs: list[Any], arguments: usage.Arguments, name: str | None) -> tuple[list[str], Any]:
+def _evaluate(
+    run: Any, inputs: list[Any], arguments: usage.Arguments, name: str | None
+) -> tuple[list[str], Any]:
     """The text of all results, and the last result."""
     layout = arguments.last("o")
     if layout is None:
-        layout = "json" if arguments.has("j", "c") or (name is not None and name.endswith(".json")) else "yaml"
+        layout = (
+            "json" if arguments.has("j", "c") or (name is not None and name.endswith(".json")) else "yaml"
+        )
     indent_text = arguments.last("I")
     indent = int(indent_text) if indent_text and indent_text.isdigit() else 2
     json = layout in ("json", "j")
@@ -161,9 +169,11 @@ def _evaluate(run: Any, inputs: list[Any], arguments: usage.Arguments, name: str
         try:
             results = list(run(value))
         except JqError as error:
-            raise _Failure(error.value if isinstance(error.value, str) else to_json(error.value)) from None
+            raise _EvaluationError(
+                error.value if isinstance(error.value, str) else to_json(error.value)
+            ) from None
         except (Break, RecursionError):
-            raise _Failure("the expression does not end") from None
+            raise _EvaluationError("the expression does not end") from None
         except Halt:
             pass
         for position, result in enumerate(results):

@@ -1,4 +1,4 @@
-"""YAML to values (YAML 1.2, core schema): block and flow collections, all scalar styles, anchors, merges, tags."""
+"""YAML to values (YAML 1.2, core schema)."""
 
 from __future__ import annotations
 
@@ -161,7 +161,12 @@ class _Document:
                 items.append(self.node(indent))
                 continue
             self.replace(column, rest)
-            if re.match(r"-(?:\s|$)", rest) or _KEY.match(rest) or rest.startswith("? ") or self.tagged_key(rest):
+            if (
+                re.match(r"-(?:\s|$)", rest)
+                or _KEY.match(rest)
+                or rest.startswith("? ")
+                or self.tagged_key(rest)
+            ):
                 items.append(self.node(indent))
             else:
                 items.append(self.inline(rest, indent))

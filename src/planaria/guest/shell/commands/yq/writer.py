@@ -10,7 +10,9 @@ from typing import Any
 from planaria.guest.shell.commands.jq.values import Literal, format_number
 from planaria.guest.shell.commands.yq.reader import resolve
 
-_PLAIN = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`][^\n\r\t\x00-\x1f\x7f\x85\u2028\u2029\ufeff]*|[-?:][^\s\n][^\n\r\t\x00-\x1f]*")
+_PLAIN = re.compile(
+    r"[^\s\-?:,\[\]{}#&*!|>'\"%@`][^\n\r\t\x00-\x1f\x7f\x85\u2028\u2029\ufeff]*|[-?:][^\s\n][^\n\r\t\x00-\x1f]*"
+)
 
 
 def scalar(value: Any, *, key: bool = False) -> str:
@@ -31,7 +33,6 @@ def scalar(value: Any, *, key: bool = False) -> str:
         and not re.search(r":(?:\s|$)|\s#|\s$", text)
         and (isinstance(resolve(text), str) or key)
         and text not in ("---", "...", "<<", "~", "")
-        and not re.match(r"(?:y|n|yes|no|on|off)$", text, re.IGNORECASE)
     )
     if plain:
         return text
@@ -68,7 +69,12 @@ def _node(value: Any, indent: int, width: int, lines: list[str], head: str) -> N
             _node(item, indent + width, width, lines, lead + "-" + " " * (width - 1))
     elif isinstance(value, (dict, list)):
         lines.append(head + ("{}" if isinstance(value, dict) else "[]"))
-    elif isinstance(value, str) and "\n" in value and re.fullmatch(r"[^\r\x00-\x08\x0b-\x1f\x7f]*", value) and value.strip():
+    elif (
+        isinstance(value, str)
+        and "\n" in value
+        and re.fullmatch(r"[^\r\x00-\x08\x0b-\x1f\x7f]*", value)
+        and value.strip()
+    ):
         _literal(value, indent, lines, head)
     else:
         lines.append(head + scalar(value))
