@@ -150,6 +150,9 @@ BEGIN {RS="[ \n]+"} {print NR": "$0, RT == "\n"}
 BEGIN {RS="a"} {print NR": "$0}
 BEGIN {RS="";FS=":"} {print NF; print $1}
 BEGIN {RS="\n\n"} END {print NR}
+BEGIN {RS="-?[0-9]+$"} {print NR": "$0}
+BEGIN {RS="\r?\n"} {print NR": "$0}
+BEGIN {RS="(st|last) "} {print NR": "$0}
 BEGIN {ORS="|"} {print $1}
 BEGIN {FIELDWIDTHS="2 3 4"} {print $1 "," $2 "," $3}
 BEGIN {FPAT="[a-z]+"} {print $1, $2, NF}

@@ -170,6 +170,8 @@ grep --count --invert-match foo
 grep --group-separator=XX -A0 foo
 grep --no-group-separator -A0 -e fox -e last
 grep -A1 -o foo
+grep -A0 -e fox -e foo
+grep -C0 -n o
 grep -nA1 -o foo
 grep -bC1 baz
 grep -U foo
