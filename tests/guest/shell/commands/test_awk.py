@@ -150,6 +150,9 @@ BEGIN {RS="[ \n]+"} {print NR": "$0, RT == "\n"}
 BEGIN {RS="a"} {print NR": "$0}
 BEGIN {RS="";FS=":"} {print NF; print $1}
 BEGIN {RS="\n\n"} END {print NR}
+BEGIN {RS="-?[0-9]+$"} {print NR": "$0}
+BEGIN {RS="\r?\n"} {print NR": "$0}
+BEGIN {RS="(st|last) "} {print NR": "$0}
 BEGIN {ORS="|"} {print $1}
 BEGIN {FIELDWIDTHS="2 3 4"} {print $1 "," $2 "," $3}
 BEGIN {FPAT="[a-z]+"} {print $1, $2, NF}
@@ -243,31 +246,6 @@ BEGINFILE { print "bf", FILENAME } ENDFILE { print "ef", FNR } { n++ } END { pri
 BEGIN{a="10";b=9;print (a<b),(a+0<b)}
 BEGIN { print substr("héllo", 2, 2), length("héllo"), index("héllo", "l"), toupper("é") }
 BEGIN { printf "%5s|%-6s|%.2s|%c\n", "é", "né", "éàü", "éa" }
-BEGIN {
-  # a comment
-  x = 1 + \
-      2
-  print x ; # another
-
-  if (x)
-    print "yes"
-  else
-    print "no"
-  while (x > 0)
-    x--
-  print x
-}
-function f(a,
-           b) {
-  return a + b
-}
-
-BEGIN { print f(1,
-                2)
-  y = 1 &&
-      0
-  print y
-}
 {print $2+$3*2 ; }
 BEGIN { print toupper(substr("abc", 1, 1)) substr("abc", 2) }
 BEGIN { print -3 % 2, 3 % -2, 5.5 % 2.5 ; print 1e6 * 1e6, 1e12 "" , 123456789 * 1000 }
@@ -295,6 +273,34 @@ BEGIN { print $(-1) }
 { print nosuch($1) }
 """
 
+PROGRAMS_OF_MANY_LINES = [
+    r"""BEGIN {
+  # a comment
+  x = 1 + \
+      2
+  print x ; # another
+
+  if (x)
+    print "yes"
+  else
+    print "no"
+  while (x > 0)
+    x--
+  print x
+}""",
+    r"""function f(a,
+           b) {
+  return a + b
+}
+
+BEGIN { print f(1,
+                2)
+  y = 1 &&
+      0
+  print y
+}""",
+]
+
 COMMANDS = [
     ["-F:", "{print $2}"], ["-F,", "{print $2}"], ["-F", "\\t", "{print $2}"], ["-Ft", "{print $2}"],
     ["-F", " ", "{print $2}"], ["-F[0-9]+", "{print $2}"], ["-F", "|", "{print NF}"], ["-F.", "{print NF}"],
@@ -314,22 +320,7 @@ COMMANDS = [
 
 
 def _programs() -> list[str]:
-    programs: list[str] = []
-    for line in PROGRAMS.strip("\n").split("\n"):
-        continues = programs and (
-            line[:1] in (" ", "}", "")
-            or (
-                programs[-1].count("{") > programs[-1].count("}")
-                and "\n" in programs[-1] + "\n"
-                and programs[-1].rstrip().endswith(("{", ",", "&&", "b) {", ";", "}"))
-                and len(programs[-1].split("\n")[0]) < 20
-            )
-        )
-        if continues:
-            programs[-1] += "\n" + line
-        else:
-            programs.append(line)
-    return programs
+    return [*PROGRAMS.strip("\n").split("\n"), *PROGRAMS_OF_MANY_LINES]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support_text import NativeProcess, assert_same, ours, start
+from support_text import NativeProcess, assert_same, ours, real, start
 
 LINES = b"""the quick brown fox
 jumps over the lazy dog
@@ -170,6 +170,8 @@ grep --count --invert-match foo
 grep --group-separator=XX -A0 foo
 grep --no-group-separator -A0 -e fox -e last
 grep -A1 -o foo
+grep -A0 -e fox -e foo
+grep -C0 -n o
 grep -nA1 -o foo
 grep -bC1 baz
 grep -U foo
@@ -295,8 +297,6 @@ grep -r nothing .
 )
 def test_recursive_grep_finds_what_gnu_grep_finds(line: str, tree: Path) -> None:
     """The same lines come out (the real one goes through directories in an order of their own)."""
-    from support_text import real
-
     expected, got = real(shlex.split(line), b"", tree), ours(shlex.split(line), b"", tree)
     assert got.status == expected.status
     assert sorted(got.stdout.splitlines()) == sorted(expected.stdout.splitlines())

@@ -120,15 +120,17 @@ class RecordReader:
         return self._cut(len(self.rest), len(self.rest))
 
     def _read_until(self, pattern: Pattern) -> bool:
+        complete = False
         while True:
             found = pattern.search(self.rest, self.at)
             while found and found.end() == found.start():
                 found = pattern.search(self.rest, found.end() + 1) if found.end() < len(self.rest) else None
             # A match at the end of what is at hand might be longer with more.
-            if found and found.end() < len(self.rest):
+            if found and (complete or found.end() < len(self.rest)):
                 return self._cut(found.start(), found.end())
-            if not self._grow():
-                return self._cut(found.start(), found.end()) if found else self._last()
+            if complete:
+                return self._last()
+            complete = not self._grow()
 
     def _read_paragraph(self) -> bool:
         while True:
@@ -138,17 +140,16 @@ class RecordReader:
                 break
             if not self._grow():
                 return False
+        complete = False
         while True:
             end = self.rest.find("\n\n", self.at)
-            if end >= 0:
-                after = end
-                while after < len(self.rest) and self.rest[after] == "\n":
-                    after += 1
-                if after < len(self.rest):
-                    return self._cut(end, after)
-            if not self._grow():
-                end = end if end >= 0 else len(self.rest)
-                stripped = self.rest[self.at : end].removesuffix("\n")
-                self.record, self.terminator = stripped, self.rest[self.at + len(stripped) :]
-                self.at = len(self.rest)
-                return True
+            after = end
+            while 0 <= after < len(self.rest) and self.rest[after] == "\n":
+                after += 1
+            if end >= 0 and (complete or after < len(self.rest)):
+                return self._cut(end, after)
+            if complete:
+                # The last paragraph, with at most one newline behind it.
+                size = len(self.rest)
+                return self._cut(size - self.rest.endswith("\n"), size)
+            complete = not self._grow()

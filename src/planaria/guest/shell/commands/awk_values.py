@@ -154,15 +154,9 @@ class Conversion:
         x = left if kind is float else looks_numeric(left) if kind is Input else 0.0 if left is None else None
         if x is not None:
             kind = right.__class__
-            y = (
-                right
-                if kind is float
-                else looks_numeric(right)
-                if kind is Input
-                else 0.0
-                if right is None
-                else None
-            )
+            y = right if kind is float else looks_numeric(right) if kind is Input else None
+            if right is None:
+                y = 0.0
             if y is not None:
                 return -1 if x < y else x > y
         a, b = self.folded(self.text(left)), self.folded(self.text(right))

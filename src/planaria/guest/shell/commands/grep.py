@@ -279,6 +279,7 @@ def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -
                     raise UsageError("")
                 if argument in ("always", "yes", "force"):
                     output.set_colors(process.env.get("GREP_COLORS", ""))
+    output.grouped = not (output.after is None and output.before is None and both is None)
     output.after = (both or 0) if output.after is None else output.after
     output.before = (both or 0) if output.before is None else output.before
     return settings

@@ -40,6 +40,8 @@ class Output:
     offsets: bool = False
     before: int | None = None
     after: int | None = None
+    #: Context was asked for, if only of no lines: groups are separated.
+    grouped: bool = False
     max_count: int | None = None
     null_data: bool = False
     null_names: bool = False
@@ -78,7 +80,7 @@ class Search:
         self.printing = not (output.count or output.list_files or output.quiet)
         self.before = output.before or 0
         self.after = output.after or 0
-        self.context = self.printing and bool(self.before or self.after)
+        self.context = self.printing and (output.grouped or bool(self.before or self.after))
         if output.only_matching:
             self.before = self.after = 0
         self.plain = self.printing and not (
