@@ -6,6 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
+from .gnu_regex import basic_to_python
 from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
@@ -165,8 +166,6 @@ class _Numbering:
         kind = text[:1]
         self.pattern: re.Pattern[bytes] | None = None
         if kind == "p":
-            from .gnu_regex import basic_to_python
-
             self.pattern = re.compile(basic_to_python(text[1:]).encode("utf-8", "surrogateescape"))
         elif text not in ("a", "t", "n"):
             raise UsageError(f"invalid {section} numbering style: {quote(text)}")

@@ -14,7 +14,7 @@ import io
 import os
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, Any, Protocol, Self
 
 from ..command import COMMANDS, Input, Output, Process, Status
 from .options import Arguments, OptionSyntax, Order, UsageError
@@ -289,10 +289,20 @@ class Invocation:
         self.stdout.pass_on()
         return self.process.run(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd)
 
+    def replace(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, Status]:
+        """Run another command in this one's place: where the shell can, it yields as that command does."""
+        self.stdout.pass_on()
+        stream = getattr(self.process, "stream", None)
+        if stream is None:
+            return self.process.run(argv, env=env)
+        return int((yield from stream(argv, env)))
+
     def open(self, name: str) -> Source:
         """Open an operand for reading; `-` is standard input. Raises OSError (EISDIR for a directory)."""
         if name in ("-", "/dev/stdin"):
             return _Shared(self.stdin)
+        if name.startswith("/dev/fd/") and (streams := self._streams()):
+            return _Shared(streams(name, "r"))
         try:
             return FileInput(open(self.path(name), "rb", BLOCK))
         except FileNotFoundError:
@@ -302,6 +312,10 @@ class Invocation:
                 return FileInput(io.BufferedReader(_DEVICES[name](), BLOCK))
             raise
 
+    def _streams(self) -> Callable[[str, str], Any] | None:
+        """How the shell opens its own descriptors (process substitution); None natively."""
+        return getattr(self.process, "open", None)
+
     def create(self, name: str, mode: str = "wb") -> Target:
         """Open a file for writing, `mode` being "wb" or "ab"; raises OSError."""
         if name == "/dev/stdout":
@@ -310,6 +324,8 @@ class Invocation:
             return _Borrowed(self.stderr)
         if name == "/dev/null":
             return _Discard()
+        if name.startswith("/dev/fd/") and (streams := self._streams()):
+            return _Borrowed(streams(name, "w"))
         path = self.path(name)
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "ab" else os.O_TRUNC)
         return FileOutput(os.fdopen(os.open(path, flags, 0o666 & ~self.umask), mode, BLOCK))

@@ -148,8 +148,8 @@ def _layout(call: Invocation) -> _Layout:
     "pr",
     short="abcdD:e::fFh:i::Jl:mn::N:o:rs::S::tTvw:W:",
     long="across=a columns: pages: double-space=d date-format=D: form-feed=F header=h: join-lines=J "
-    "length=l: merge=m number-lines=n:: first-line-number=N: indent=o: no-file-warnings=r separator=s:: sep-string=S:: "
-    "omit-header=t omit-pagination=T width=w: page-width=W: expand-tabs=e::",
+    "length=l: merge=m number-lines=n:: first-line-number=N: indent=o: no-file-warnings=r separator=s:: "
+    "sep-string=S:: omit-header=t omit-pagination=T width=w: page-width=W: expand-tabs=e::",
     rewrite=_old_forms,
 )
 def pr(call: Invocation) -> Generator[None, None, Status]:
