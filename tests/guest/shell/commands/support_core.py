@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,6 +105,15 @@ class NativeProcess:
             stderr.write(done.stderr)
             return done.returncode
         return drive(child)
+
+    def stream(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, int]:
+        """Run another command in this one's place, yielding as it does."""
+        if argv[0] not in COMMANDS:
+            return self.run(argv, env=env)
+        environment = self.env if env is None else env
+        child = NativeProcess(argv, self.cwd, self.stdin, self.stdout, self.stderr, environment)
+        result = COMMANDS[argv[0]](child)
+        return result if isinstance(result, int) else (yield from result)
 
 
 def drive(process: NativeProcess) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support_core import Case, cases, example_tree, same
+from support_core import Case, cases, example_tree, ours, same
 
 READING = cases(
     r"""
@@ -93,3 +93,10 @@ getconf NOPE
 def test_coreutils_running_prints_what_the_real_command_prints(case: Case) -> None:
     """Standard output, standard error and exit status are those of the real command."""
     same(case.argv, case.stdin, example_tree(), stderr=case.stderr)
+
+
+def test_timeout_ends_a_command_that_writes_without_end() -> None:
+    """An endless writer is stopped when its time is over, with status 124 and its output so far."""
+    outcome = ours(["timeout", "0.05", "yes"])
+    assert outcome.status == 124
+    assert outcome.stdout.startswith(b"y\ny\n")

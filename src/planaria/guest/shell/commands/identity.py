@@ -7,7 +7,7 @@ import platform
 import re
 import time
 
-from ..command import Status
+from ..command import COMMANDS, Status
 from .clock import format_time
 from .invocation import CommandError, Invocation, utility
 from .options import UsageError
@@ -296,8 +296,6 @@ def locale(call: Invocation) -> Status:
 @utility("which", short="as", long="all=a", usage="[-a] NAME...")
 def which(call: Invocation) -> Status:
     """Print where the commands with these names are."""
-    from ..command import COMMANDS
-
     status = 0
     for name in call.operands:
         found: list[str] = []

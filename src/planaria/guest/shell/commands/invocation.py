@@ -125,9 +125,21 @@ class Invocation:
         self.stdout.pass_on()
         return self.process.run(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd)
 
+    def replace(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, Status]:
+        """Run another command in this one's place: where the shell can, it yields as that command does."""
+        self.stdout.pass_on()
+        stream = getattr(self.process, "stream", None)
+        if stream is None:
+            return self.process.run(argv, env=env)
+        return int((yield from stream(argv, env)))
+
     def open(self, name: str) -> Source:
         """Open an operand for reading; see `open_input`."""
         return open_input(self, name)
+
+    def _streams(self) -> Callable[[str, str], Any] | None:
+        """How the shell opens its own descriptors (process substitution); None natively."""
+        return getattr(self.process, "open", None)
 
     def create(self, name: str, mode: str = "wb") -> Target:
         """Open a file for writing, `mode` being "wb" or "ab"; see `create_output`."""

@@ -209,8 +209,8 @@ class _Listing:
         )
         self.show_name = _QUOTING[self.quoting]
         self.now = time.time()
-        #: What has been formatted already: many files have the same time, and this is the slowest part.
-        self._times: dict[int, str] = {}
+        #: What has been formatted already, by minute: many files share one, and this is the slowest part.
+        self._times: dict[tuple[int, str], str] = {}
 
     def _set_block(self, text: str) -> None:
         try:
@@ -375,27 +375,25 @@ class _Listing:
         return f"{-(-status.st_size // unit)}{suffix}"
 
     def time_of(self, nanoseconds: int) -> str:
-        shown = self._times.get(nanoseconds)
-        if shown is None:
-            shown = self._times[nanoseconds] = self._format_time(nanoseconds)
-        return shown
-
-    def _format_time(self, nanoseconds: int) -> str:
         """A time in the style that was asked for."""
         style = self.time_style
         recent = self.now - _HALF_YEAR < nanoseconds / 1e9 <= self.now
         if style is None or style == "locale":
             template = "%b %e %H:%M" if recent else "%b %e  %Y"
         elif style == "full-iso":
-            template = "%Y-%m-%d %H:%M:%S.%N %z"
+            return format_time(nanoseconds, "%Y-%m-%d %H:%M:%S.%N %z", self.call.env)
         elif style == "long-iso":
             template = "%Y-%m-%d %H:%M"
         elif style == "iso":
             template = "%m-%d %H:%M" if recent else "%Y-%m-%d "
         else:
             old, _, new = style[1:].partition("\n")
-            template = new if new and recent else old
-        return format_time(nanoseconds, template, self.call.env)
+            return format_time(nanoseconds, new if new and recent else old, self.call.env)
+        key = (nanoseconds // 60_000_000_000, template)
+        shown = self._times.get(key)
+        if shown is None:
+            shown = self._times[key] = format_time(nanoseconds, template, self.call.env)
+        return shown
 
     def show(self, entries: list[_Entry], measured: list[_Entry] | None = None) -> list[str]:
         """The text of a group of files, in pieces; `measured` share the widths of columns with it."""

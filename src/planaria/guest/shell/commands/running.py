@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Generator
 
-from ..command import Output, Status
+from ..command import Status
 from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
@@ -105,7 +105,7 @@ def split_string(text: str, env: dict[str, str]) -> list[str]:
     order="options first",
     failure=125,
 )
-def env(call: Invocation) -> Status:
+def env(call: Invocation) -> Generator[None, None, Status]:
     """Set each NAME to VALUE in the environment and run COMMAND."""
     arguments = call.arguments
     words = list(call.operands)
@@ -135,7 +135,9 @@ def env(call: Invocation) -> Status:
         return 0
     if arguments.has("0"):
         raise UsageError("cannot specify --null (-0) with command")
-    return call.run(words, env=environment, cwd=None if directory is None else call.path(directory))
+    if directory is not None:
+        return call.run(words, env=environment, cwd=call.path(directory))
+    return (yield from call.replace(words, environment))
 
 
 @utility(
@@ -168,7 +170,7 @@ def printenv(call: Invocation) -> Status:
         [f"-n{words[0][1:]}", *words[1:]] if words and re.fullmatch(r"-[-+]?\d+", words[0]) else words
     ),
 )
-def nice(call: Invocation) -> Status:
+def nice(call: Invocation) -> Generator[None, None, Status]:
     """Run COMMAND; there are no priorities here, so the adjustment changes nothing."""
     text = call.arguments.value("n")
     if text is not None and not re.fullmatch(r"[-+]?\d+", text):
@@ -178,15 +180,15 @@ def nice(call: Invocation) -> Status:
             raise UsageError("a command must be given with an adjustment")
         call.print("0")
         return 0
-    return call.run(call.operands)
+    return (yield from call.replace(call.operands))
 
 
 @utility("nohup", usage="COMMAND [ARG]...", order="options first", failure=125)
-def nohup(call: Invocation) -> Status:
+def nohup(call: Invocation) -> Generator[None, None, Status]:
     """Run COMMAND, ignoring hangup signals."""
     if not call.operands:
         raise UsageError("missing operand")
-    return call.run(call.operands)
+    return (yield from call.replace(call.operands))
 
 
 @utility(
@@ -196,11 +198,11 @@ def nohup(call: Invocation) -> Status:
     usage="[OPTION]... COMMAND [ARG]...",
     order="options first",
 )
-def setsid(call: Invocation) -> Status:
+def setsid(call: Invocation) -> Generator[None, None, Status]:
     """Run COMMAND in a new session (there are no sessions here: it just runs)."""
     if not call.operands:
         raise UsageError("no command specified")
-    return call.run(call.operands)
+    return (yield from call.replace(call.operands))
 
 
 @utility(
@@ -211,13 +213,13 @@ def setsid(call: Invocation) -> Status:
     order="options first",
     failure=125,
 )
-def stdbuf(call: Invocation) -> Status:
+def stdbuf(call: Invocation) -> Generator[None, None, Status]:
     """Run COMMAND; how its streams are buffered is up to the shell."""
     if not call.operands:
         raise UsageError("missing operand")
     if not call.arguments.options:
         raise UsageError("you must specify a buffering mode option")
-    return call.run(call.operands)
+    return (yield from call.replace(call.operands))
 
 
 def _duration(text: str) -> float | None:
@@ -252,28 +254,6 @@ def sleep(call: Invocation) -> Generator[None, None, Status]:
     return 0
 
 
-class _Expired(BaseException):
-    """The time of `timeout` is over. Not an Exception: commands that report those must not catch it."""
-
-
-class _Watched:
-    """An output that ends the command when its time is over."""
-
-    def __init__(self, target: Output, deadline: float) -> None:
-        self._target = target
-        self._deadline = deadline
-        self.full = target.full
-
-    def write(self, data: bytes) -> None:
-        if time.monotonic() > self._deadline:
-            raise _Expired
-        self._target.write(data)
-        self.full = self._target.full
-
-    def flush(self) -> None:
-        self._target.flush()
-
-
 @utility(
     "timeout",
     short="fk:s:v",
@@ -282,11 +262,12 @@ class _Watched:
     order="options first",
     failure=125,
 )
-def timeout(call: Invocation) -> Status:
+def timeout(call: Invocation) -> Generator[None, None, Status]:
     """Start COMMAND, and end it if still running after DURATION.
 
-    The end comes when the command writes, or when the shell itself can interrupt it: a process that has a
-    method `run_until(deadline, argv, stdout)` is asked to do so.
+    The time is looked at whenever the command yields (its output is full, or it sleeps). What computes
+    without writing is stopped by the shell: a process with a method `run_until(deadline, argv)`, the
+    deadline in seconds of time.monotonic(), is asked to run the command and returns its status or 124.
     """
     arguments = call.arguments
     if len(call.operands) < 2:
@@ -303,23 +284,31 @@ def timeout(call: Invocation) -> Status:
         raise UsageError(f"{quote(arguments.value('s') or '')}: invalid signal")
     command = call.operands[1:]
     if not seconds:
-        return call.run(command)
+        return (yield from call.replace(command))
     deadline = time.monotonic() + seconds
-    started = time.monotonic()
-    try:
-        limited = getattr(call.process, "run_until", None)
-        if limited is not None:
-            call.stdout.pass_on()
-            status = int(limited(deadline, command))
-        elif command[0] == "sleep" and (_sleeping(command) or 0) > seconds:
-            # The one command that never writes and is what people use timeout with.
-            time.sleep(seconds)
-            raise _Expired
-        else:
-            status = call.run(command, stdout=_Watched(call.process.stdout, deadline))
-    except _Expired:
-        status = 124
-    if time.monotonic() - started > seconds or status == 124:
+    expired = False
+    status = 0
+    limited = getattr(call.process, "run_until", None)
+    if limited is not None:
+        call.stdout.pass_on()
+        status = int(limited(deadline, command))
+        expired = status == 124
+    elif command[0] == "sleep" and (_sleeping(command) or 0) > seconds:
+        # What people use timeout with most; it never writes.
+        time.sleep(seconds)
+        expired = True
+    else:
+        steps = call.replace(command)
+        while not expired:
+            try:
+                next(steps)
+            except StopIteration as stop:
+                status = int(stop.value)
+                break
+            yield
+            expired = time.monotonic() > deadline
+        steps.close()
+    if expired:
         if arguments.has("v"):
             call.error(f"sending signal {name} to command {quote(command[0])}")
         if arguments.has("preserve-status"):

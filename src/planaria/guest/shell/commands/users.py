@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 try:
@@ -92,11 +93,13 @@ def owner(status: os.stat_result) -> tuple[int, int]:
     return status.st_uid, status.st_gid
 
 
+@functools.cache
 def user_name(number: int) -> str | None:
     """A user's name, None when the number has none."""
     return _user(number)
 
 
+@functools.cache
 def group_name(number: int) -> str | None:
     """A group's name, None when the number has none."""
     return _group(number)
