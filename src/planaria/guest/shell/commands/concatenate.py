@@ -6,7 +6,6 @@ import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
-from .gnu_regex import basic_to_python
 from .invocation import Invocation, utility
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always

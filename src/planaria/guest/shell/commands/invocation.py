@@ -137,10 +137,6 @@ class Invocation:
         """Open an operand for reading; see `open_input`."""
         return open_input(self, name)
 
-    def _streams(self) -> Callable[[str, str], Any] | None:
-        """How the shell opens its own descriptors (process substitution); None natively."""
-        return getattr(self.process, "open", None)
-
     def create(self, name: str, mode: str = "wb") -> Target:
         """Open a file for writing, `mode` being "wb" or "ab"; see `create_output`."""
         return create_output(self, name, mode, self.umask)
