@@ -9,28 +9,74 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from planaria.errors import (
         CallbackError as CallbackError,
+    )
+    from planaria.errors import (
         CrashError as CrashError,
+    )
+    from planaria.errors import (
         EncodeError as EncodeError,
+    )
+    from planaria.errors import (
         ExecutionError as ExecutionError,
+    )
+    from planaria.errors import (
         Exited as Exited,
+    )
+    from planaria.errors import (
         FileSystemError as FileSystemError,
+    )
+    from planaria.errors import (
         ImageError as ImageError,
+    )
+    from planaria.errors import (
         Interrupted as Interrupted,
+    )
+    from planaria.errors import (
         LimitError as LimitError,
+    )
+    from planaria.errors import (
         PlanariaError as PlanariaError,
+    )
+    from planaria.errors import (
         ProtocolError as ProtocolError,
+    )
+    from planaria.errors import (
         RuntimeSetupError as RuntimeSetupError,
+    )
+    from planaria.errors import (
         SessionBusy as SessionBusy,
+    )
+    from planaria.errors import (
         SessionClosed as SessionClosed,
+    )
+    from planaria.errors import (
         SessionError as SessionError,
+    )
+    from planaria.errors import (
         SnapshotCorrupt as SnapshotCorrupt,
+    )
+    from planaria.errors import (
         SnapshotError as SnapshotError,
+    )
+    from planaria.errors import (
         SnapshotKeyError as SnapshotKeyError,
+    )
+    from planaria.errors import (
         SnapshotMismatch as SnapshotMismatch,
+    )
+    from planaria.errors import (
         SnapshotNotFound as SnapshotNotFound,
+    )
+    from planaria.errors import (
         SnapshotVersionError as SnapshotVersionError,
+    )
+    from planaria.errors import (
         Suspend as Suspend,
+    )
+    from planaria.errors import (
         Suspended as Suspended,
+    )
+    from planaria.errors import (
         TimeoutError as TimeoutError,
     )
     from planaria.files.quota import Quota as Quota

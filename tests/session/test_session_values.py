@@ -181,9 +181,9 @@ def test_cycles(echoing: Any) -> None:
     value = session.execute("loop = []; loop.append(loop); loop").value
     assert isinstance(value, planaria.Repr)
     assert "[...]" in value.text
-    with pytest.raises(planaria.ExecutionError, match="deep|itself"):
+    with pytest.raises(planaria.ExecutionError, match=r"deep|itself"):
         session.execute("await echo(loop)")
-    with pytest.raises(planaria.ExecutionError, match="deep|itself"):
+    with pytest.raises(planaria.ExecutionError, match=r"deep|itself"):
         session.execute("echo.call(loop)")
     assert session.execute("1").value == 1
 

@@ -1,7 +1,5 @@
 """Everything that a session can hold: how it is made, and a question that tells whether it is whole."""
 
-# ruff: noqa: E501 - the code of cells
-
 from __future__ import annotations
 
 #: By name: code that makes it, and code whose value depends on all of it.

@@ -227,7 +227,7 @@ def test_restored_state_is_the_same(session: planaria.Session) -> None:
     ]
 
 
-_NUMBERS = "import random, uuid, tempfile, os\nrandom.random(), str(uuid.uuid4()), os.path.basename(tempfile.mktemp()), os.urandom(4)"  # noqa: E501
+_NUMBERS = "import random, uuid, tempfile, os\nrandom.random(), str(uuid.uuid4()), os.path.basename(tempfile.mktemp()), os.urandom(4)"
 
 
 def test_reseed(session: planaria.Session) -> None:
@@ -264,7 +264,7 @@ def test_deltas(session: planaria.Session, tmp_path: Path) -> None:
     another's.
     """
     session.execute(
-        "keep = list(range(50_000)); open('big', 'wb').write(os.urandom(300_000)) if (os := __import__('os')) else 0"  # noqa: E501
+        "keep = list(range(50_000)); open('big', 'wb').write(os.urandom(300_000)) if (os := __import__('os')) else 0"
     )
     root = session.snapshot_state()
     session.execute("x = 1; open('small', 'w').write('s')")
@@ -535,7 +535,7 @@ def test_info(session: planaria.Session) -> None:
 def test_diff(session: planaria.Session) -> None:
     """A difference tells which variables and files were added, removed and changed."""
     session.execute(
-        "x, gone, same = 1, 'g', [1, 2]\nlarge = list(range(10_000))\nclass A: pass\na = A(); a.v = 1\ndef f(): return 1\n"  # noqa: E501
+        "x, gone, same = 1, 'g', [1, 2]\nlarge = list(range(10_000))\nclass A: pass\na = A(); a.v = 1\ndef f(): return 1\n"
         "open('kept', 'w').write('k'); open('lost', 'w').write('l'); open('edited', 'w').write('e')"
     )
     before = session.snapshot_state()

@@ -64,7 +64,7 @@ def test_deadlines_stay() -> None:
     import time
 
     session = waiting_session(
-        "import asyncio\ntry:\n    async with asyncio.timeout(0.3): await approve(1)\nexcept TimeoutError: print('too late')"  # noqa: E501
+        "import asyncio\ntry:\n    async with asyncio.timeout(0.3): await approve(1)\nexcept TimeoutError: print('too late')"
     )
     snapshot = session.snapshot_state()
     time.sleep(0.4)

@@ -35,7 +35,7 @@ def shell() -> Shell:
 
 
 class SessionShell:
-    """Runs scripts for the host; `ask(name, arguments, keywords)` calls a function of the host's and waits."""
+    """Runs scripts for the host; `ask(name, arguments, keywords)` calls a function of the host's."""
 
     def __init__(self, ask: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
         global _only
@@ -83,7 +83,9 @@ class SessionShell:
                 self.shell.table[name] = Variable(text, EXPORT)
 
     def run(self, source: str, stdin: bytes = b"") -> tuple[str, dict[str, Any]]:
-        """Run a script; the report tells its exit status. Without `stdin` it reads what the host gives, line by line.
+        """Run a script; the report tells its exit status.
+
+        Without `stdin` it reads what the host gives, line by line.
 
         Shell and Python share the working directory, so it is taken over before and handed back after.
         """

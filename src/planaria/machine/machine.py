@@ -174,7 +174,8 @@ class Machine:
         they are copied once however often the state is taken. `known` is what an earlier state had (see
         `read_runs`).
         """
-        assert self._image is not None and not self._running and self._stack_pointer.get() == STACK_BASE
+        assert self._image is not None
+        assert self._is_at_rest()
         spans = dirty_runs(self._base, self.memory_bytes, self._image)
         if sum(end - start for start, end in spans) > most:
             self._image = MemoryFile.layer(self._base, self.memory_bytes, spans, self._image)
@@ -190,9 +191,12 @@ class Machine:
         mapped_spans(now - self._mappings)
         self._mappings = now
 
+    def _is_at_rest(self) -> bool:
+        return not self._running and self._stack_pointer.get() == STACK_BASE
+
     def capture(self) -> MemoryFile:
         """The whole memory as a new file. The guest must be at rest."""
-        assert not self._running and self._stack_pointer.get() == STACK_BASE
+        assert self._is_at_rest()
         return MemoryFile.capture(self._base, self.memory_bytes)
 
     # -- calls ----------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class MemoryFile:
 
     @classmethod
     def layer(cls, base: int, size: int, spans: list[Span], below: MemoryFile) -> Self:
-        """The memory of `size` bytes at address `base`; only `spans` of it, which `below` lacks, are copied."""
+        """The `size` bytes at address `base`; only `spans` of them, which `below` lacks, are copied."""
         spans = _coalesced(spans)
         while below._below is not None and below.own_bytes <= _ABSORB * _length(spans):
             spans = _coalesced(_united(spans, below._spans))
@@ -372,7 +372,7 @@ def dirty_runs(base: int, size: int, image: MemoryFile) -> list[Span]:
 
 
 def read_runs(base: int, spans: list[Span], known: Mapping[int, bytes]) -> list[Run]:
-    """Copy the contents of spans, in pieces of at most `BLOCK_BYTES` that begin at multiples of it or of a page.
+    """Copy the contents of spans, in pieces of at most `BLOCK_BYTES`.
 
     A piece that is the same in `known` (contents by their start) is taken from there: comparing costs a
     tenth of copying into memory that the process does not have yet.

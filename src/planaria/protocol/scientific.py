@@ -73,8 +73,18 @@ def take_array(value: Any) -> Fields | None:
 
 #: The numbers that Python has as well, for scalars where there is no numpy: `struct`'s codes.
 _NUMBERS: Final = {
-    "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q",
-    "f2": "e", "f4": "f", "f8": "d",
+    "b1": "?",
+    "i1": "b",
+    "i2": "h",
+    "i4": "i",
+    "i8": "q",
+    "u1": "B",
+    "u2": "H",
+    "u4": "I",
+    "u8": "Q",
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
 }
 
 

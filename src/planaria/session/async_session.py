@@ -236,7 +236,8 @@ class AsyncSession(BaseSession):
     def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
         """A call for which the guest blocks (see `executors.Host`); comes on the sandbox's thread."""
         flight, loop = self._flight, self._loop
-        assert flight is not None and loop is not None
+        assert flight is not None
+        assert loop is not None
         try:
             callback = self._admit(name, arguments, keywords)
         except Exception as error:

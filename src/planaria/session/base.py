@@ -129,9 +129,9 @@ class BaseSession(Cutting):
             return
         flight.run.pending = pending
         flight.failure = SessionError(
-            f"this execution reached an import of {needed}, for which the session had to go back to the state "
-            "before it and move to the full runtime; it had called the host already, so it was not run "
-            "again by itself. Run it again if that is safe."
+            f"this execution reached an import of {needed}, for which the session had to go back to the "
+            "state before it and move to the full runtime; it had called the host already, so it was not "
+            "run again by itself. Run it again if that is safe."
         )
         flight.run.report(("error", {"type": "SessionError", "message": str(flight.failure)}))
 

@@ -75,7 +75,8 @@ class Callback:
         if callable(item) and name:
             return cls(name, item, inspect.getdoc(item) or "")
         raise CallbackError(
-            f"a callback is a function, a dict with 'name' and 'fn', or a Callback, not a {type(item).__name__}"
+            "a callback is a function, a dict with 'name' and 'fn', or a Callback, "
+            f"not a {type(item).__name__}"
         )
 
     def declaration(self) -> dict[str, Any]:

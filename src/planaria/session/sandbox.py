@@ -20,8 +20,8 @@ class _BaseSandbox:
     def __init__(self, **arguments: Any) -> None:
         """Takes what `Session` takes.
 
-        A storage given as `vfs=` and `mounts` are shared by all executions; everything else, the session's own
-        files included, begins afresh with each.
+        A storage given as `vfs=` and `mounts` are shared by all executions; everything else, the session's
+        own files included, begins afresh with each.
         """
         # An iterator could only be read once.
         self._arguments = {**arguments, "callbacks": CallbackRegistry.of(arguments.get("callbacks", ()))}

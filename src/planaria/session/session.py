@@ -335,9 +335,9 @@ class Session(BaseSession):
     def save_as_image(self, name: str) -> Image:
         """Make the present state an image that new sessions can begin from, registered as `name`.
 
-        It has the variables, modules and files; not the callbacks, mounts, `vfs=` and history. Snapshots of sessions
-        that begin from it can be restored only where the image is. Raises ImageError, and SessionBusy when an
-        execution or a task waits.
+        It has the variables, modules and files; not the callbacks, mounts, `vfs=` and history. Snapshots of
+        sessions that begin from it can be restored only where the image is. Raises ImageError, and
+        SessionBusy when an execution or a task waits.
         """
         with self._turn():
             return self._save_as_image(name)

@@ -66,7 +66,7 @@ def test_parking(host: Any) -> None:
     """A cell that awaits host calls reports the new ones once, with the time of the next timer."""
     host.declare("f")
     report = host.run("import asyncio\nawait asyncio.gather(f(1), f(2, k=3), asyncio.sleep(9))")
-    kind, calls, timer, given_up = report
+    kind, calls, timer, _given_up = report
     assert (kind, calls) == ("waiting", [(1, "f", (1,), {}), (2, "f", (2,), {"k": 3})])
     assert 8 < timer <= 9
     assert host.send("resume", [(1, True, "a")])[:2] == ("waiting", [])

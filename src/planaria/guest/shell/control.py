@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["Break", "Continue", "Exit", "LimitReachedError", "Return"]
 
 
-class _Control(Exception):  # noqa: N818 (a jump, not an error)
+class _Control(Exception):
     """Not an error: a jump."""
 
 

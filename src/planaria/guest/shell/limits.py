@@ -24,8 +24,8 @@ class Limits:
     substitution_depth: int | None = 400
     #: Bytes that one command substitution may give.
     substitution_bytes: int | None = 512 * 1024 * 1024
-    #: Characters that the values of all variables together may hold. Measured now and then, so that a sixteenth
-    #: more may pass.
+    #: Characters that the values of all variables together may hold. Measured now and then, so that a
+    #: sixteenth more may pass.
     variable_bytes: int | None = 256 * 1024 * 1024
 
 

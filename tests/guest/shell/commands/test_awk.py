@@ -1,4 +1,4 @@
-# ruff: noqa: E501, W291 - programs stand as people write them
+# ruff: noqa: W291 - programs stand as people write them
 """awk beside GNU awk."""
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from . import (
     declarations,
     directories,
     flow,
-    input,  # noqa: A004
+    input,
     jobs,
     options,
     output,
