@@ -27,7 +27,7 @@ def lasting() -> Iterator[planaria.Bash]:
         yield shell
 
 
-# -- what the shell is for ------------------------------------------------------------------------------
+# -- what the shell is for -----------------------------------------------------------------------
 
 
 def test_a_script_gives_output_errors_and_status(bash: planaria.Bash) -> None:
@@ -65,7 +65,7 @@ def test_shell_and_python_share_files_and_directory() -> None:
         assert session.bash("pwd; echo $OLDPWD").stdout == "/tmp\n/home/user/deep/er\n"
 
 
-# -- state ----------------------------------------------------------------------------------------------
+# -- state ---------------------------------------------------------------------------------------
 
 LASTING = {
     "variables": ("x=1", "echo $x", "1\n"),
@@ -302,7 +302,7 @@ def test_counters_only_grow_and_are_in_snapshots(bash: planaria.Bash) -> None:
         assert twin.counters == bash.counters
 
 
-# -- commands of the host -----------------------------------------------------------------------------------
+# -- commands of the host ----------------------------------------------------------------------------
 
 
 def test_functions_of_the_host_are_commands() -> None:
@@ -336,7 +336,7 @@ def test_functions_of_the_host_are_commands() -> None:
         assert bash.execute("type deploy").exit_code == 0
 
 
-# -- how it ends ------------------------------------------------------------------------------------------------
+# -- how it ends -----------------------------------------------------------------------------------------
 
 
 def test_a_timeout_keeps_what_was_reached(bash: planaria.Bash) -> None:
@@ -392,7 +392,7 @@ def test_a_syntax_error_runs_the_lines_before_it(bash: planaria.Bash) -> None:
     assert bash.execute("echo $x").stdout == "1\n"
 
 
-# -- limits -----------------------------------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------------------------
 
 EXCEEDED = {
     "commands": "while true; do true; done",
@@ -487,7 +487,7 @@ def test_a_bound_that_makes_no_sense_is_refused(bound: object) -> None:
         planaria.ShellLimits(commands=bound)  # type: ignore[arg-type]
 
 
-# -- without running -----------------------------------------------------------------------------------------
+# -- without running ----------------------------------------------------------------------------------
 
 
 def test_analysis_names_commands_files_and_variables(bash: planaria.Bash) -> None:
@@ -510,7 +510,7 @@ def test_analysis_names_commands_files_and_variables(bash: planaria.Bash) -> Non
     assert bash.execute("ls").stdout == ""
 
 
-# -- with await ----------------------------------------------------------------------------------------------
+# -- with await ---------------------------------------------------------------------------------------
 
 
 def test_the_async_twin_does_the_same() -> None:
