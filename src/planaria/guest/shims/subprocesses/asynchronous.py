@@ -96,7 +96,7 @@ class Process:
                 self._popen.step()
         return code
 
-    async def communicate(self, input: Any = None) -> tuple[bytes | None, bytes | None]:
+    async def communicate(self, input: Any = None) -> tuple[bytes | None, bytes | None]:  # noqa: A002
         """Send data to stdin, read stdout and stderr to their ends, and wait for the end."""
         if self.stdin is not None and not self.stdin.is_closing():
             try:

@@ -327,7 +327,7 @@ class Popen:
         self.returncode = self._status
         return self.returncode
 
-    def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
+    def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:  # noqa: A002
         """Send data to stdin, read stdout and stderr to their ends, and wait for the end."""
         if self.stdin is not None and not self.stdin.closed:
             try:
