@@ -83,7 +83,8 @@ helper.value = "script"; os.environ["SEEN"] = "no"; os.chdir("/"); sys.argv.appe
 logging.basicConfig(level=10); sys.setrecursionlimit(5000)
 '''
 subprocess.run(["python3", "-c", program])
-print(helper.value, os.environ["SEEN"], os.getcwd(), __name__, hasattr(__builtins__, "z"), logging.root.handlers)  # noqa: E501
+print(helper.value, os.environ["SEEN"], os.getcwd(), __name__, hasattr(__builtins__, "z"),
+    logging.root.handlers)
 """).stdout
     assert out == "file False yes __main__\nsession yes /home/user __main__ False []\n"
 
