@@ -41,7 +41,7 @@ class _Watch:
                 self.expire(sys._getframe(1))
 
     def expire(self, frame: FrameType | None) -> None:
-        """Raise `Expired`, unless a context is entered or left: what puts things back must be complete."""
+        """Raise `Expired`, unless a context is being entered or left, which must not be done by halves."""
         while frame is not None:
             if frame.f_code in _CHANGING:
                 return
