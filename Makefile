@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint bench redis clean
+.PHONY: install demo test lint bench tools clean
 
 install: $(VENV)/installed
 
@@ -31,16 +31,22 @@ lint: $(VENV)/ready-for-tests
 
 # Compiled before, so that no test waits for it in the middle.
 # What lint finds fails the whole at the end, but does not hide what the tests say.
-test: $(VENV)/ready-for-tests redis
+test: $(VENV)/ready-for-tests tools
 	$(BIN)/planaria setup --full
 	@$(MAKE) --no-print-directory lint; linted=$$?; $(BIN)/python -m pytest && exit $$linted
 
-# The store for Redis is tested with a real one, which the tests start themselves.
-redis:
-	@if command -v redis-server >/dev/null; then :; \
+# A real Redis for the store, and the real commands beside which the shell's own are tested: "program=package".
+TOOLS := redis-server jq gawk bc dc zip unzip xz=xz-utils bzip2 tree rg=ripgrep sqlite3 xxd file column=bsdextrautils \
+	patch hexdump=bsdextrautils cal=ncal diff=diffutils envsubst=gettext-base
+
+tools:
+	@missing=""; for tool in $(TOOLS); do \
+		command -v $${tool%%=*} >/dev/null || missing="$$missing $${tool##*=}"; \
+	done; \
+	if [ -z "$$missing" ]; then :; \
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server >/dev/null; \
-	else echo "redis-server is NOT INSTALLED (Debian package redis-server): the Redis store will not be tested"; fi
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; \
+	else echo "NOT INSTALLED, so what is compared with them is not tested (Debian packages):$$missing"; fi
 
 # The peer needs Python 3.12 or newer and gets an environment of its own; without one there are no ratios.
 $(PEERS)/installed:
