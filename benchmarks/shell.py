@@ -59,7 +59,7 @@ _RUNS = 5
 _BASHKIT = """
 import json, sys, time
 import bashkit
-shell = bashkit.Bash()
+shell = bashkit.Bash(max_commands=10**9, max_loop_iterations=10**9)
 run = getattr(shell, "execute_sync", None) or shell.execute
 for line in sys.stdin:
     script = json.loads(line)
@@ -143,7 +143,8 @@ def main(names: list[str]) -> None:
             order = list(runners) if round_number % 2 == 0 else list(reversed(runners))
             for kind in order:
                 # The text differs from round to round, so that the first of three has to parse it.
-                runs[kind] += [runners[kind](f"{script} # {round_number}") for _ in range(3)]
+                again = 100 if script == "echo hi" else 3
+                runs[kind] += [runners[kind](f"{script} # {round_number}") for _ in range(again)]
         if runs["ours"][0][2] != runs["bash"][0][2]:
             print(f"{name}: ours printed {runs['ours'][0][2]!r}, bash {runs['bash'][0][2]!r}")
         medians = {
