@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -99,10 +99,9 @@ class SessionShell:
                 status = shell.run(source)
         finally:
             flush_all()  # also when the script was interrupted
-            try:
-                os.chdir(shell.cwd)
-            except OSError:  # a script may remove the directory it is in
-                pass
+            if shell.cwd != here:
+                with suppress(OSError):  # a script may remove the directory it is in
+                    os.chdir(shell.cwd)
         return ("done", {"exit_code": status})
 
     def state(self) -> tuple[str, Any]:

@@ -14,6 +14,7 @@ from .variables import (
     INDEXED,
     NAMEREF,
     READONLY,
+    SHORT,
     SLOW_WRITE,
     ReadonlyError,
     Scope,
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from .shell import Shell
 
 __all__ = ["ArrayArgument", "AssignmentCompiler", "Element", "store_array"]
-
-#: A scalar that is given a text no longer than this need not be accounted for: it is only one of its name.
-_SHORT = 256
 
 #: One element to assign: subscript (None: the next one), value, whether it is appended to the old value.
 Element = tuple["str | None", str, bool]
@@ -175,7 +173,7 @@ class AssignmentCompiler:
             if sh.xtrace:
                 sh.trace_assignment(name, text, append)
             variable = sh.table.get(name)
-            if variable is None or len(text) > _SHORT:
+            if variable is None or len(text) > SHORT:
                 sh.variables.grow(text)
             if variable is None:
                 sh.table[name] = Variable(text, sh.variables.new_flags)

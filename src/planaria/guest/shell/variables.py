@@ -27,6 +27,7 @@ __all__ = [
     "LOWER",
     "NAMEREF",
     "READONLY",
+    "SHORT",
     "SLOW_READ",
     "SLOW_WRITE",
     "TRACE",
@@ -58,6 +59,9 @@ HOOKED = 2048
 SLOW_READ = NAMEREF | INDEXED | ASSOCIATIVE | DYNAMIC
 #: Flags with which assigning is more than storing a string.
 SLOW_WRITE = SLOW_READ | READONLY | INTEGER | LOWER | UPPER | CAPITALIZE | HOOKED
+
+#: A scalar that is given a text no longer than this need not be accounted for: it is only one of its name.
+SHORT = 256
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[(.*)\])?\Z", re.DOTALL)

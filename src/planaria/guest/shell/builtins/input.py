@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from ..streams import Stream
-from ..variables import ASSOCIATIVE, INDEXED, ReadonlyError, ShellError, is_name
+from ..variables import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ReadonlyError, ShellError, is_name
 from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
 
+_BLANKS = re.compile(r"[ \t\n]+")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\[.+\])?\Z", re.ASCII | re.DOTALL)
 
 
@@ -83,7 +84,7 @@ def read(shell: Shell, argv: list[str]) -> int:
         if float(timeout or 0) == 0:
             return 0 if ready is None or ready() else 1
     for name in names:
-        if not is_name(name) and not _TARGET.match(name):
+        if not (name.isidentifier() and name.isascii()) and not _TARGET.match(name):
             raise UsageError(f"`{name}': not a valid identifier", 1)
     if prompt and stream.isatty():
         shell.error_output(prompt)
@@ -182,6 +183,11 @@ def _split_some(shell: Shell, text: str, most: int, raw: bool) -> list[str]:
     if not ifs:
         return [text if raw else _unescaped(text)]
     if raw or "\\" not in text:
+        if ifs == " \t\n" and most > 0:
+            bare = text.strip(" \t\n")
+            if most == 1 or not bare:
+                return [bare] if bare else []
+            return _BLANKS.split(bare, most - 1)
         return _split_plain(text, ifs, most)
     marked = _characters(text, raw)
     # Protected characters go through splitting as private ones.
@@ -228,9 +234,18 @@ def _split_plain(text: str, ifs: str, most: int) -> list[str]:
 def _assign_names(shell: Shell, names: list[str], text: str, raw: bool) -> None:
     fields = _split_some(shell, text, len(names), raw)
     variables = shell.variables
+    table, setters = shell.table, variables.setters
     for place, name in enumerate(names):
         value = fields[place] if place < len(fields) else ""
-        if name.endswith("]"):
+        variable = table.get(name)
+        if (
+            variable is not None
+            and not variable.flags & SLOW_WRITE
+            and name not in setters
+            and len(value) <= SHORT
+        ):
+            variable.value = value
+        elif name.endswith("]"):
             shell.assign(name, value)
         else:
             try:
