@@ -26,7 +26,7 @@ def test_the_chapter() -> None:
 def test_bash_in_subprocess(session: planaria.Session) -> None:
     """Commands see the session's files and give their output back."""
     session.execute("for n in 'abc': open(n, 'w').close()")
-    code = "import subprocess; subprocess.run(['bash', '-c', 'ls | wc -l'], capture_output=True, text=True).stdout"  # noqa: E501
+    code = "import subprocess; subprocess.run(['bash', '-c', 'ls | wc -l'], capture_output=True, text=True).stdout"
     assert session.execute(code).value == "3\n"
 
 
@@ -44,7 +44,7 @@ for line in open(parser.parse_args().name):
 import subprocess
 """)
     out = session.execute(
-        "subprocess.check_output('python3 analyse.py --in data.csv | sort -rn | head -3', shell=True, text=True)"  # noqa: E501
+        "subprocess.check_output('python3 analyse.py --in data.csv | sort -rn | head -3', shell=True, text=True)"
     )
     assert out.value == "200\n80\n10\n"
     assert (

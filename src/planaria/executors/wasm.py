@@ -222,11 +222,23 @@ class WasmExecutor(Executor):
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
-        """Become a captured state, which may be another executor's."""
+        """Become a captured state, which may be another executor's; on failure nothing has changed."""
+        image, machine = self._image, self._machine
+        before = None
         if files:
+            before = self.files.snapshot()
+            system = None if machine is None else machine.wasi.state()
             self.files.restore(state.files)
         self._image = state.image
-        self._new_machine(state)
+        try:
+            self._new_machine(state)
+        except BaseException:
+            self._image = image
+            if before is not None:
+                self.files.restore(before)
+                if machine is not None and system is not None:
+                    machine.wasi.restore(system)
+            raise
         if state.birth is not None:
             self.tell(state.birth)
 

@@ -26,11 +26,13 @@ __all__ = ["SessionShell", "shell"]
 #: Frames of Python that a script may have on the stack; more is bash's "maximum nesting level".
 _RECURSION = 50_000
 
-_only: SessionShell
+_only: SessionShell | None = None
 
 
 def shell() -> Shell:
-    """The shell of this sandbox."""
+    """The shell of this sandbox. Raises LookupError where there is none: outside of one."""
+    if _only is None:
+        raise LookupError("this interpreter has no shell of a session")
     return _only.shell
 
 

@@ -188,7 +188,12 @@ class Cutting(HostCalls):
 
     def _snapshot(self, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
         return take(
-            self._state(complete=True), self._declarations(), self._executor.tier, parent=parent, key=key
+            self._state(complete=True),
+            self._declarations(),
+            self._executor.tier,
+            self,
+            parent=parent,
+            key=key,
         )
 
     def _declarations(self) -> list[Declaration]:
@@ -199,33 +204,49 @@ class Cutting(HostCalls):
         self, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
     ) -> None:
         snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
-        snapshot.check_key(key)
-        lacking = Lacking.of(snapshot, self._callbacks, self._executor.files)
-        lacking.judge(missing)
-        state = read_state(
-            snapshot, self._executor.files, memory_limit=self._limits.memory, without_mounts=lacking.mounts
-        )
         settings = self._shell_settings()
-        declarations = [
-            *(callback.declaration() for callback in self._callbacks),
-            *lacking.callbacks.values(),
-        ]
-        if encode(declarations) != encode(list(snapshot.record.declarations)):
+        declarations: list[Declaration] = [callback.declaration() for callback in self._callbacks]
+        live = snapshot.live
+        absent: dict[str, Declaration] = {}
+        if (
+            live is not None
+            and key is None
+            and live.owner() is self
+            and {one["name"] for one in live.declarations} <= {one["name"] for one in declarations}
+        ):
+            # A state of this very session lacks nothing here, and need not be read from its bytes.
+            state, tier, known = live.state, live.tier, list(live.declarations)
+        else:
+            snapshot.check_key(key)
+            lacking = Lacking.of(snapshot, self._callbacks, self._executor.files)
+            lacking.judge(missing)
+            state = read_state(
+                snapshot,
+                self._executor.files,
+                memory_limit=self._limits.memory,
+                without_mounts=lacking.mounts,
+            )
+            absent = lacking.callbacks
+            declarations += absent.values()
+            tier, known = snapshot.header.tier, list(snapshot.record.declarations)
+        if encode(declarations) != encode(known):
             settings["callbacks"] = declarations
         if self._commands:
             settings["commands"] = list(self._commands)
         if reseed and self._seed is None:
             settings["reseed"] = os.urandom(16)
-        before = self._executor.capture()
+        # Memory from elsewhere may turn out not to live; a state of this session's own does.
+        before = self._executor.capture(shared=True) if live is None or state is not live.state else None
         try:
-            revive(self._executor, state.kernel, snapshot.header.tier)
+            revive(self._executor, state.kernel, tier)
             if settings:
                 ask(self._executor, ("configure", settings))
         except BaseException:
-            self._executor.restore(before)
+            if before is not None:
+                self._executor.restore(before)
             raise
         self._drop_answers()
-        self._missing = lacking.callbacks
+        self._missing = absent
         self._timeline = Timeline()
         self._changed = True
         self._adopt(state)

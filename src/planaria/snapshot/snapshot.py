@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,8 @@ from planaria.errors import SnapshotCorrupt, SnapshotMismatch
 from planaria.machine.memory import MemoryFile
 from planaria.snapshot.container import Container, read_json
 from planaria.snapshot.header import Header
-from planaria.snapshot.record import Record
-from planaria.snapshot.state import HostCall
+from planaria.snapshot.record import Declaration, Record
+from planaria.snapshot.state import HostCall, SessionState
 
 if TYPE_CHECKING:
     from planaria.snapshot.difference import SnapshotDifference
@@ -70,6 +70,17 @@ class Origin:
     touched: frozenset[int]
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The state that a snapshot was taken of, and the host functions that the session had."""
+
+    state: SessionState
+    declarations: tuple[Declaration, ...]
+    tier: str
+    owner: weakref.ref[Any]
+    """The session."""
+
+
 @final
 class Snapshot:
     """A session at rest, as bytes that any other session can go on from.
@@ -80,16 +91,34 @@ class Snapshot:
     taken from.
     """
 
-    def __init__(self, data: bytes | bytearray | memoryview, *, parent: Snapshot | None = None) -> None:
-        self._open(bytes(data), parent)
+    _pack: Callable[[], bytes] | None = None
 
-    def _open(self, data: bytes, parent: Snapshot | None, *, packed: bool = False) -> None:
-        self._data = data
-        self._container = Container.read(data, packed=packed)
-        self._header = Header.read(self._container.header)
+    def __init__(self, data: bytes | bytearray | memoryview, *, parent: Snapshot | None = None) -> None:
         self._parent = parent
         self._origin: Origin | None = None
-        wanted = self._header.parent
+        #: What `packed` was given, for a session that goes back to its own state.
+        self.live: Live | None = None
+        self._data = bytes(data)
+        self._container = Container.read(self._data)
+        self._check_parent()
+
+    @cached_property
+    def _data(self) -> bytes:
+        """The bytes; of a state of this process they are made when they are first asked for."""
+        assert self._pack is not None
+        data, self._pack = self._pack(), None
+        return data
+
+    @cached_property
+    def _container(self) -> Container:
+        return Container.read(self._data, packed=True)
+
+    @cached_property
+    def _header(self) -> Header:
+        return Header.read(self._container.header)
+
+    def _check_parent(self) -> None:
+        parent, wanted = self._parent, self._header.parent
         if parent is not None and parent.digest != wanted:
             raise SnapshotMismatch(
                 f"snapshot {self.digest[:12]} is not a delta of {parent.digest[:12]} but of {wanted[:12]}"
@@ -187,11 +216,15 @@ class Snapshot:
     # -- for the modules of this package and the stores ----------------------------------------------------
 
     @classmethod
-    def packed(cls, data: bytes, parent: Snapshot | None, origin: Origin) -> Snapshot:
-        """The snapshot that `container.pack` has just made."""
+    def packed(
+        cls, pack: Callable[[], bytes], parent: Snapshot | None, origin: Origin, live: Live | None
+    ) -> Snapshot:
+        """The snapshot whose bytes `pack` makes of a state that never changes."""
         snapshot = cls.__new__(cls)
-        snapshot._open(data, parent, packed=True)
+        snapshot._pack = pack
+        snapshot._parent = parent
         snapshot._origin = origin
+        snapshot.live = live
         return snapshot
 
     @property

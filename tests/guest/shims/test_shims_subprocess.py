@@ -45,7 +45,7 @@ def outcome(program: str, directory: Path, *, ours: bool) -> str:
         "show(lambda: run(['/']))",
         "show(lambda: run(['ls'], cwd='/no/such/directory'))",
         "open('s', 'w').write('echo'); os.chmod('s', 0o755); show(lambda: run(['./s']))",
-        "open('s', 'w').write('#!/bin/sh\\necho $1'); os.chmod('s', 0o755); show(lambda: run(['./s', 'x'], stdout=PIPE))",  # noqa: E501
+        "open('s', 'w').write('#!/bin/sh\\necho $1'); os.chmod('s', 0o755); show(lambda: run(['./s', 'x'], stdout=PIPE))",
         "show(lambda: run('exit 3', shell=True, check=True))",
         "show(lambda: subprocess.check_output(['echo', 'x'], encoding='utf-8'))",
         "show(lambda: subprocess.check_call(['false']))",
@@ -81,7 +81,7 @@ def outcome(program: str, directory: Path, *, ours: bool) -> str:
         a.stdout.close()
         print(b.communicate(), a.wait(), b.returncode)
         """,
-        "p = Popen(['yes'], stdout=PIPE); print(p.stdout.readline(), p.poll()); p.terminate(); print(p.wait())",  # noqa: E501
+        "p = Popen(['yes'], stdout=PIPE); print(p.stdout.readline(), p.poll()); p.terminate(); print(p.wait())",
         "p = Popen(['sleep', '10']); print(p.poll()); p.kill(); print(p.wait(), p.poll())",
         "with Popen(['echo', 'x'], stdout=PIPE) as p: print(p.stdout.read(), p.args)\nprint(p.returncode)",
         "p = Popen(['sh', '-c', 'echo o; echo e >&2'], stdout=PIPE, stderr=PIPE); print(p.communicate())",

@@ -62,12 +62,12 @@ def both(tmp_path: Path):
         'python3 -c \'f = open("f", "w"); f.write("left open")\'; cat f',
         "python3 -c 'import atexit; atexit.register(print, \"end\"); print(1)'",
         "X=5 python3 -c 'import os; print(os.environ[\"X\"])'; echo $X",
-        "mkdir -p d; cd d; python3 -c 'import os; print(os.path.basename(os.getcwd())); os.chdir(\"/\")'; pwd | tail -c 3",  # noqa: E501
+        "mkdir -p d; cd d; python3 -c 'import os; print(os.path.basename(os.getcwd())); os.chdir(\"/\")'; pwd | tail -c 3",
         "echo '{\"a\": 1}' | python3 -m json.tool",
         "python3 nothing.py 2>&1 | sed 's/.*can/can/; s/[^ ]*nothing/nothing/'; echo ${PIPESTATUS[0]}",
         "python3 -m nothing_at_all 2>&1 | sed 's/.*: No/No/'; echo ${PIPESTATUS[0]}",
         "python3 -c 'for i in range(100000): print(i)' | tail -1",
-        "python3 -c 'import asyncio\nasync def f(): await asyncio.sleep(0); return 3\nprint(asyncio.run(f()))'",  # noqa: E501
+        "python3 -c 'import asyncio\nasync def f(): await asyncio.sleep(0); return 3\nprint(asyncio.run(f()))'",
         "python3 -c 'import logging; logging.basicConfig(); logging.warning(\"w\")' 2>&1",
         "python3 -W error -c 'import warnings; warnings.warn(\"w\")' 2>&1 | tail -1",
         "python3 -O -c 'assert False; print(\"passed\")'",

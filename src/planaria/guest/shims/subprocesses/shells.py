@@ -30,13 +30,14 @@ def _around() -> Shell:
         shell = getattr(standard.running[-1].process, "shell", None)
         if isinstance(shell, Shell):
             return shell
+    from planaria.guest import bash  # brings all commands, so not before it is needed
+
     try:
-        from planaria.guest import bash  # type: ignore[attr-defined,unused-ignore]
-    except ImportError:
+        return bash.shell()
+    except LookupError:  # natively, in tests
         if not _own:
             _own.append(Shell())
         return _own[0]
-    return bash.shell()  # type: ignore[no-any-return,unused-ignore]
 
 
 def new_shell(env: dict[str, str], cwd: str) -> Shell:

@@ -271,7 +271,7 @@ def _files(
             if one == two == "-" and contents:
                 contents.append(contents[0])
             else:
-                contents.append(b"" if absent else usage.read_file(process, name))
+                contents.append(b"" if absent else _contents(process, name))
         except OSError as error:
             _exit(process, error, name)
             trouble = True
@@ -362,3 +362,11 @@ def _time(process: Process, name: str, style: str) -> str:
     if style == "context" and process.env.get("LC_ALL", process.env.get("LC_TIME", "C")) in ("C", "POSIX"):
         return f"{moment:%a %b} {moment.day:2d} {moment:%H:%M:%S} {moment.year}"
     return f"{moment:%Y-%m-%d %H:%M:%S}.{nanoseconds:09d} {moment:%z}"
+
+
+def _contents(process: Process, name: str) -> bytes:
+    """What is in a file that has been looked at: a process substitution is a file since then."""
+    if name == "-":
+        return process.stdin.read()
+    with open(process.path(name), "rb") as file:
+        return file.read()
