@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .control import LimitReachedError
-from .streams import flush_all
+from .streams import flush_shown
 
 __all__ = ["Counters", "Limits"]
 
@@ -25,8 +25,8 @@ class Limits:
     substitution_depth: int | None = 400
     #: Bytes that one command substitution may give.
     substitution_bytes: int | None = 512 * 1024 * 1024
-    #: Characters that the values of all variables together may hold. Measured now and then, so that a sixteenth
-    #: more may pass.
+    #: Characters that the values of all variables together may hold. Measured now and then, so that a
+    #: sixteenth more may pass.
     variable_bytes: int | None = 256 * 1024 * 1024
 
 
@@ -92,11 +92,11 @@ class Counters:
             self.check()
 
     def check(self) -> None:
-        """Raise `LimitReachedError` for the count that is too high; let out what is written, so that it is seen."""
+        """Raise `LimitReachedError` for the count that is too high; let out what has been written."""
         limits = self.limits
         if limits.commands is not None and self.commands > limits.commands:
             raise LimitReachedError("commands", f"limit reached: commands ({limits.commands})")
         if limits.iterations is not None and self.iterations > limits.iterations:
             raise LimitReachedError("iterations", f"limit reached: iterations ({limits.iterations})")
-        flush_all()
+        flush_shown()
         self._look_again()
