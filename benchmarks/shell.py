@@ -20,7 +20,9 @@ from collections.abc import Callable
 
 import planaria
 
-LINES = "".join(f"line {number} of the log level={'error' if number % 7 == 0 else 'info'}\n" for number in range(5000))
+LINES = "".join(
+    f"line {number} of the log level={'error' if number % 7 == 0 else 'info'}\n" for number in range(5000)
+)
 JSON = json.dumps([{"name": f"n{number}", "size": number * 7 % 101} for number in range(500)])
 LONG_SCRIPT = "".join(
     f'f{number}() {{ local x=${{1:-{number}}}; if [[ $x == a* ]]; then echo "$x"; else : "${{x%%.*}}"; fi; }}\n'
@@ -34,14 +36,14 @@ CASES = {
     "while loop": "i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done; echo $i",
     "conditions": "n=0; for i in {1..3000}; do if [[ $i == *7* && $i -gt 100 ]]; then n=$((n + 1)); fi; done; echo $n",
     "strings": 's=; for i in {1..3000}; do s+="item $i,"; done; echo ${#s}',
-    "expansions": 'for i in {1..2000}; do p=/a/b$i/c.tar.gz; x=${p##*/}; y=${x%%.*}; z=${p//b/d}; done; echo $x $y $z',
+    "expansions": "for i in {1..2000}; do p=/a/b$i/c.tar.gz; x=${p##*/}; y=${x%%.*}; z=${p//b/d}; done; echo $x $y $z",
     "indexed array": 'a=(); for i in {1..3000}; do a+=($i); done; s=0; for x in "${a[@]}"; do ((s += x)); done; echo $s',
-    "associative array": 'declare -A m; for i in {1..3000}; do m[k$((i % 50))]=$i; done; echo ${#m[@]} ${m[k7]}',
+    "associative array": "declare -A m; for i in {1..3000}; do m[k$((i % 50))]=$i; done; echo ${#m[@]} ${m[k7]}",
     "functions": "f() { local a=$1; r=$((a + 1)); }; r=0; for i in {1..2000}; do f $r; done; echo $r",
     "recursion": "fib() { (($1 < 2)) && { r=$1; return; }; fib $(($1 - 1)); local a=$r; fib $(($1 - 2)); r=$((r + a)); }; "
     "fib 13; echo $r",
     "substitutions": "for i in {1..100}; do x=$(echo $i); done; echo $x",
-    "case": 'n=0; for i in {1..3000}; do case $i in *5) ((n++));; 1*) ((n += 2));; *) :;; esac; done; echo $n',
+    "case": "n=0; for i in {1..3000}; do case $i in *5) ((n++));; 1*) ((n += 2));; *) :;; esac; done; echo $n",
     "read loop": "n=0; while read -r a b rest; do ((n += b)); done < lines.txt; echo $n",
     "pipeline": "cat lines.txt | grep error | tr a-z A-Z | cut -d' ' -f2 | head -20 | wc -l",
     "many pipelines": "for i in {1..30}; do echo $i | tr 0-9 a-j | cat; done | tail -1",

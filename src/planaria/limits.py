@@ -100,8 +100,8 @@ class ShellLimits:
     substitution_bytes: int | None = 512 * _MIB
     """Bytes that one command substitution may give."""
     variable_bytes: int | None = 256 * _MIB
-    """Characters that the values of all variables together may hold. It is measured now and then: a sixteenth
-    more may pass."""
+    """Characters that the values of all variables together may hold. It is measured now and then: a
+    sixteenth more may pass."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

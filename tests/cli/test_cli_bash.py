@@ -97,10 +97,16 @@ if sys.platform != "win32":
 
     def test_tab_completes_from_the_live_shell(terminal: Terminal) -> None:
         """Commands, variables and files complete from what the shell knows now."""
-        terminal.type(f"greeting_of_mine() {{ echo greeted-$1; }}; touch some_file{ENTER}")
+        terminal.type("eval greet_$((6 * 7))'() { echo got-$1; }'; touch file_$((6 * 8)); ")
+        terminal.type(f"echo do''ne{ENTER}")
+        terminal.wait_for("done\r\n")
         terminal.wait_for("~#")
-        terminal.type(f"greeting_of{TAB} some_{TAB}{ENTER}")
-        terminal.wait_for("greeted-some_file\r\n")
+        terminal.type(f"gree{TAB}")
+        terminal.wait_for("42")
+        terminal.type(f" fil{TAB}")
+        terminal.wait_for("48")
+        terminal.type(ENTER)
+        terminal.wait_for("got-file_48\r\n")
 
     def test_ctrl_c_stops_the_script_and_not_the_shell(terminal: Terminal) -> None:
         """A script that runs is interrupted, and the shell goes on with what it had reached."""

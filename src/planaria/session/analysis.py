@@ -30,8 +30,7 @@ class ScriptAnalysis:
     assigned: list[str]
     """Variables that are set."""
     dynamic: bool
-    """Whether something runs that only running the script can tell: a command whose name is expanded,
-    `eval`, a
-    sourced file, another shell."""
+    """Whether something runs that only running the script can tell: a command whose name is expanded, `eval`,
+    a sourced file, another shell."""
     error: str
     """The message of a syntax error, or nothing; what stands before it is analysed."""

@@ -157,8 +157,9 @@ class Bash:
             return bytes(copy.snapshot_state())
 
     def restore_snapshot(self, data: bytes | Snapshot) -> None:
-        """Become what was captured. Raises SnapshotError, and changes nothing, when `data` is no such
-        thing.
+        """Become what was captured.
+
+        Raises SnapshotError, and changes nothing, when `data` is no such thing.
         """
         state = _state_in(data)
         if state is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .control import LimitReachedError
+from .streams import flush_shown
 
 __all__ = ["Counters", "Limits"]
 
@@ -30,6 +31,8 @@ class Limits:
 
 
 _NEVER = 1 << 62
+#: Commands and rounds between two looks.
+_PACE = 1000
 
 
 class Counters:
@@ -57,8 +60,7 @@ class Counters:
     def apply(self, limits: Limits) -> None:
         """Count against these limits from now on."""
         self.limits = limits
-        self.next_check = _NEVER if limits.commands is None else limits.commands
-        self.next_iteration = _NEVER if limits.iterations is None else limits.iterations
+        self._look_again()
         #: Characters that may be assigned before all variables have to be measured again.
         self.growth = 0
 
@@ -68,6 +70,14 @@ class Counters:
         self.total_runs += 1
         self.commands = 0
         self.iterations = 0
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Have `check` called before long, and when a limit is passed."""
+        most = self.limits.commands
+        self.next_check = min(_NEVER if most is None else most, self.commands + _PACE)
+        most = self.limits.iterations
+        self.next_iteration = min(_NEVER if most is None else most, self.iterations + _PACE)
 
     def count_command(self) -> None:
         """One more command; raises `LimitReachedError`."""
@@ -82,8 +92,11 @@ class Counters:
             self.check()
 
     def check(self) -> None:
-        """Raise `LimitReachedError` for the count that is too high."""
-        if self.commands > self.next_check:
-            raise LimitReachedError("commands", f"limit reached: commands ({self.limits.commands})")
-        if self.iterations > self.next_iteration:
-            raise LimitReachedError("iterations", f"limit reached: iterations ({self.limits.iterations})")
+        """Raise `LimitReachedError` for the count that is too high; let out what has been written."""
+        limits = self.limits
+        if limits.commands is not None and self.commands > limits.commands:
+            raise LimitReachedError("commands", f"limit reached: commands ({limits.commands})")
+        if limits.iterations is not None and self.iterations > limits.iterations:
+            raise LimitReachedError("iterations", f"limit reached: iterations ({limits.iterations})")
+        flush_shown()
+        self._look_again()

@@ -30,6 +30,7 @@ __all__ = [
     "Stream",
     "TextInput",
     "flush_all",
+    "flush_shown",
 ]
 
 #: Bytes after which a pipe is full and a file's buffer is written out.
@@ -214,6 +215,13 @@ def flush_all() -> None:
     """Write out every file's buffer: done before anything looks at the filesystem."""
     while _dirty:
         _dirty[-1].flush()
+
+
+def flush_shown() -> None:
+    """Write out what goes to the process's own standard output and error, so that it is seen in time."""
+    for stream in _dirty.copy():
+        if not stream.owned:
+            stream.flush()
 
 
 class FileOutput(Stream):
