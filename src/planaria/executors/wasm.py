@@ -267,6 +267,7 @@ class WasmExecutor(Executor):
         other._command = _EMPTY
         other._report = None
         other._birth = None
+        other._image = state.image
         other._machine = None
         other._tier = self._tier
         other.restore(state, files=False)

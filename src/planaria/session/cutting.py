@@ -11,6 +11,7 @@ from planaria.errors import (
     SessionError,
 )
 from planaria.images.image import Image
+from planaria.limits import ShellLimits
 from planaria.protocol import encode
 from planaria.session.collector import Collector, Listeners
 from planaria.session.flight import Flight
@@ -45,6 +46,7 @@ class Cutting(HostCalls):
         other._callbacks = self._callbacks
         other._commands = self._commands
         other._limits = self._limits
+        other._shell_limits = self._shell_limits
         other._listeners = self._listeners
         other._stdin = self._stdin
         other._environment = self._environment
@@ -204,7 +206,9 @@ class Cutting(HostCalls):
         self, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
     ) -> None:
         snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
-        settings = self._shell_settings()
+        # A state is left as it is unless this session has something to say to it.
+        usual = not self._commands and self._shell_limits == ShellLimits()
+        settings = {} if usual else self._shell_settings()
         declarations: list[Declaration] = [callback.declaration() for callback in self._callbacks]
         live = snapshot.live
         absent: dict[str, Declaration] = {}
@@ -231,8 +235,6 @@ class Cutting(HostCalls):
             tier, known = snapshot.header.tier, list(snapshot.record.declarations)
         if encode(declarations) != encode(known):
             settings["callbacks"] = declarations
-        if self._commands:
-            settings["commands"] = list(self._commands)
         if reseed and self._seed is None:
             settings["reseed"] = os.urandom(16)
         # Memory from elsewhere may turn out not to live; a state of this session's own does.
