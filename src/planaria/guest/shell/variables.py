@@ -7,7 +7,7 @@ names meant before. So a look-up is one dictionary access however deep the funct
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -375,7 +375,8 @@ class Variables:
             counters.growth = 1 << 62
             return
         total = more
-        tables = [self.table, *(scope.saved for scope in self.scopes)]
+        tables: list[Mapping[str, Variable | None]] = [self.table]
+        tables += [scope.saved for scope in self.scopes]
         for variable in chain.from_iterable(table.values() for table in tables):
             if variable is None:
                 continue
@@ -383,7 +384,7 @@ class Variables:
             if variable.array:
                 total += sum(map(len, variable.array.values()))
                 if variable.flags & ASSOCIATIVE:
-                    total += sum(map(len, variable.array))  # type: ignore[arg-type]
+                    total += sum(len(str(key)) for key in variable.array)
         if total > limit:
             raise LimitReachedError("variable_bytes", f"limit reached: variable_bytes ({limit})")
         counters.growth = max(limit - total, limit // 16)
