@@ -41,7 +41,7 @@ from .syntax import (
     Substitution,
     Word,
 )
-from .variables import Scope, ShellError, Variable, Variables, is_name
+from .variables import ASSOCIATIVE, INDEXED, Scope, ShellError, Variable, Variables, is_name
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -215,7 +215,9 @@ class Compiler(LoopCompiler):
             table = sh.table
             for name in names:
                 old = table.get(name)
-                if (old is not None and old.flags) or (len(scopes) > 1 and scopes[-2].temporary):
+                if (old is not None and old.flags & ~(INDEXED | ASSOCIATIVE)) or (
+                    len(scopes) > 1 and scopes[-2].temporary
+                ):
                     return general(sh)
             sh.line = node.line
             sh.node = node
