@@ -375,12 +375,8 @@ class Variables:
             counters.growth = 1 << 62
             return
         total = more
-<<<<<<< HEAD
-        tables: list[Mapping[str, Variable | None]] = [self.table, *(scope.saved for scope in self.scopes)]
-=======
         tables: list[Mapping[str, Variable | None]] = [self.table]
         tables += [scope.saved for scope in self.scopes]
->>>>>>> shellfinish
         for variable in chain.from_iterable(table.values() for table in tables):
             if variable is None:
                 continue
