@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,3 +33,8 @@ def new_session() -> Iterator[Callable[..., Any]]:
 def session(new_session: Callable[..., Any]) -> Any:
     """A session with no particular arguments."""
     return new_session()
+
+
+# A shell starts what it puts in the background with SIGINT ignored, which every process of a test would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
