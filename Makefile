@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint bench tools clean
+.PHONY: install demo test lint bench fuzz tools clean
 
 install: $(VENV)/installed
 
@@ -62,6 +62,11 @@ bench: install $(PEERS)/installed
 	for program in $(filter-out benchmarks/measure.py,$(sort $(wildcard benchmarks/*.py))); do \
 		echo; echo "## $$program"; PEER_PYTHON=$$peer $(BIN)/python $$program || exit; \
 	done
+
+# Coverage-guided; stops after a minute.
+fuzz: $(VENV)/ready-for-tests
+	$(BIN)/$(PIP_INSTALL) atheris
+	$(BIN)/python fuzz/wasi.py -max_total_time=60
 
 clean:
 	rm -rf $(VENV) $(PEERS) out
