@@ -35,6 +35,8 @@ def session(new_session: Callable[..., Any]) -> Any:
     return new_session()
 
 
-# A shell starts what it puts in the background with SIGINT ignored, which every process of a test would inherit.
+# What was started in the background, or with nohup, ignores these signals, and so would each process of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

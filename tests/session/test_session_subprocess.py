@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import re
-from pathlib import Path
 from typing import Any
 
 import planaria
-
-_CHAPTER = Path(__file__).parents[2] / "docs" / "subprocess.md"
-
-
-def test_the_chapter() -> None:
-    """Every example of the chapter prints what its comments say."""
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", _CHAPTER.read_text("utf-8"), re.DOTALL):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(block, names)
-        assert printed.getvalue().splitlines() == re.findall(r"^print\(.*\)  # (.*)$", block, re.MULTILINE)
 
 
 def test_bash_in_subprocess(session: planaria.Session) -> None:
