@@ -65,6 +65,21 @@ def taking(new: New, code: str) -> Task:
     return task
 
 
+def writing(new: New, code: str) -> Task:
+    """The same, with the bytes: ours are made when they are asked for."""
+
+    def task(watch: Stopwatch, repeats: int) -> None:
+        session = new()
+        session.execute(code)
+        bytes(session.snapshot_state())
+        for number in range(repeats):
+            session.execute(f"n = {number}")
+            with watch:
+                bytes(session.snapshot_state())
+
+    return task
+
+
 def restoring(new: New, code: str) -> Task:
     def task(watch: Stopwatch, repeats: int) -> None:
         session = new()
@@ -96,7 +111,7 @@ def delta(watch: Stopwatch, repeats: int) -> None:
     for _ in range(repeats):
         session.execute("x = 1")
         with watch:
-            session.snapshot_state(parent=parent)
+            bytes(session.snapshot_state(parent=parent))
 
 
 def delta_size(watch: Stopwatch, repeats: int) -> None:
@@ -185,8 +200,9 @@ def both(kind: Callable[[New, str], Task], code: str) -> dict[str, Task]:
 
 ROWS = [
     Row("snapshot with a list of 100,000 ints", both(taking, _INTS), ratio=1 / 50, repeats=5),
+    Row("the same with its bytes", both(writing, _INTS), repeats=5),
     Row("restore of it", both(restoring, _INTS), ratio=1 / 5, repeats=10),
-    Row("snapshot of a small session", both(taking, _SMALL), most=0.015),
+    Row("snapshot to bytes of a small session", both(writing, _SMALL), most=0.015),
     Row("its size", both(size, _SMALL), most=700e3, unit="bytes", repeats=1),
     Row("the same with `parent=`, after `x = 1`", {"ours": delta}, most=0.008),
     Row("its size with `parent=`", {"ours": delta_size}, most=150e3, unit="bytes", repeats=1),
