@@ -45,7 +45,7 @@ class Executor(ABC):
     """One kernel in its home. One thread at a time; `interrupt` from any."""
 
     capabilities: ClassVar[frozenset[str]]
-    """What this home offers; see docs/executors.md for the names."""
+    """What this home offers, by name; `WasmExecutor` has most of them."""
 
     @abstractmethod
     def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
