@@ -285,6 +285,9 @@ class Machine:
         """Around a function of the user's that the guest waits for: Ctrl-C raises KeyboardInterrupt in it."""
         self._outside += 1
         try:
+            if self._reason == "interrupt" and self._interrupted_at is None:
+                # It was pressed a moment before, and the guest is not to learn it before this returns.
+                raise KeyboardInterrupt
             yield
         except KeyboardInterrupt:
             self._reason = self._reason or "interrupt"
