@@ -11,6 +11,9 @@ if TYPE_CHECKING:
         CallbackError as CallbackError,
     )
     from planaria.errors import (
+        CapabilityError as CapabilityError,
+    )
+    from planaria.errors import (
         CrashError as CrashError,
     )
     from planaria.errors import (
@@ -79,6 +82,8 @@ if TYPE_CHECKING:
     from planaria.errors import (
         TimeoutError as TimeoutError,
     )
+    from planaria.executors.executor import Executor as Executor
+    from planaria.executors.wasm import WasmExecutor as WasmExecutor
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
     from planaria.files.storage import VfsStorage as VfsStorage
@@ -114,6 +119,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             "CallbackError",
+            "CapabilityError",
             "CrashError",
             "EncodeError",
             "ExecutionError",
@@ -147,6 +153,7 @@ _HOMES = {
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
+    "Executor": "planaria.executors.executor",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
@@ -155,6 +162,7 @@ _HOMES = {
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",
     "Quota": "planaria.files.quota",
+    "WasmExecutor": "planaria.executors.wasm",
     "VfsStorage": "planaria.files.storage",
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",

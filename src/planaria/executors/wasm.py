@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from planaria.errors import EncodeError, ProtocolError
-from planaria.executors.executor import Entered, Executor, Host
+from planaria.errors import ProtocolError, SessionError
+from planaria.executors.door import Door, unknown
+from planaria.executors.executor import Entered, Executor, Host, Origin
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
 from planaria.files.layout import connect
-from planaria.limits import Guard, Stopped, StopReason
+from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.wasi.abi import Errno, errno_of
-from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.process import ProcessExit
-from planaria.machine.wasi.random import RandomSource, take
+from planaria.machine.wasi.random import take
 from planaria.machine.wasi.system import Wasi
 from planaria.protocol import decode, encode
 from planaria.runtime import tiers
@@ -69,12 +69,13 @@ class WasmState:
 
 
 class WasmExecutor(Executor):
-    """A kernel in a machine of its own, over `files`."""
+    """The default home: a kernel in a WebAssembly machine of its own, over virtual files."""
+
+    name = "wasm"
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {
             "timeout",
-            "process_isolation",
             "network_isolation",
             "filesystem_isolation",
             "memory_limit",
@@ -84,44 +85,50 @@ class WasmExecutor(Executor):
             "fork",
             "rewind",
             "suspend",
+            "deps_install",
+            "shell",
+            "files",
         }
     )
 
     #: Whether the guest may have objects made immortal.
     _settles = False
 
-    def __init__(
-        self,
-        host: Host,
-        image: Image,
-        files: FileSystem,
-        *,
-        memory_limit: int | None = None,
-        environment: Mapping[str, str] | None = None,
-        clock: Clock | None = None,
-        random: RandomSource | None = None,
-    ) -> None:
-        self._host = host
-        self._image = image
-        self.files = files
-        self._memory_limit = memory_limit
-        self._environment = dict(environment or {})
-        self._clock = clock
-        self._random = random
-        self._command = _EMPTY
-        self._report: bytes | None = None
+    _host: Host
+    _image: Image
+    _files: FileSystem
+
+    def __init__(self) -> None:
         self._birth: tuple[Any, ...] | None = None
         self._machine: Machine | None = None
         #: The clock's state when the kernel, at rest since, was first captured.
         self._clock_at_rest: dict[str, int] | None = None
+
+    def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
+        if origin is None:
+            raise TypeError("a sandboxed kernel needs an Origin: the image and the files it stands on")
+        if hasattr(self, "_host"):
+            raise SessionError("this executor has a session already; make another one")
+        self._host = host
+        self._image = origin.image
+        self._files = origin.files
+        self._memory_limit = limits.memory
+        self._environment = dict(origin.environment)
+        self._clock = origin.clock
+        self._random = origin.random
+        self._door = Door(host, self._outside)
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
 
     # -- the life of a machine -------------------------------------------------------------------------
 
     @property
-    def tier(self) -> str:
+    def tier(self) -> str:  # type: ignore[override]
         return self._tier.value
+
+    @property
+    def files(self) -> FileSystem:
+        return self._files
 
     @property
     def memory_bytes(self) -> int:
@@ -148,7 +155,7 @@ class WasmExecutor(Executor):
             output=self._host.output,
             descriptors=wasi.table.paths,
         )
-        machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
+        machine = Machine(tiers.load(self._tier), wasi, self._answer, memory_limit=self._memory_limit)
         machine.too_large = _too_large
         if state is None:
             machine.load(self._image.memory, self._image.memory.size, [])
@@ -251,24 +258,17 @@ class WasmExecutor(Executor):
         self._tier = Tier.FULL
         self.restore(state, files=False)
 
-    def fork(self, host: Host) -> WasmExecutor:
-        """Another executor that goes on from this one's present state, over a fork of its files."""
-        return self.spawn(host, self.capture(shared=True), self.files.fork())
-
     def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
         """Another executor with these settings that goes on from `state`, over `files` of that moment."""
-        other = WasmExecutor.__new__(WasmExecutor)
+        other = WasmExecutor()
         other._host = host
-        other.files = files
+        other._files = files
         other._memory_limit = self._memory_limit
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
-        other._command = _EMPTY
-        other._report = None
-        other._birth = None
+        other._door = Door(host, other._outside)
         other._image = state.image
-        other._machine = None
         other._tier = self._tier
         other.restore(state, files=False)
         return other
@@ -288,8 +288,7 @@ class WasmExecutor(Executor):
     # -- entering ------------------------------------------------------------------------------------------
 
     def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
-        self._command = encode(command)
-        self._report = None
+        self._door.begin(command)
         self._birth = None
         self._clock_at_rest = None
         machine = self._live()
@@ -302,60 +301,37 @@ class WasmExecutor(Executor):
             # It stopped in the midst of a call: its memory is no state.
             self.close()
             raise
-        if self._report is None:
+        if not self._door.has_report:
             self.close()
-            raise Stopped("the kernel came back without a report", reason)
-        report = decode(self._report)
-        if not isinstance(report, tuple) or not report:
-            raise ProtocolError("the kernel sent a report that is not one")
-        return Entered(report, reason)
+        return self._door.ended(reason)
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
         if self._machine is not None:
             self._machine.interrupt(reason)
 
-    def _door(self, request: bytes) -> bytes:
+    def _outside(self) -> AbstractContextManager[None]:
+        return self._live().outside()
+
+    def _answer(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""
+        reply = self._door.answer(request)
+        if reply is not None:
+            return reply
         match request[:1]:
-            case b"N":
-                return self._command
-            case b"R":
-                self._report = request[1:]
-                return _EMPTY
             case b"K":
                 self._live().interrupt_dropped()
                 return _EMPTY
             case b"Z" if self._settles:
                 make_immortal(self._live().memory, request[1:])
                 return _EMPTY
-        body = decode(request[1:])
-        match request[:1], body:
-            case b"D", (str(kind), dict(data), dict(metadata)):
-                self._host.display(kind, data, metadata)
-                return _EMPTY
-            case b"C", (str(name), tuple(arguments), dict(keywords)):
-                answer = self._ask(lambda: self._host.call(name, arguments, keywords))
-                try:
-                    return encode(answer)
-                except EncodeError as error:
-                    return encode(("error", "TypeError", f"{name}() returned what cannot cross: {error}"))
-            case b"I", str(prompt):
-                return encode(self._ask(lambda: self._host.input(prompt)))
+        match request[:1], decode(request[1:]):
             case b"F", tuple(change):
                 return encode(self._change(change))
             case b"T", list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
                 raise TierNeeded(modules)
-        raise ProtocolError(f"the guest asked for something unknown: {request[:40]!r}")
-
-    def _ask(self, function: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """What a function of the user's answers, which Ctrl-C may interrupt."""
-        try:
-            with self._live().outside():
-                return function()
-        except KeyboardInterrupt:
-            return ("error", "KeyboardInterrupt", "")
+        raise unknown(request)
 
     def _change(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
         """What WASI has no functions for: permission bits, and other numbers for descriptors."""

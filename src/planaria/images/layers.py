@@ -11,12 +11,13 @@ import time
 from typing import Any, Final
 
 from planaria.errors import ImageError, ProtocolError, RuntimeSetupError
+from planaria.executors.executor import Origin
 from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
 from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.guest.warming import SOURCES, VALUES, WARMING
-from planaria.limits import Guard, Stopped
+from planaria.limits import Guard, Limits, Stopped
 from planaria.machine.image import MOMENT, Image, boot_image, keep_image, load_image
 from planaria.machine.recipe import Recipe
 from planaria.machine.trees import find_tree, keep_tree
@@ -122,7 +123,9 @@ def _build(
     clock = FrozenClock(MOMENT)
     tree = standard_layout(root=files, library=library(), clock=clock.realtime, random=bytes)
     host = BuildingHost()
-    executor = WasmExecutor(host, base, tree, memory_limit=memory_limit, clock=clock, random=SeededRandom(0))
+    executor = WasmExecutor()
+    origin = Origin(image=base, files=tree, clock=clock, random=SeededRandom(0))
+    executor.start(host, Limits(memory=memory_limit), origin)
     try:
         if tier is Tier.FULL:
             executor.move_up()
