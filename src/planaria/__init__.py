@@ -83,6 +83,8 @@ if TYPE_CHECKING:
         TimeoutError as TimeoutError,
     )
     from planaria.executors.executor import Executor as Executor
+    from planaria.executors.inprocess import InProcessConfig as InProcessConfig
+    from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
     from planaria.executors.wasm import WasmExecutor as WasmExecutor
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
@@ -158,6 +160,8 @@ _HOMES = {
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
     "Image": "planaria.images.image",
+    "InProcessConfig": "planaria.executors.inprocess",
+    "InProcessExecutor": "planaria.executors.inprocess",
     "Limits": "planaria.limits",
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",

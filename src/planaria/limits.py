@@ -136,11 +136,15 @@ class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
     `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code`
-    is the status with which it ended its process, if it did.
+    is the status with which it ended its process, if it did. `goes_on` says that the code runs still, where
+    nobody listens to it, because nothing could stop it.
     """
 
-    def __init__(self, message: str, reason: StopReason | None, exit_code: int | None = None) -> None:
+    def __init__(
+        self, message: str, reason: StopReason | None, exit_code: int | None = None, *, goes_on: bool = False
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason
         self.exit_code = exit_code
+        self.goes_on = goes_on

@@ -73,6 +73,8 @@ class Executor(ABC):
     network_isolation, filesystem_isolation (it sees none of the host's files that it was not given);
     memory_limit, cpu_limit; snapshot, fork, rewind, suspend; shell (`session.bash`), files (`session.files`).
     """
+    refuses: ClassVar[frozenset[str]] = frozenset()
+    """Arguments of a session that it cannot have in this home."""
     tier: str = "full"
     """What the kernel can import, "core" or "full"; see docs/internals/engine.md."""
 

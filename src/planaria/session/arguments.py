@@ -38,15 +38,18 @@ def check_arguments(
     return found
 
 
-def refuse_beside(executor: Any, sandbox_only: Mapping[str, Any]) -> None:
-    """Raise TypeError for an executor that is none, and for arguments that only the sandbox takes."""
+def refuse_beside(executor: Any, sandbox_only: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+    """Raise TypeError for an executor that is none, for arguments that only the sandbox takes, and for those
+    of the others that this executor refuses.
+    """
     if not isinstance(executor, Executor):
         raise TypeError(f"executor= is a planaria.Executor or None, not a {type(executor).__name__}")
-    for name, value in sandbox_only.items():
-        if value:
+    refused = {**sandbox_only, **{name: others[name] for name in executor.refuses}}
+    for name, value in refused.items():
+        if value is not None and value is not False and value != ():
             raise TypeError(
                 f"{name}= is for the sandbox: leave executor= away, or do without {name}= "
-                f"with the executor {executor.name!r}"
+                f"with the {executor.name} executor"
             )
 
 

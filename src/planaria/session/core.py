@@ -148,7 +148,7 @@ class SessionCore:
             origin = _origin(image, vfs, vfs_mount_path, mounts, quota, clock, seed)
         else:
             sandbox_only = {"image": image, "vfs": vfs, "mounts": mounts, "quota": quota, "clock": clock}
-            refuse_beside(self._executor, sandbox_only)
+            refuse_beside(self._executor, sandbox_only, {"env": env, "seed": seed, "argv": argv != ("",)})
             if commands:
                 self._executor.require("shell")
             origin = None
