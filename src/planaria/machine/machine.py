@@ -28,6 +28,8 @@ from planaria.machine.memory import (
     dirty_runs,
     mapped_spans,
     read_runs,
+    revert,
+    without,
     write_runs,
 )
 from planaria.machine.stack import call_on_large_stack
@@ -85,6 +87,7 @@ class Machine:
         *,
         memory_limit: int | None = None,
     ) -> None:
+        self.module = module
         self.door = door
         #: Answers a request in short when the guest has no memory for the door's reply.
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
@@ -159,6 +162,26 @@ class Machine:
         self._image = image
         write_runs(self._base, runs)
         self.memory.refresh()
+
+    def can_go_back(self, image: MemoryFile, size: int) -> bool:
+        """Whether `go_back` can make this memory one of `size` bytes that began from `image`."""
+        return (
+            image is self._image
+            and size == self.memory_bytes
+            and self._mappings == image.mappings
+            and self._is_at_rest()
+        )
+
+    def go_back(self, runs: list[Run]) -> None:
+        """Become what `load` made of the same image, with `runs` written over it.
+
+        Only pages that have changed are touched, so what has not is as quick to use as before.
+        """
+        assert self._image is not None
+        changed = dirty_runs(self._base, self.memory_bytes, self._image)
+        written = [(start, start + len(data)) for start, data in runs]
+        revert(self._base, without(changed, written), self._image)
+        write_runs(self._base, runs)
 
     def _grow(self, missing: int) -> int:
         try:

@@ -33,6 +33,7 @@ from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Sto
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
+from planaria.protocol import MAX_BYTES
 from planaria.runtime.library import library
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.arguments import check_arguments, refuse_beside
@@ -317,18 +318,20 @@ class SessionCore:
         settings: dict[str, Any] = {
             "callbacks": [callback.declaration() for callback in self._callbacks],
             "recursion_limit": self._limits.recursion,
+            "value_limit": MAX_BYTES if self._limits.value is None else self._limits.value,
             "argv": self._argv,
         }
         if "shell" in self._executor.capabilities:
             settings |= self._shell_settings()
-        if self._limits.value is not None:
-            settings["value_limit"] = self._limits.value
         if self._environment:
             settings["environ"] = self._environment
-        settings["seed" if self._seed is not None else "reseed"] = (
-            self._seed if self._seed is not None else os.urandom(16)
-        )
-        self._check_answer("configure", self._executor.tell(("configure", settings)))
+        told = self._executor.settings
+        news = {name: value for name, value in settings.items() if name not in told or told[name] != value}
+        seed = {"reseed": os.urandom(16)} if self._seed is None else {"seed": self._seed}
+        if news:
+            self._check_answer("configure", self._executor.tell({**news, **seed}))
+        else:
+            self._executor.tell_later(seed)
 
     def _shell_settings(self) -> dict[str, Any]:
         return {"commands": list(self._commands), "shell_limits": asdict(self._shell_limits)}

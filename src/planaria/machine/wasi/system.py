@@ -192,7 +192,9 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         ):
             raise SnapshotError("the captured locks are not a list of paths of locks")
         rebuild(self.table, descriptors)
-        self.take_locks(bytes_of(path) for path in locks)
+        held = {bytes_of(path) for path in locks}
+        self.release_locks(held)
+        self.take_locks(held)
         self.umask = umask
         self.clock.restore(clock)
         self.random.restore(random)
