@@ -25,6 +25,7 @@ from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.process import ProcessExit
 from planaria.machine.wasi.random import take
 from planaria.machine.wasi.system import Wasi
+from planaria.machine.weak import weak_method
 from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
@@ -124,7 +125,7 @@ class WasmExecutor(Executor):
         self._environment = dict(origin.environment)
         self._clock = origin.clock
         self._random = origin.random
-        self._door = Door(host, self._outside)
+        self._door = Door(host, weak_method(self._outside))
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
 
@@ -161,7 +162,9 @@ class WasmExecutor(Executor):
             on_output=self._host.output,
         )
         self._connect(wasi)
-        machine = Machine(tiers.load(self._tier), wasi, self._answer, memory_limit=self._memory_limit)
+        machine = Machine(
+            tiers.load(self._tier), wasi, weak_method(self._answer), memory_limit=self._memory_limit
+        )
         machine.too_large = _too_large
         if state is None:
             machine.load(self._image.memory, self._image.memory.size, [])
@@ -304,7 +307,7 @@ class WasmExecutor(Executor):
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
-        other._door = Door(host, other._outside)
+        other._door = Door(host, weak_method(other._outside))
         other._image = state.image
         other._tier = self._tier
         other.restore(state, files=False)

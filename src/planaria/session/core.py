@@ -41,6 +41,7 @@ from planaria.session.callbacks import Callback, CallbackRegistry, describe_exce
 from planaria.session.collector import Collector, Listeners
 from planaria.session.commands import as_command
 from planaria.session.flight import Flight
+from planaria.session.host import SessionHost
 from planaria.session.outcome import what_is_left
 from planaria.session.result import Completions
 from planaria.session.run import HostCall
@@ -153,7 +154,7 @@ class SessionCore:
             if commands:
                 self._executor.require("shell")
             origin = None
-        self._executor.start(self, self._limits, origin)
+        self._executor.start(SessionHost(self), self._limits, origin)
         self._configure()
         self._register()
 

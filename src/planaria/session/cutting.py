@@ -16,6 +16,7 @@ from planaria.limits import ShellLimits
 from planaria.protocol import encode
 from planaria.session.collector import Collector, Listeners
 from planaria.session.flight import Flight
+from planaria.session.host import SessionHost
 from planaria.session.host_calls import HostCalls
 from planaria.session.run import Run
 from planaria.session.timeline import HistoryEntry, Point, Timeline
@@ -60,7 +61,7 @@ class Cutting(HostCalls):
         other._prepare()
         other._timeline.points = list(self._timeline.points)
         other._timeline.past = self._timeline.past
-        other._executor = self._executor.spawn(other, state.kernel, self._executor.files.fork())
+        other._executor = self._executor.spawn(SessionHost(other), state.kernel, self._executor.files.fork())
         other._adopt(state)
         if reseed and self._seed is None:
             other._executor.tell_later({"reseed": os.urandom(16)})
