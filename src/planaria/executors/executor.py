@@ -98,9 +98,18 @@ class Executor(ABC):
         `planaria.limits.Stopped` when the kernel did not come back: it is `reset` before it is entered again.
         """
 
-    def tell(self, command: tuple[Any, ...]) -> Entered:
-        """Enter a fresh kernel with the command that tells it how to be."""
-        return self.enter(command, Guard())
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What a fresh kernel of this home has been told; see docs/internals/boundary.md, "configure"."""
+        return {}
+
+    def tell(self, settings: Mapping[str, Any]) -> Entered:
+        """Enter a fresh kernel to tell it how to be."""
+        return self.enter(("configure", dict(settings)), Guard())
+
+    def tell_later(self, settings: Mapping[str, Any]) -> None:
+        """Have the kernel take settings that it cannot refuse before it does its next command."""
+        self.tell(settings)
 
     @abstractmethod
     def interrupt(self, reason: StopReason = "interrupt") -> None:

@@ -33,6 +33,7 @@ from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Sto
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
+from planaria.protocol import MAX_BYTES
 from planaria.runtime.library import library
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.arguments import check_arguments, refuse_beside
@@ -40,6 +41,7 @@ from planaria.session.callbacks import Callback, CallbackRegistry, describe_exce
 from planaria.session.collector import Collector, Listeners
 from planaria.session.commands import as_command
 from planaria.session.flight import Flight
+from planaria.session.host import SessionHost
 from planaria.session.outcome import what_is_left
 from planaria.session.result import Completions
 from planaria.session.run import HostCall
@@ -152,7 +154,7 @@ class SessionCore:
             if commands:
                 self._executor.require("shell")
             origin = None
-        self._executor.start(self, self._limits, origin)
+        self._executor.start(SessionHost(self), self._limits, origin)
         self._configure()
         self._register()
 
@@ -317,18 +319,20 @@ class SessionCore:
         settings: dict[str, Any] = {
             "callbacks": [callback.declaration() for callback in self._callbacks],
             "recursion_limit": self._limits.recursion,
+            "value_limit": MAX_BYTES if self._limits.value is None else self._limits.value,
             "argv": self._argv,
         }
         if "shell" in self._executor.capabilities:
             settings |= self._shell_settings()
-        if self._limits.value is not None:
-            settings["value_limit"] = self._limits.value
         if self._environment:
             settings["environ"] = self._environment
-        settings["seed" if self._seed is not None else "reseed"] = (
-            self._seed if self._seed is not None else os.urandom(16)
-        )
-        self._check_answer("configure", self._executor.tell(("configure", settings)))
+        told = self._executor.settings
+        news = {name: value for name, value in settings.items() if name not in told or told[name] != value}
+        seed = {"reseed": os.urandom(16)} if self._seed is None else {"seed": self._seed}
+        if news:
+            self._check_answer("configure", self._executor.tell({**news, **seed}))
+        else:
+            self._executor.tell_later(seed)
 
     def _shell_settings(self) -> dict[str, Any]:
         return {"commands": list(self._commands), "shell_limits": asdict(self._shell_limits)}

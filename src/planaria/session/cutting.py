@@ -16,6 +16,7 @@ from planaria.limits import ShellLimits
 from planaria.protocol import encode
 from planaria.session.collector import Collector, Listeners
 from planaria.session.flight import Flight
+from planaria.session.host import SessionHost
 from planaria.session.host_calls import HostCalls
 from planaria.session.run import Run
 from planaria.session.timeline import HistoryEntry, Point, Timeline
@@ -60,10 +61,10 @@ class Cutting(HostCalls):
         other._prepare()
         other._timeline.points = list(self._timeline.points)
         other._timeline.past = self._timeline.past
-        other._executor = self._executor.spawn(other, state.kernel, self._executor.files.fork())
+        other._executor = self._executor.spawn(SessionHost(other), state.kernel, self._executor.files.fork())
         other._adopt(state)
         if reseed and self._seed is None:
-            other._tell(("configure", {"reseed": os.urandom(16)}))
+            other._executor.tell_later({"reseed": os.urandom(16)})
         other._register()
         return other
 
@@ -247,10 +248,13 @@ class Cutting(HostCalls):
         if reseed and self._seed is None:
             settings["reseed"] = os.urandom(16)
         # Memory from elsewhere may turn out not to live; a state of this session's own does.
-        before = self._executor.capture(shared=True) if live is None or state is not live.state else None
+        own = live is not None and state is live.state
+        before = None if own else self._executor.capture(shared=True)
         try:
             revive(self._executor, state.kernel, tier)
-            if settings:
+            if own and settings.keys() == {"reseed"}:
+                self._executor.tell_later(settings)
+            elif settings:
                 ask(self._executor, ("configure", settings))
         except BaseException:
             if before is not None:

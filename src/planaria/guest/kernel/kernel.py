@@ -119,6 +119,7 @@ class Kernel:
             "cancel": self._cancel,
             "clear": self._clear,
             "configure": self._configure,
+            "begin": self._begin,
             "complete": self._complete,
             "names": self._user_names,
             "evaluate": self._evaluate,
@@ -505,6 +506,13 @@ class Kernel:
         elif settings:
             return self._misuse(f"unknown settings: {', '.join(settings)}")
         return _NOTHING
+
+    def _begin(self, settings: dict[str, Any], command: tuple[Any, ...]) -> Report:
+        """Another command, before which the kernel is configured."""
+        report = self._configure(settings)
+        if report is not _NOTHING:
+            return report
+        return self._commands[command[0]](*command[1:])
 
     def _new_names(self) -> None:
         old = self.names
