@@ -158,7 +158,7 @@ class InProcessExecutor(Executor):
     """
 
     name = "in-process"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"timeout", "cpu_limit", "reset", "suspend"})
+    capabilities = frozenset({"timeout", "cpu_limit", "reset", "suspend"})
     refuses: ClassVar[frozenset[str]] = frozenset({"env", "argv", "seed"})
 
     _host: Host
