@@ -546,25 +546,32 @@ def test_many_sessions_leave_neither_processes_nor_descriptors_nor_files() -> No
 
 
 def test_a_fork_of_the_host_leaves_the_kernel_to_the_parent() -> None:
-    """In a child of the host's the session says that its state is the parent's and begins afresh; the parent
-    notices nothing."""
+    """In a child of the host's the session begins afresh, and the parent notices nothing; a fork in the
+    midst of an execution loses it."""
     program = """
 import os
 from planaria import Session, SubprocessExecutor
-session = Session(executor=SubprocessExecutor())
+session = Session(executor=SubprocessExecutor(), callbacks=[os.fork])
 session.execute("x = 5")
 child = os.fork()
 if not child:
-    error = session.run("x").error
-    print(type(error).__name__, error.state, session.execute("1 + 1").value, flush=True)
+    print(session.run("x").error, session.execute("1 + 1").value, flush=True)
     session.close()
     raise SystemExit
 os.waitpid(child, 0)
+result = session.run("await fork()")
+if result.error is not None:
+    print(type(result.error).__name__, result.error.state, session.execute("1 + 1").value, flush=True)
+    session.close()
+    raise SystemExit
+os.waitpid(result.value, 0)
 print(session.execute("x").value)
 session.close()
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert run.stdout.splitlines() == ["CrashError lost 2", "5"], run.stderr
+    assert run.stdout.splitlines() == ["NameError: name 'x' is not defined 2", "CrashError lost 2", "5"], (
+        run.stderr
+    )
 
 
 # -- the life of a session -------------------------------------------------------------------------------

@@ -75,6 +75,8 @@ class Executor(ABC):
     memory_limit, cpu_limit; snapshot, fork, rewind, suspend; snapshot_pickle (`session.pickle_variables`);
     shell (`session.bash`), files (`session.files`).
     """
+    is_copied_by_fork: ClassVar[bool] = True
+    """Whether a kernel at rest lives in a child of a fork of this process too."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """Arguments of a session that it cannot have in this home."""
     tier: str = "full"

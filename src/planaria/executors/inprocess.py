@@ -159,6 +159,7 @@ class InProcessExecutor(Executor):
 
     name = "in-process"
     capabilities = frozenset({"timeout", "cpu_limit", "reset", "suspend"})
+    is_copied_by_fork = False
     refuses: ClassVar[frozenset[str]] = frozenset({"env", "argv", "seed"})
 
     _host: Host

@@ -35,7 +35,7 @@ class Installer:
         uv = find_uv()
         if uv is None:
             return self._run([*self._pip(), "install", "--quiet", "--no-input", "--", *requirements])
-        command = [uv, "pip", "install", "--quiet", "--no-config", "--python", self._python]
+        command = [uv, "pip", "install", "--quiet", "--python", self._python]
         failure = self._run([*command, "--", *requirements])
         if failure is not None and self._run([*command, "--offline", "--", *requirements]) is None:
             return None  # the network was what it lacked, and it did not need it

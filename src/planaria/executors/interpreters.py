@@ -20,6 +20,8 @@ __all__ = ["Interpreter", "find_interpreter", "find_uv"]
 
 #: What the kernel needs.
 OLDEST: Final = (3, 11)
+#: Where looking for others ends.
+_NEWEST: Final = 20
 _VERSION: Final = re.compile(r"3\.\d{1,3}(\.\d{1,3})?")
 _PROBE: Final = (
     "import sys, json; print(json.dumps([sys._base_executable, sys.version_info[:3], "
@@ -85,22 +87,22 @@ def _candidates(version: str) -> Iterator[Interpreter]:
     if ours is not None:
         yield ours
     short = ".".join(version.split(".")[:2])
-    paths = [shutil.which(f"python{short}")]
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    paths += sorted(map(str, pyenv.glob(f"{short}*/bin/python")), reverse=True)
+    paths = [
+        *sorted(map(str, pyenv.glob(f"{short}*/bin/python")), reverse=True),
+        shutil.which(f"python{short}"),
+    ]
     uv = find_uv()
     if uv is not None:
         paths.append(_output([uv, "python", "find", "--no-python-downloads", version]))
-    for directory in os.get_exec_path():
-        paths += sorted(map(str, Path(directory).glob("python3.[0-9]*")))
-    paths += sorted(map(str, pyenv.glob("*/bin/python")))
-    seen = set()
-    for path in paths:
-        if path and not path.endswith("-config") and path not in seen:
-            seen.add(path)
-            interpreter = _probe(path)
-            if interpreter is not None:
-                yield interpreter
+    # Only to tell what there is instead.
+    for minor in range(OLDEST[1], _NEWEST):
+        paths += sorted(map(str, pyenv.glob(f"3.{minor}*/bin/python")))
+        paths.append(shutil.which(f"python3.{minor}"))
+    for path in dict.fromkeys(paths):
+        interpreter = _probe(path) if path else None
+        if interpreter is not None:
+            yield interpreter
 
 
 @cache

@@ -78,6 +78,8 @@ class ProcessExecutor(Executor):
     _host: Host
     _limits: Limits
 
+    is_copied_by_fork = False
+
     #: Seconds that a fresh process may take to be ready.
     _patience: float = 60.0
     #: Whether what is written to descriptors 1 and 2 has to come over the connection.

@@ -82,7 +82,7 @@ class SubprocessConfig:
     memory: int | NotGiven | None = NOT_GIVEN
     """Address space of the process (RLIMIT_AS); `Limits.memory` unless given."""
     cpu_seconds: int | None = None
-    """Processor time of the process in its whole life (RLIMIT_CPU); for one execution see `Limits.cpu_time`."""
+    """Processor time of the process in all (RLIMIT_CPU); for one execution see `Limits.cpu_time`."""
     processes: int | None = None
     """Processes and threads of this user, those outside of the session included (RLIMIT_NPROC). The system
     does not hold the superuser to it."""

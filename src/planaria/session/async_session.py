@@ -179,7 +179,7 @@ class AsyncSession(BaseSession):
             raise cancelled
 
     def _after_fork(self) -> None:
-        if self._lock.locked():
+        if self._lock.locked() or not self._executor.is_copied_by_fork:
             self._lose_flight()
         self._lock = asyncio.Lock()
         self._loop = None

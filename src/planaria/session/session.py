@@ -161,7 +161,8 @@ class Session(BaseSession):
                 self._owner = None
 
     def _after_fork(self) -> None:
-        if self._owner not in (None, threading.get_ident()):
+        here = threading.get_ident()
+        if self._owner != here and (self._owner is not None or not self._executor.is_copied_by_fork):
             self._lose_flight()
             self._owner = None
         if self._owner is None:
