@@ -12,6 +12,7 @@ import select
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 from planaria.guest.kernel.streams import Streams
@@ -55,7 +56,10 @@ class ChannelStreams(Streams):
 
     def flush(self) -> None:
         super().flush()
-        _flush_libc()
+        ctypes = sys.modules.get("_ctypes")
+        if ctypes is not None:  # there may be code in C that holds something back in streams of its own
+            self._channel.settle()
+            ctypes.call_function(_address_of_fflush(ctypes), (None,))
         if self._reader is not None and not self._channel.forked:
             self._reader.drain()
 
@@ -97,21 +101,9 @@ class Reader:
                     pass
 
 
-def _flush_libc() -> None:
-    """Write out what C code holds back in its own streams, when there may be such code."""
-    ctypes = sys.modules.get("_ctypes")
-    if ctypes is not None:
-        ctypes.call_function(_address_of_fflush(ctypes), (None,))
-
-
-_fflush: int | None = None
-
-
+@cache
 def _address_of_fflush(ctypes: Any) -> int:
-    global _fflush
-    if _fflush is None:
-        _fflush = ctypes.dlsym(ctypes.dlopen(None, 0), "fflush")
-    return _fflush
+    return int(ctypes.dlsym(ctypes.dlopen(None, 0), "fflush"))
 
 
 def settle_before_others_write(settle: Callable[[], None]) -> None:
