@@ -128,6 +128,8 @@ if TYPE_CHECKING:
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
     from planaria.workspace.artifacts import Artifact as Artifact
+    from planaria.workspace.embedding import Embedder as Embedder
+    from planaria.workspace.embedding import StaticEmbedder as StaticEmbedder
     from planaria.workspace.storage.file import FileStorage as FileStorage
     from planaria.workspace.storage.redis import RedisStorage as RedisStorage
     from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
@@ -179,6 +181,7 @@ _HOMES = {
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
     "Executor": "planaria.executors.executor",
+    "Embedder": "planaria.workspace.embedding",
     "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
@@ -206,6 +209,7 @@ _HOMES = {
     "Snapshot": "planaria.snapshot.snapshot",
     "SqliteStorage": "planaria.workspace.storage.sqlite",
     "SqliteStore": "planaria.stores.sqlite",
+    "StaticEmbedder": "planaria.workspace.embedding",
     "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
     "Workflow": "planaria.workspace.workflows",

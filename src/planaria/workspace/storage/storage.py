@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from planaria.stores.store import Store
     from planaria.workspace.artifacts import ArtifactStore
     from planaria.workspace.dependencies import DependencyList
+    from planaria.workspace.embedding import Embedder
     from planaria.workspace.workflows import WorkflowLibrary
 
 __all__ = ["PIECE", "Documents", "Entry", "Revision", "Storage", "ToolText", "Upload", "visible_folders"]
@@ -156,12 +157,14 @@ class Storage(ABC):
     """A workspace's tools, workflows, artifacts, dependencies and snapshots.
 
     May be used from many threads and processes at once. With a `workspace_id`, a tenant of its own: it sees
-    nothing of others in the same place, nor they of it. Raises StorageError where the place cannot be used.
+    nothing of others in the same place, nor they of it. With an `embedder`, searches go by meaning, too. Raises
+    StorageError where the place cannot be used.
     """
 
-    def __init__(self, workspace_id: str | None = None) -> None:
+    def __init__(self, workspace_id: str | None = None, embedder: Embedder | None = None) -> None:
         check_workspace_id(workspace_id)
         self.workspace_id = workspace_id
+        self.embedder = embedder
 
     # -- what backends are ---------------------------------------------------------------------------------
 
