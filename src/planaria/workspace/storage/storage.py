@@ -157,8 +157,8 @@ class Storage(ABC):
     """A workspace's tools, workflows, artifacts, dependencies and snapshots.
 
     May be used from many threads and processes at once. With a `workspace_id`, a tenant of its own: it sees
-    nothing of others in the same place, nor they of it. With an `embedder`, searches go by meaning, too. Raises
-    StorageError where the place cannot be used.
+    nothing of others in the same place, nor they of it. With an `embedder`, searches go by meaning, too.
+    Raises StorageError where the place cannot be used.
     """
 
     def __init__(self, workspace_id: str | None = None, embedder: Embedder | None = None) -> None:
