@@ -34,9 +34,9 @@ QUERIES = (
 )
 _WORDS = tuple(
     """
-    average chart column compare compute convert csv database email fetch file filter github image invoice json
-    list mail merge message order page parse plot post price query read report resize row sales send slack sort
-    split stock sum table text translate upload user weather write
+    average chart column compare compute convert csv database email fetch file filter github image invoice
+    json list mail merge message order page parse plot post price query read report resize row sales send
+    slack sort split stock sum table text translate upload user weather write
     """.split()  # noqa: SIM905 - shorter
 )
 
