@@ -97,13 +97,16 @@ class FileStorage(Storage):
             self._staging.mkdir(parents=True, exist_ok=True)
             return _StagedFile(self._staging / uuid.uuid4().hex)
 
-    def get_snapshot_store(self) -> Store:
+    def _open_snapshot_store(self) -> Store:
         from planaria.stores.file import FileStore
 
         with _told(self.path):
             return FileStore(self.path / "snapshots")
 
-    def close(self) -> None:
+    def list_snapshots(self) -> list[str]:
+        return super().list_snapshots() if (self.path / "snapshots").is_dir() else []
+
+    def _close(self) -> None:
         pass
 
     @property

@@ -101,12 +101,12 @@ class RedisStorage(Storage):
     def upload(self) -> Upload:
         return _List(self._client, self.prefix)
 
-    def get_snapshot_store(self) -> Store:
+    def _open_snapshot_store(self) -> Store:
         from planaria.stores.redis import RedisStore
 
         return RedisStore(client=self._client, prefix=f"{self.prefix}snapshot:")
 
-    def close(self) -> None:
+    def _close(self) -> None:
         if self._own:
             self._client.close()
 

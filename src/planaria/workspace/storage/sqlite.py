@@ -99,14 +99,14 @@ class SqliteStorage(Storage):
         with _told(self.path):
             return _Rows(self._database)
 
-    def get_snapshot_store(self) -> Store:
+    def _open_snapshot_store(self) -> Store:
         from planaria.stores.file import folder_name
         from planaria.stores.sqlite import SqliteStore
 
         with _told(self.path):
             return SqliteStore(self.path, prefix=f"snapshot {folder_name(self._workspace)} ")
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._database.close()
 
 

@@ -18,6 +18,7 @@ the `Documents`, and all that it writes is there afterwards or nothing is. Large
 from __future__ import annotations
 
 import functools
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -165,6 +166,8 @@ class Storage(ABC):
         check_workspace_id(workspace_id)
         self.workspace_id = workspace_id
         self.embedder = embedder
+        self._lock = threading.Lock()
+        self._snapshots: Store | None = None
 
     # -- what backends are ---------------------------------------------------------------------------------
 
@@ -181,12 +184,12 @@ class Storage(ABC):
         """Begin to bring contents that are to become a document."""
 
     @abstractmethod
-    def get_snapshot_store(self) -> Store:
-        """Where the snapshots of this workspace are kept."""
+    def _open_snapshot_store(self) -> Store:
+        """A store for the snapshots of this workspace."""
 
     @abstractmethod
-    def close(self) -> None:
-        """Give connections back, where there are any; closing twice is harmless."""
+    def _close(self) -> None:
+        """Give connections back, where there are any."""
 
     # -- what they all have --------------------------------------------------------------------------------
 
@@ -203,6 +206,25 @@ class Storage(ABC):
         from planaria.workspace.dependencies import DependencyList
 
         return DependencyList(self)
+
+    def get_snapshot_store(self) -> Store:
+        """Where the snapshots of this workspace are kept."""
+        with self._lock:
+            if self._snapshots is None:
+                self._snapshots = self._open_snapshot_store()
+            return self._snapshots
+
+    def list_snapshots(self) -> list[str]:
+        """The names of the snapshots; nothing is made where there are none."""
+        return self.get_snapshot_store().list()
+
+    def close(self) -> None:
+        """Give connections back, where there are any; closing twice is harmless."""
+        with self._lock:
+            if self._snapshots is not None:
+                self._snapshots.close()
+            self._snapshots = None
+        self._close()
 
     # One of each: they know what they have read.
     @functools.cached_property
