@@ -8,6 +8,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from planaria.errors import (
+        ArtifactError as ArtifactError,
+    )
+    from planaria.errors import (
         CallbackError as CallbackError,
     )
     from planaria.errors import (
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
     )
     from planaria.errors import (
         CrashError as CrashError,
+    )
+    from planaria.errors import (
+        DependencyError as DependencyError,
     )
     from planaria.errors import (
         EncodeError as EncodeError,
@@ -74,6 +80,9 @@ if TYPE_CHECKING:
         SnapshotVersionError as SnapshotVersionError,
     )
     from planaria.errors import (
+        StorageError as StorageError,
+    )
+    from planaria.errors import (
         Suspend as Suspend,
     )
     from planaria.errors import (
@@ -81,6 +90,9 @@ if TYPE_CHECKING:
     )
     from planaria.errors import (
         TimeoutError as TimeoutError,
+    )
+    from planaria.errors import (
+        WorkflowError as WorkflowError,
     )
     from planaria.executors.executor import Executor as Executor
     from planaria.executors.inprocess import InProcessConfig as InProcessConfig
@@ -118,14 +130,24 @@ if TYPE_CHECKING:
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
+    from planaria.workspace.artifacts import Artifact as Artifact
+    from planaria.workspace.embedding import Embedder as Embedder
+    from planaria.workspace.embedding import StaticEmbedder as StaticEmbedder
+    from planaria.workspace.storage.file import FileStorage as FileStorage
+    from planaria.workspace.storage.redis import RedisStorage as RedisStorage
+    from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
+    from planaria.workspace.storage.storage import Storage as Storage
+    from planaria.workspace.workflows import Workflow as Workflow
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
     **dict.fromkeys(
         (
+            "ArtifactError",
             "CallbackError",
             "CapabilityError",
             "CrashError",
+            "DependencyError",
             "EncodeError",
             "ExecutionError",
             "Exited",
@@ -145,12 +167,15 @@ _HOMES = {
             "SnapshotMismatch",
             "SnapshotNotFound",
             "SnapshotVersionError",
+            "StorageError",
             "Suspend",
             "Suspended",
             "TimeoutError",
+            "WorkflowError",
         ),
         "planaria.errors",
     ),
+    "Artifact": "planaria.workspace.artifacts",
     "AsyncSandbox": "planaria.session.sandbox",
     "AsyncBash": "planaria.session.bash",
     "AsyncSession": "planaria.session.async_session",
@@ -159,6 +184,8 @@ _HOMES = {
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
     "Executor": "planaria.executors.executor",
+    "Embedder": "planaria.workspace.embedding",
+    "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
@@ -177,6 +204,7 @@ _HOMES = {
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
+    "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
@@ -185,8 +213,12 @@ _HOMES = {
     "Session": "planaria.session.session",
     "ShellLimits": "planaria.limits",
     "Snapshot": "planaria.snapshot.snapshot",
+    "SqliteStorage": "planaria.workspace.storage.sqlite",
     "SqliteStore": "planaria.stores.sqlite",
+    "StaticEmbedder": "planaria.workspace.embedding",
+    "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
+    "Workflow": "planaria.workspace.workflows",
 }
 
 
