@@ -1,0 +1,1 @@
+"""What a session has beside its interpreter: tools, workflows, artifacts and dependencies."""
