@@ -1,1 +1,1 @@
-"""What a session has beside its interpreter: tools, workflows, artifacts and dependencies."""
+"""Tools, workflows, artifacts and dependencies of an agent, over a storage."""

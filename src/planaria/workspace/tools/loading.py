@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from planaria.errors import ToolDefinitionError
 from planaria.workspace.tools.environment import Environment
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.definition import ToolDefinition
     from planaria.workspace.tools.tool import Tool
 
-__all__ = ["ToolText", "load_tools"]
+__all__ = ["DefinitionText", "load_tools"]
 
 #: Where the definition of each `type` lives; imported when a file has one.
 _KINDS: Final = {
@@ -32,31 +32,45 @@ _LARGEST: Final = 4 << 20
 _MOST_NODES: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class ToolText:
-    """The text of a definition, and what to call it in messages."""
+class DefinitionText(Protocol):
+    """The text of a definition, and what to call it in messages. Storages give such."""
 
+    @property
+    def origin(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _FileText:
     origin: str
     text: str
-    folder: Path | None = None
-    """The directory of the file it is from: `${TOOL_DIR}` in the text."""
 
 
 def load_tools(
-    source: str | PathLike[str] | Iterable[ToolText], environment: Environment | None = None
+    source: str | PathLike[str] | Iterable[DefinitionText],
+    environment: Environment | None = None,
+    folder: str | PathLike[str] | None = None,
 ) -> list[Tool]:
     """The tools of a directory's `*.yaml` and `*.yml`, of one such file, or of texts. Nothing is started.
 
-    Raises ToolDefinitionError with all that is wrong in any of them.
+    `folder` is what `${TOOL_DIR}` stands for in texts; in files, it is the directory they are in. Raises
+    ToolDefinitionError with all that is wrong in any of them.
     """
     environment = environment or Environment()
     problems: list[str] = []
-    texts = list(_read(source, problems)) if isinstance(source, (str, PathLike)) else list(source)
+    texts: list[DefinitionText]
+    if isinstance(source, (str, PathLike)):
+        texts = list(_read(Path(source), problems))
+        folder = source if Path(source).is_dir() else Path(source).parent
+    else:
+        texts = list(source)
+    place = None if folder is None else Path(folder).absolute()
     tools: list[Tool] = []
     origins: dict[str, str] = {}
     for text in texts:
         try:
-            tool = _define(text).make(environment, text.folder)
+            tool = _make(text, environment, place)
         except ToolDefinitionError as error:
             problems += [
                 problem if problem.startswith(f"{text.origin}:") else f"{text.origin}: {problem}"
@@ -72,8 +86,7 @@ def load_tools(
     return tools
 
 
-def _read(source: str | PathLike[str], problems: list[str]) -> Iterator[ToolText]:
-    path = Path(source)
+def _read(path: Path, problems: list[str]) -> Iterator[DefinitionText]:
     if path.is_dir():
         files = sorted(
             one for one in path.iterdir() if one.suffix in (".yaml", ".yml") and one.name[0] != "."
@@ -86,15 +99,17 @@ def _read(source: str | PathLike[str], problems: list[str]) -> Iterator[ToolText
         try:
             if file.stat().st_size > _LARGEST:
                 raise ValueError(f"larger than {_LARGEST} bytes")
-            yield ToolText(str(file), file.read_text("utf-8-sig"), file.parent.absolute())
+            yield _FileText(str(file), file.read_text("utf-8-sig"))
         except (OSError, ValueError) as error:
             problems.append(f"{file}: {error}")
 
 
-def _define(text: ToolText) -> ToolDefinition:
-    """The definition in a text. Raises ToolDefinitionError, lines in front of its problems."""
+def _make(text: DefinitionText, environment: Environment, folder: Path | None) -> Tool:
+    """The tool of a text. Raises ToolDefinitionError, origin and line in front of its problems."""
     import yaml
     from pydantic import ValidationError
+
+    from planaria.workspace.tools.definition import Misfit
 
     if len(text.text) > _LARGEST:
         raise ToolDefinitionError(f"longer than {_LARGEST} characters")
@@ -121,7 +136,11 @@ def _define(text: ToolText) -> ToolDefinition:
     module, name = _KINDS[kind]
     model: type[ToolDefinition] = getattr(import_module(module), name)
     try:
-        return model.model_validate(document)
+        return model.model_validate(document).make(environment, folder)
+    except Misfit as error:
+        found = [(_line(root, place), ".".join(map(str, place)), message) for place, message in error.found]
+        problems = [f"{text.origin}:{line}: {where}: {message}" for line, where, message in found]
+        raise ToolDefinitionError(problems) from None
     except ValidationError as error:
         raise ToolDefinitionError(
             [f"{text.origin}:{problem}" for problem in _problems(error, root)]

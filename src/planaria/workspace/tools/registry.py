@@ -17,7 +17,7 @@ from planaria.workspace.tools.tool import Tool
 
 if TYPE_CHECKING:
     from planaria.workspace.tools.environment import Environment
-    from planaria.workspace.tools.loading import ToolText
+    from planaria.workspace.tools.loading import DefinitionText
 
 __all__ = ["ToolRegistry"]
 
@@ -71,15 +71,19 @@ class ToolRegistry:
         return tool
 
     def load(
-        self, source: str | PathLike[str] | Iterable[ToolText], environment: Environment | None = None
+        self,
+        source: str | PathLike[str] | Iterable[DefinitionText],
+        environment: Environment | None = None,
+        folder: str | PathLike[str] | None = None,
     ) -> builtins.list[Tool]:
         """Add the tools of a directory of YAML files, of one file, or of texts; all of them or none.
 
-        Raises ToolDefinitionError with every problem, file and line.
+        `folder` is what `${TOOL_DIR}` stands for in texts. Raises ToolDefinitionError with every problem, its
+        file and line.
         """
         from planaria.workspace.tools.loading import load_tools
 
-        loaded = load_tools(source, environment)
+        loaded = load_tools(source, environment, folder)
         added: builtins.list[Tool] = []
         try:
             for tool in loaded:
