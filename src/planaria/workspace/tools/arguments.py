@@ -91,7 +91,7 @@ class Argument:
         )
 
     def written(self, value: Any) -> Any:
-        """A value that the author of the definition wrote; a number stands for its text where one is wanted."""
+        """A value that the definition's author wrote; a number stands for its text where one is wanted."""
         if self.type == "array" and isinstance(value, (list, tuple)):
             return self.check([self._text_of(one, self.items) for one in value])
         return self.check(self._text_of(value, self.type))

@@ -28,18 +28,24 @@ _TAKEN = frozenset({"list", "search"})
 class ToolRegistry:
     """Tools by name.
 
-    `tools` may be tools, Python functions and objects (see `add`); `middleware` stands around every call, the
-    first one outermost.
+    `tools` are tools, Python functions and objects (see `add`), or a mapping of names to functions and objects;
+    `middleware` stands around every call, the first one outermost.
     """
 
-    def __init__(self, tools: Iterable[Any] = (), *, middleware: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, tools: Iterable[Any] | Mapping[str, Any] = (), *, middleware: Iterable[Any] = ()
+    ) -> None:
         self._tools: dict[str, Tool] = {}
         #: Objects with `before(call)` and `after(call, result)`, or one of them; may be changed at any time.
         self.middleware: list[Any] = list(middleware)
         #: A tool is in scope when it has a tag of each.
         self._scopes: tuple[frozenset[str], ...] = ()
-        for tool in tools:
-            self.add(tool)
+        if isinstance(tools, Mapping):
+            for name, target in tools.items():
+                self.add(target, name=name)
+        else:
+            for tool in tools:
+                self.add(tool)
 
     def add(
         self,
