@@ -79,6 +79,24 @@ if TYPE_CHECKING:
     from planaria.errors import (
         TimeoutError as TimeoutError,
     )
+    from planaria.errors import (
+        ToolArgumentError as ToolArgumentError,
+    )
+    from planaria.errors import (
+        ToolCallError as ToolCallError,
+    )
+    from planaria.errors import (
+        ToolDefinitionError as ToolDefinitionError,
+    )
+    from planaria.errors import (
+        ToolDenied as ToolDenied,
+    )
+    from planaria.errors import (
+        ToolNotFound as ToolNotFound,
+    )
+    from planaria.errors import (
+        ToolTimeout as ToolTimeout,
+    )
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
     from planaria.files.storage import VfsStorage as VfsStorage
@@ -108,6 +126,13 @@ if TYPE_CHECKING:
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
+    from planaria.workspace.tools.call import ToolCall as ToolCall
+    from planaria.workspace.tools.environment import Environment as Environment
+    from planaria.workspace.tools.middleware import Middleware as Middleware
+    from planaria.workspace.tools.registry import ToolRegistry as ToolRegistry
+    from planaria.workspace.tools.tool import Tool as Tool
+    from planaria.workspace.tools.tool import ToolCallable as ToolCallable
+    from planaria.workspace.tools.tool import ToolParameter as ToolParameter
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
@@ -137,6 +162,12 @@ _HOMES = {
             "Suspend",
             "Suspended",
             "TimeoutError",
+            "ToolArgumentError",
+            "ToolCallError",
+            "ToolDefinitionError",
+            "ToolDenied",
+            "ToolNotFound",
+            "ToolTimeout",
         ),
         "planaria.errors",
     ),
@@ -169,6 +200,13 @@ _HOMES = {
     "Snapshot": "planaria.snapshot.snapshot",
     "SqliteStore": "planaria.stores.sqlite",
     "Store": "planaria.stores.store",
+    "Environment": "planaria.workspace.tools.environment",
+    "Middleware": "planaria.workspace.tools.middleware",
+    "Tool": "planaria.workspace.tools.tool",
+    "ToolCall": "planaria.workspace.tools.call",
+    "ToolCallable": "planaria.workspace.tools.tool",
+    "ToolParameter": "planaria.workspace.tools.tool",
+    "ToolRegistry": "planaria.workspace.tools.registry",
 }
 
 

@@ -18,6 +18,7 @@ from planaria.workspace.tools.tool import Tool
 if TYPE_CHECKING:
     from planaria.workspace.tools.environment import Environment
     from planaria.workspace.tools.loading import DefinitionText
+    from planaria.workspace.tools.stubs import Detail
 
 __all__ = ["ToolRegistry"]
 
@@ -28,8 +29,8 @@ _TAKEN = frozenset({"list", "search"})
 class ToolRegistry:
     """Tools by name.
 
-    `tools` are tools, Python functions and objects (see `add`), or a mapping of names to functions and objects;
-    `middleware` stands around every call, the first one outermost.
+    `tools` are tools, Python functions and objects (see `add`), or a mapping of names to functions and
+    objects; `middleware` stands around every call, the first one outermost.
     """
 
     def __init__(
@@ -160,9 +161,20 @@ class ToolRegistry:
     def list(self) -> builtins.list[dict[str, Any]]:
         """The tools as dicts with name, description, tags and callables with their parameters, by name.
 
-        May block while servers start.
+        One whose callables cannot be found out has none, and an `error` that tells why. May block while
+        servers start.
         """
-        return [tool.document() for tool in self]
+        return [_document(tool) for tool in self]
+
+    def stubs(self, detail: Detail = "signatures") -> str:
+        """The tools as Python source for a model's prompt; it parses.
+
+        "names" has a line for each function, "signatures" the typed signatures, "docstrings" also the
+        descriptions of functions and parameters. May block while servers start.
+        """
+        from planaria.workspace.tools.stubs import write_stubs
+
+        return write_stubs(self, detail)
 
     def call(
         self,
@@ -243,6 +255,14 @@ class ToolRegistry:
             raise errors[0]
         if errors:
             raise ExceptionGroup("some tools could not be closed", errors)
+
+
+def _document(tool: Tool) -> dict[str, Any]:
+    try:
+        return tool.document()
+    except ToolCallError as error:
+        known = {"name": tool.name, "description": tool.description, "tags": sorted(tool.tags)}
+        return {**known, "callables": [], "error": str(error)}
 
 
 #: The steps of a call: yields what may be an awaitable, and is sent its value.
