@@ -128,7 +128,7 @@ if TYPE_CHECKING:
     from planaria.stores.store import Store as Store
     from planaria.workspace.tools.call import ToolCall as ToolCall
     from planaria.workspace.tools.environment import Environment as Environment
-    from planaria.workspace.tools.middleware import Middleware as Middleware
+    from planaria.workspace.tools.middleware import ToolMiddleware as ToolMiddleware
     from planaria.workspace.tools.registry import ToolRegistry as ToolRegistry
     from planaria.workspace.tools.tool import Tool as Tool
     from planaria.workspace.tools.tool import ToolCallable as ToolCallable
@@ -201,7 +201,7 @@ _HOMES = {
     "SqliteStore": "planaria.stores.sqlite",
     "Store": "planaria.stores.store",
     "Environment": "planaria.workspace.tools.environment",
-    "Middleware": "planaria.workspace.tools.middleware",
+    "ToolMiddleware": "planaria.workspace.tools.middleware",
     "Tool": "planaria.workspace.tools.tool",
     "ToolCall": "planaria.workspace.tools.call",
     "ToolCallable": "planaria.workspace.tools.tool",

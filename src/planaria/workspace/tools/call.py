@@ -23,7 +23,7 @@ class ToolCall:
     tags: frozenset[str] = frozenset()
     """The tags of the tool."""
     approved: bool = False
-    """Whether somebody who was asked for approval gave it; see `Middleware`."""
+    """Whether somebody who was asked for approval gave it; see `ToolMiddleware`."""
     started: float = field(default_factory=time.time)
     """Seconds since the epoch."""
     duration_ms: float | None = None

@@ -142,9 +142,9 @@ def _make(text: DefinitionText, environment: Environment, folder: Path | None) -
         problems = [f"{text.origin}:{line}: {where}: {message}" for line, where, message in found]
         raise ToolDefinitionError(problems) from None
     except ValidationError as error:
-        raise ToolDefinitionError(
-            [f"{text.origin}:{problem}" for problem in _problems(error, root)]
-        ) from None
+        told = sorted(_problems(error, root), key=lambda one: one[0])
+        problems = [f"{text.origin}:{line}: {problem}" for line, problem in told]
+        raise ToolDefinitionError(problems) from None
 
 
 def _check(root: Any) -> Iterator[tuple[int, str]]:
@@ -175,8 +175,8 @@ def _check(root: Any) -> Iterator[tuple[int, str]]:
                 seen.add(key.value)
 
 
-def _problems(error: ValidationError, root: Any) -> Iterator[str]:
-    """What a model says of a document, as `line: where: what`."""
+def _problems(error: ValidationError, root: Any) -> Iterator[tuple[int, str]]:
+    """What a model says of a document, with its lines."""
     for one in error.errors(include_url=False):
         place = one["loc"]
         message = one["msg"]
@@ -187,7 +187,7 @@ def _problems(error: ValidationError, root: Any) -> Iterator[str]:
         elif one["type"] == "value_error":
             message = str(one["ctx"]["error"])
         where = ".".join(map(str, place))
-        yield f"{_line(root, place)}: {where}: {message}" if where else f"{_line(root, place)}: {message}"
+        yield _line(root, place), f"{where}: {message}" if where else message
 
 
 def _line(node: Any, place: Sequence[int | str]) -> int:

@@ -7,12 +7,12 @@ from typing import Any, Final
 from planaria.errors import Suspend, ToolDenied
 from planaria.workspace.tools.call import ToolCall
 
-__all__ = ["Middleware", "approval", "asks_approval", "denied"]
+__all__ = ["ToolMiddleware", "approval", "asks_approval", "denied"]
 
 _APPROVAL: Final = "approval: "
 
 
-class Middleware:
+class ToolMiddleware:
     """Sees every call of a tool, before and after. Derive from it, or give any object with these methods.
 
     Both may be `async`. Several stand around each other: the first one's `before` is called first and its
