@@ -46,7 +46,7 @@ values = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(values)
 def test_values_arrive_as_they_are(arguments: dict[str, Any]) -> None:
     """Two real parsers of options find in the arguments of a process exactly the values that were given."""

@@ -17,6 +17,11 @@ Detail = Literal["names", "signatures", "docstrings"]
 
 _INDENT = "    "
 _WIDTH = 100
+#: What annotations are made of: `list[Literal['a', -1] | None]`.
+_ANNOTATION = (
+    *(ast.Expression, ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.Load),
+    *(ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub),
+)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -104,12 +109,11 @@ def _parameter(parameter: ToolParameter) -> str:
 
 def _annotation(text: str) -> str:
     """The annotation in one line, if it is one."""
-    text = " ".join(text.split())
     try:
-        ast.parse(text, mode="eval")
+        tree = ast.parse(text.strip(), mode="eval")
+        return ast.unparse(tree) if all(isinstance(node, _ANNOTATION) for node in ast.walk(tree)) else "Any"
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return "Any"
-    return text
 
 
 def _documentation(function: ToolCallable, parameters: list[ToolParameter]) -> str:
@@ -126,9 +130,9 @@ def _docstring(text: str) -> list[str]:
     text = _printable(text).strip()
     if not text:
         return []
-    text = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    if text.endswith('"'):
-        text = text[:-1] + '\\"'
+    text = text.replace("\\", "\\\\")
+    if '"""' in text or text.endswith('"'):
+        text = text.replace('"', '\\"')
     if "\n" in text:
         text += "\n"
     return f'"""{text}"""'.split("\n")
