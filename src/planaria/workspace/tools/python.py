@@ -173,7 +173,8 @@ def python_tool(
         assert callable(target)
         functions = {name: target}
     else:
-        functions = dict(_public(target))
+        is_value = type(target).__module__ == "builtins" and not isinstance(target, ModuleType)
+        functions = {} if is_value else dict(_public(target))
         if callable(target):
             functions = {name: target, **functions}
         if not functions:
