@@ -215,6 +215,17 @@ def test_same_name_in_two_files_is_refused(load: Any) -> None:
     assert problem.endswith("a.yaml")
 
 
+def test_names_that_the_registry_refuses_are_told_with_the_file(load: Any, tmp_path: Path) -> None:
+    """A tool of a file whose name is reserved, or taken in the registry, is told with the file."""
+    [problem] = problems(load, t="name: search")
+    assert problem == "t.yaml: name: a tool cannot be called 'search': tools.search() is taken"
+    (tmp_path / "t.yaml").write_text("name: once")
+    registry = ToolRegistry()
+    registry.load(tmp_path)
+    with pytest.raises(ToolDefinitionError, match=r"t\.yaml: name: there is a tool 'once' already$"):
+        registry.load(tmp_path)
+
+
 def test_text_of_a_few_lines_for_billions_of_values_is_refused(load: Any) -> None:
     """A document whose aliases stand for more values than any definition has is refused before it is used."""
     levels = "\n".join(f"  l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]" for n in range(1, 12))

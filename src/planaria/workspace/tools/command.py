@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,9 @@ class CommandTool(Tool):
         super().__init__(definition.name, definition.description, definition.tags)
         self.definition = definition
         self._environment = environment or Environment()
-        self._variables = {} if folder is None else {"TOOL_DIR": str(folder)}
+        self._variables = {"PYTHON": sys.executable}
+        if folder is not None:
+            self._variables["TOOL_DIR"] = str(folder)
         command = definition.command or definition.name
         self._command = (command,) if isinstance(command, str) else command
         self._functions = _functions(self.name, definition)

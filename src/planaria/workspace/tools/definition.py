@@ -170,7 +170,11 @@ class RecipeDefinition(Definition):
 
 
 class CommandDefinition(ToolDefinition):
-    """A command of the host. `${NAME}` in `command`, `cwd` and `env` is replaced at each call."""
+    """A command of the host. `${NAME}` in `command`, `cwd` and `env` is replaced at each call.
+
+    Besides the variables of the environment there are `${TOOL_DIR}`, the directory of the definition's file,
+    and `${PYTHON}`, the interpreter that runs planaria.
+    """
 
     type: Literal["cli"] = "cli"
     command: str | Annotated[tuple[str, ...], Field(min_length=1)] = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
@@ -51,11 +51,12 @@ def load_tools(
     source: str | PathLike[str] | Iterable[DefinitionText],
     environment: Environment | None = None,
     folder: str | PathLike[str] | None = None,
+    refusal: Callable[[Tool], str | None] = lambda tool: None,
 ) -> list[Tool]:
     """The tools of a directory's `*.yaml` and `*.yml`, of one such file, or of texts. Nothing is started.
 
-    `folder` is what `${TOOL_DIR}` stands for in texts; in files, it is the directory they are in. Raises
-    ToolDefinitionError with all that is wrong in any of them.
+    `folder` is what `${TOOL_DIR}` stands for in texts; in files, it is the directory they are in. `refusal`
+    may tell why a tool is not wanted. Raises ToolDefinitionError with all that is wrong in any of them.
     """
     environment = environment or Environment()
     problems: list[str] = []
@@ -80,6 +81,8 @@ def load_tools(
         earlier = origins.setdefault(tool.name, text.origin)
         if earlier is not text.origin:
             problems.append(f"{text.origin}: name: there is a tool {tool.name!r} already, in {earlier}")
+        elif (why := refusal(tool)) is not None:
+            problems.append(f"{text.origin}: name: {why}")
         tools.append(tool)
     if problems:
         raise ToolDefinitionError(problems)
