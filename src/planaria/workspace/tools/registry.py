@@ -16,6 +16,7 @@ from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from planaria.workspace.search import Embedder, SearchEntry, SearchIndex
     from planaria.workspace.tools.environment import Environment
     from planaria.workspace.tools.loading import DefinitionText
     from planaria.workspace.tools.stubs import Detail
@@ -30,17 +31,25 @@ class ToolRegistry:
     """Tools by name.
 
     `tools` are tools, Python functions and objects (see `add`), or a mapping of names to functions and
-    objects; `middleware` stands around every call, the first one outermost.
+    objects; `middleware` stands around every call, the first one outermost. With an `embedder`, searches go
+    by meaning besides words.
     """
 
     def __init__(
-        self, tools: Iterable[Any] | Mapping[str, Any] = (), *, middleware: Iterable[Any] = ()
+        self,
+        tools: Iterable[Any] | Mapping[str, Any] = (),
+        *,
+        middleware: Iterable[Any] = (),
+        embedder: Embedder | None = None,
     ) -> None:
         self._tools: dict[str, Tool] = {}
         #: Objects with `before(call)` and `after(call, result)`, or one of them; may be changed at any time.
         self.middleware: list[Any] = list(middleware)
         #: A tool is in scope when it has a tag of each.
         self._scopes: tuple[frozenset[str], ...] = ()
+        self._embedder = embedder
+        self._index: SearchIndex | None = None
+        self._indexed: frozenset[str] = frozenset()
         if isinstance(tools, Mapping):
             for name, target in tools.items():
                 self.add(target, name=name)
@@ -68,14 +77,21 @@ class ToolRegistry:
             return self.add(python_tool(tool, name=name, description=description, tags=tags))
         if name is not None or description is not None or tags:
             raise TypeError("name, description and tags are for functions and objects; a tool has its own")
-        if tool.name in _TAKEN:
-            raise ToolDefinitionError(f"a tool cannot be called {tool.alias!r}: tools.{tool.name}() is taken")
-        other = self._tools.get(tool.name)
-        if other is not None:
-            same = "" if tool.alias == other.alias else f"; {tool.alias!r} is the same name in code"
-            raise ToolDefinitionError(f"there is a tool {other.alias!r} already{same}")
+        why = self._refusal(tool)
+        if why is not None:
+            raise ToolDefinitionError(why)
         self._tools[tool.name] = tool
         return tool
+
+    def _refusal(self, tool: Tool) -> str | None:
+        """Why a tool cannot be added, if it cannot."""
+        if tool.name in _TAKEN:
+            return f"a tool cannot be called {tool.alias!r}: tools.{tool.name}() is taken"
+        other = self._tools.get(tool.name)
+        if other is None:
+            return None
+        same = "" if tool.alias == other.alias else f"; {tool.alias!r} is the same name in code"
+        return f"there is a tool {other.alias!r} already{same}"
 
     def load(
         self,
@@ -90,16 +106,10 @@ class ToolRegistry:
         """
         from planaria.workspace.tools.loading import load_tools
 
-        loaded = load_tools(source, environment, folder)
-        added: builtins.list[Tool] = []
-        try:
-            for tool in loaded:
-                added.append(self.add(tool))
-        except ToolDefinitionError:
-            for tool in added:
-                del self._tools[tool.name]
-            raise
-        return added
+        self._check_whole("added")
+        loaded = load_tools(source, environment, folder, self._refusal)
+        self._tools.update({tool.name: tool for tool in loaded})
+        return loaded
 
     def remove(self, name: str) -> bool:
         """Close a tool and forget it; False when there is none of that name."""
@@ -118,7 +128,7 @@ class ToolRegistry:
         """
         if isinstance(tags, str):
             raise TypeError(f"scoped(tags={tags!r}): a list of tags is wanted")
-        view = ToolRegistry()
+        view = ToolRegistry(embedder=self._embedder)
         view._tools = self._tools
         view.middleware = self.middleware
         view._scopes = (*self._scopes, frozenset(tags))
@@ -165,6 +175,26 @@ class ToolRegistry:
         servers start.
         """
         return [_document(tool) for tool in self]
+
+    def search(self, query: str, limit: int = 10) -> builtins.list[dict[str, Any]]:
+        """The tools that fit a query best, as in `list` and with their `score`, the best first.
+
+        Looks at names, descriptions, parameters and tags. Scores of one search can be compared with each
+        other. May block while servers start.
+        """
+        from planaria.workspace.search import SearchIndex
+
+        if self._index is None:
+            # One for each scope: what is outside must not even show in the scores.
+            self._index = SearchIndex(embedder=self._embedder)
+        documents = {document["name"]: document for document in self.list()}
+        for gone in self._indexed - documents.keys():
+            self._index.discard(gone)
+        self._indexed = frozenset(documents)
+        for document in documents.values():
+            self._index.put(_entry(document))
+        found = self._index.search(query, limit)
+        return [{**documents[name], "score": score} for name, score in found]
 
     def stubs(self, detail: Detail = "signatures") -> str:
         """The tools as Python source for a model's prompt; it parses.
@@ -263,6 +293,19 @@ def _document(tool: Tool) -> dict[str, Any]:
     except ToolCallError as error:
         known = {"name": tool.name, "description": tool.description, "tags": sorted(tool.tags)}
         return {**known, "callables": [], "error": str(error)}
+
+
+def _entry(document: Mapping[str, Any]) -> SearchEntry:
+    """What can be found of a tool."""
+    from planaria.workspace.search import SearchEntry
+
+    texts = []
+    for one in document["callables"]:
+        texts += [one["name"], one["description"]]
+        for parameter in one["parameters"]:
+            texts += [parameter["name"], parameter["description"]]
+    name = document["name"]
+    return SearchEntry(name, name, document["description"], tuple(texts), tuple(document["tags"]))
 
 
 #: The steps of a call: yields what may be an awaitable, and is sent its value.
