@@ -22,6 +22,10 @@ PlanariaError
  |    +-- SnapshotKeyError     the key is missing, needless, or not the one
  |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
  |    +-- SnapshotNotFound     a store has none of that name or version
+ +-- StorageError              a workspace cannot be read or written
+ +-- WorkflowError             a workflow cannot be kept as it is
+ +-- ArtifactError             an artifact cannot be kept or read
+ +-- DependencyError           a requirement is not well formed
  +-- Suspended                 the execution waits for a call that was not answered yet
 
 Suspend                        raised by a callback that has no answer yet
@@ -33,8 +37,10 @@ import builtins
 from typing import Any
 
 __all__ = [
+    "ArtifactError",
     "CallbackError",
     "CrashError",
+    "DependencyError",
     "EncodeError",
     "ExecutionError",
     "Exited",
@@ -54,9 +60,11 @@ __all__ = [
     "SnapshotMismatch",
     "SnapshotNotFound",
     "SnapshotVersionError",
+    "StorageError",
     "Suspend",
     "Suspended",
     "TimeoutError",
+    "WorkflowError",
 ]
 
 
@@ -198,6 +206,22 @@ class SnapshotMismatch(SnapshotError):
 
 class SnapshotNotFound(SnapshotError, LookupError):
     """A store has no snapshot of that name, or not that version of it."""
+
+
+class StorageError(PlanariaError):
+    """The place where a workspace is kept cannot be used, or has lost something; the message says which."""
+
+
+class WorkflowError(PlanariaError):
+    """A workflow cannot be kept: its name, its source or its `run`; the message says what to do."""
+
+
+class ArtifactError(PlanariaError):
+    """An artifact cannot be kept under that name or of that kind, or its data cannot be read."""
+
+
+class DependencyError(PlanariaError):
+    """A requirement, or a line of requirements.txt, is not well formed."""
 
 
 class Suspended(PlanariaError):
