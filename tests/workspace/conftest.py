@@ -12,19 +12,19 @@ from planaria.workspace.storage.storage import Storage
 
 
 @pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
+def storage_kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def place(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def place(storage_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a storage of each kind can be opened by any process."""
-    return address(kind, request, tmp_path)
+    return address(storage_kind, request, tmp_path)
 
 
 @pytest.fixture
-def storage(kind: str, place: str) -> Iterator[Storage]:
+def storage(storage_kind: str, place: str) -> Iterator[Storage]:
     """One of each kind, empty."""
-    opened = open_storage(kind, place)
+    opened = open_storage(storage_kind, place)
     yield opened
     opened.close()

@@ -38,6 +38,9 @@ _INFO: Final = f"{_FOLDER}/.info"
 _INFO_ENDING: Final = ".json"
 #: Bytes of metadata as JSON: all of it is read for a search.
 _MAX_METADATA: Final = 64 * 1024
+#: Bytes of the names of files.
+_MAX_INFO_NAME: Final = 230
+_MAX_FILE: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class ArtifactStore:
         It is there when the `with` block ends without an exception, and otherwise nothing has happened.
         """
         record = _checked(name, kind, description, metadata)
-        return ArtifactWriter(self, record, self._storage.upload(f"{_FOLDER}/{name}"))
+        return ArtifactWriter(self, record, self._storage.upload())
 
     def load(self, name: str) -> Any:
         """The data of an artifact. Raises ArtifactError when there is none, or it is not of its kind."""
@@ -243,7 +246,7 @@ class ArtifactStore:
         found: dict[str, Artifact] = {}
         owned: set[str] = set()
         for stem, data in self._records.contents.items():
-            record = _record(data, stem.replace("%2F", "/"))
+            record = _record(data, stem.replace("%2F", "/").replace("%25", "%"))
             if record is not None and record.file in files:
                 found[record.name] = record.artifact(files[record.file])
                 owned.add(record.file)
@@ -337,6 +340,8 @@ def check_name(name: str) -> None:
         check_segments(name, "an artifact")
     except ValueError as error:
         raise ArtifactError(str(error)) from None
+    if len(_info_name(name).encode()) > _MAX_INFO_NAME:
+        raise ArtifactError(f"{name[:80]!r} cannot name an artifact: it has too many of % and /")
 
 
 def _checked(name: str, kind: str, description: str, metadata: dict[str, Any] | None) -> _Record:
@@ -361,7 +366,12 @@ def _checked(name: str, kind: str, description: str, metadata: dict[str, Any] | 
 
 
 def _info_path(name: str) -> str:
-    return f"{_INFO}/{name.replace('/', '%2F')}{_INFO_ENDING}"
+    return f"{_INFO}/{_info_name(name)}{_INFO_ENDING}"
+
+
+def _info_name(name: str) -> str:
+    """A name of several segments as one."""
+    return name.replace("%", "%25").replace("/", "%2F")
 
 
 def _record(data: bytes | None, name: str) -> _Record | None:
@@ -370,7 +380,7 @@ def _record(data: bytes | None, name: str) -> _Record | None:
         return None
     try:
         record = _Record(**json.loads(data))
-        check_segments(record.file, "a file")
+        check_segments(record.file, "a file", max_bytes=_MAX_FILE)
         texts = (record.name, record.kind, record.description, record.created_at)
         if (
             all(isinstance(text, str) for text in texts)

@@ -85,7 +85,7 @@ class FileStorage(Storage):
                 self._commit(documents)
                 return result
 
-    def upload(self, path: str) -> Upload:
+    def upload(self) -> Upload:
         with _told(self.path):
             self._staging.mkdir(parents=True, exist_ok=True)
             return _StagedFile(self._staging / uuid.uuid4().hex)
@@ -125,7 +125,7 @@ class FileStorage(Storage):
             for path, change in documents.changes.items():
                 documents.check_way(path)
                 if isinstance(change, bytes):
-                    made.append(self.upload(path))
+                    made.append(self.upload())
                     made[-1].write(change)
                     change = made[-1]
                 if change is not None:
@@ -257,7 +257,9 @@ class _Directory(Documents):
         return found
 
     def _scan(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        self.check_way(f"{folder}/-" if folder else "-")
+        self.check_way(folder)
+        if "/" in folder and (self._root / folder).is_symlink():
+            return
         try:
             with os.scandir(self._root / folder) as found:
                 yield from found

@@ -8,12 +8,12 @@ from typing import Final
 
 __all__ = ["MAX_PATH", "check_segments", "check_workspace_id", "folder_of", "why_not_a_segment"]
 
-#: Bytes of a path of several segments, and of one of them.
+#: Bytes of a name that somebody gives, and of one file or folder, which may have an ending beside.
 MAX_PATH: Final = 180
-_MAX_SEGMENT: Final = 120
+_MAX_SEGMENT: Final = 240
 _MAX_SEGMENTS: Final = 16
-#: What some system gives a meaning in names of files; the percent sign is ours.
-_SPECIAL: Final = frozenset('\\/:*?"<>|%')
+#: What some system gives a meaning in names of files.
+_SPECIAL: Final = frozenset('\\/:*?"<>|')
 _DEVICES: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10)))
 )
@@ -37,15 +37,15 @@ def why_not_a_segment(text: str) -> str | None:
     return None
 
 
-def check_segments(name: str, what: str) -> None:
+def check_segments(name: str, what: str, *, max_bytes: int = MAX_PATH) -> None:
     """Raises ValueError unless `name` is one or several plain segments with "/" between them."""
     if not isinstance(name, str):
         raise TypeError(f"the name of {what} is a str, not a {type(name).__name__}")
     reason = None
     for segment in name.split("/"):
         reason = reason or why_not_a_segment(segment)
-    if reason is None and (len(name.encode()) > MAX_PATH or name.count("/") >= _MAX_SEGMENTS):
-        reason = f"it has more than {MAX_PATH} bytes or {_MAX_SEGMENTS} parts"
+    if reason is None and (len(name.encode()) > max_bytes or name.count("/") >= _MAX_SEGMENTS):
+        reason = f"it has more than {max_bytes} bytes or {_MAX_SEGMENTS} parts"
     if reason is not None:
         raise ValueError(
             f"{name[:80]!r} cannot name {what}: {reason}; names are plain words, "

@@ -2,7 +2,7 @@
 
     folders                 the set of folders that hold documents
     folder:FOLDER           a hash, from a document's name to "CONTENT SIZE MODIFIED"
-    content:PATH:CONTENT    a list: the contents in pieces, none for an empty document
+    content:CONTENT         a list: the contents in pieces; none for an empty document
     revision                a hash, from folder to a counter that moves with each write
     snapshot:…              the snapshots, see planaria.stores.redis
 
@@ -96,8 +96,8 @@ class RedisStorage(Storage):
             f"this storage was too busy: {_ATTEMPTS} attempts were overtaken by others; try again"
         )
 
-    def upload(self, path: str) -> Upload:
-        return _List(self._client, self.prefix, path)
+    def upload(self) -> Upload:
+        return _List(self._client, self.prefix)
 
     def get_snapshot_store(self) -> Store:
         from planaria.stores.redis import RedisStore
@@ -110,10 +110,10 @@ class RedisStorage(Storage):
 
 
 class _List(Upload):
-    def __init__(self, client: Any, prefix: str, path: str) -> None:
+    def __init__(self, client: Any, prefix: str) -> None:
         self._client = client
         self.content = uuid.uuid4().hex
-        self.key = f"{prefix}content:{path}:{self.content}"
+        self.key = f"{prefix}content:{self.content}"
         self.is_adopted = False
         self._pieces = 0
 
@@ -149,8 +149,8 @@ class _Keys(Documents):
             self._watched.add(key)
         return key
 
-    def _key(self, path: str, content: str) -> str:
-        return f"{self._prefix}content:{path}:{content}"
+    def _key(self, entry: Entry) -> str:
+        return f"{self._prefix}content:{entry.token}"
 
     def entry(self, path: str) -> Entry | None:
         folder, name = folder_of(path)
@@ -161,7 +161,7 @@ class _Keys(Documents):
         entry = self.entry(path)
         if entry is None:
             return None
-        return self._whole(path, entry, self._pipeline.lrange(self._key(path, str(entry.token)), 0, -1))
+        return self._whole(path, entry, self._pipeline.lrange(self._key(entry), 0, -1))
 
     def _whole(self, path: str, entry: Entry, pieces: list[bytes]) -> bytes:
         data = b"".join(pieces)
@@ -179,7 +179,7 @@ class _Keys(Documents):
             # On a connection of its own: this one watches.
             with self._client.pipeline(transaction=False) as pipeline:
                 for name in batch:
-                    pipeline.lrange(self._key(f"{folder}/{name}", str(entries[name].token)), 0, -1)
+                    pipeline.lrange(self._key(entries[name]), 0, -1)
                 for name, pieces in zip(batch, pipeline.execute(), strict=True):
                     yield name, self._whole(f"{folder}/{name}", entries[name], pieces)
 
@@ -188,7 +188,7 @@ class _Keys(Documents):
         return None if entry is None else self._read_in_pieces(path, entry)
 
     def _read_in_pieces(self, path: str, entry: Entry) -> Iterator[bytes]:
-        key = self._key(path, str(entry.token))
+        key = self._key(entry)
         left, number = entry.size, 0
         while left:
             with _told():
@@ -233,7 +233,7 @@ class _Keys(Documents):
         }
         for path, change in self.changes.items():
             if change is not None:
-                uploads[path] = self._uploaded(path, change)
+                uploads[path] = self._uploaded(change)
             counts[folder_of(path)[0]] += (change is not None) - (old[path] is not None)
         pipeline = self._pipeline
         pipeline.multi()
@@ -241,7 +241,7 @@ class _Keys(Documents):
         for path, before in old.items():
             folder, name = folder_of(path)
             if before is not None and before.size:
-                pipeline.expire(self._key(path, str(before.token)), _GRACE)
+                pipeline.expire(self._key(before), _GRACE)
             if path not in uploads:
                 pipeline.hdel(f"{self._prefix}folder:{folder}", name)
                 continue
@@ -259,9 +259,9 @@ class _Keys(Documents):
         for upload in uploads.values():
             upload.is_adopted = True
 
-    def _uploaded(self, path: str, change: bytes | Upload) -> _List:
+    def _uploaded(self, change: bytes | Upload) -> _List:
         if isinstance(change, bytes):
-            upload = _List(self._client, self._prefix, path)
+            upload = _List(self._client, self._prefix)
             upload.write(change)
             return upload
         assert isinstance(change, _List)

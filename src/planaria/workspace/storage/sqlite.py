@@ -88,7 +88,7 @@ class SqliteStorage(Storage):
         with _told(self.path):
             return self._database.transact("IMMEDIATE", transaction)
 
-    def upload(self, path: str) -> Upload:
+    def upload(self) -> Upload:
         with _told(self.path):
             return _Rows(self._database)
 

@@ -174,8 +174,8 @@ class Storage(ABC):
         """Run `action` and carry out its changes as one. It may run again when others write meanwhile."""
 
     @abstractmethod
-    def upload(self, path: str) -> Upload:
-        """Begin to bring contents that are to become the document at `path`."""
+    def upload(self) -> Upload:
+        """Begin to bring contents that are to become a document."""
 
     @abstractmethod
     def get_snapshot_store(self) -> Store:
