@@ -15,7 +15,7 @@ KINDS = ("file", "sqlite", "redis")
 def address(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a storage of this kind can be opened by any process."""
     if kind == "redis":
-        return f"{request.getfixturevalue('redis_url')}?{tmp_path.name}"
+        return f"{request.getfixturevalue('redis_url')}?{tmp_path.parent.name}-{tmp_path.name}"
     return str(tmp_path / ("workspace" if kind == "file" else "workspace.db"))
 
 

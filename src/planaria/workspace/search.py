@@ -33,6 +33,8 @@ _NAME: Final = 3.0
 _TAGS: Final = 2.0
 #: The part of the embedder in a score of both.
 _MEANING: Final = 0.5
+#: Queries whose vectors are kept.
+_MAX_QUERIES: Final = 256
 
 _WORD: Final = re.compile(r"\w+")
 #: The parts of an identifier: HTTPServer2 is HTTP, Server, 2.
@@ -227,6 +229,8 @@ class _Vectors:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._known: dict[bytes, array[float]] = {}
+        #: The last queries, the oldest first.
+        self._queries: dict[bytes, None] = {}
 
     def compare(self, query: str, entries: dict[str, SearchEntry]) -> dict[str, float]:
         """The cosine of the query with each entry."""
@@ -234,7 +238,12 @@ class _Vectors:
         self._learn([query, *texts.values()])
         wanted = self._known[_digest(query)]
         kept = {_digest(text): self._known[_digest(text)] for text in texts.values()}
-        self._known = kept  # of queries and entries that are gone, nothing is kept
+        self._queries.pop(_digest(query), None)
+        self._queries[_digest(query)] = None
+        if len(self._queries) > _MAX_QUERIES:
+            del self._queries[next(iter(self._queries))]
+        # Of entries that are gone, nothing is kept.
+        self._known = kept | {digest: self._known[digest] for digest in self._queries}
         return {key: sum(map(float.__mul__, wanted, kept[_digest(text)])) for key, text in texts.items()}
 
     def _learn(self, texts: list[str]) -> None:

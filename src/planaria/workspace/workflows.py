@@ -8,6 +8,7 @@ version that is not yet recorded, which the next `add` does.
 from __future__ import annotations
 
 import builtins
+import hashlib
 import json
 import threading
 from collections.abc import Iterable
@@ -15,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planaria.errors import StorageError, WorkflowError
-from planaria.files.contents import digest_of
 from planaria.workspace.moments import moment, now
 from planaria.workspace.search import Embedder, SearchEntry, SearchIndex
 from planaria.workspace.source import Outline, read_source, why_not_a_name
@@ -47,7 +47,7 @@ class Workflow:
     created_at: str
     """When this version was added or edited: ISO 8601, UTC."""
     digest: str
-    """Of the source: BLAKE2b-256 in hexadecimal."""
+    """Of the source: SHA-256 in hexadecimal."""
     is_async: bool
     returns: str | None
     """The annotation of what `run` returns, as it is written."""
@@ -181,12 +181,12 @@ class WorkflowLibrary:
                     records.append(mine)
                     documents.put(_version_path(name, mine.number), documents.fetch(_path(name)) or b"")
                 given = mine.description
-                if mine.digest == digest_of(data) and description in (None, given):
+                if mine.digest == _digest(data) and description in (None, given):
                     if len(records) > known:
                         documents.put(_info_path(name), _info(records))
                     return current
             number = max((record.number for record in records), default=0) + 1
-            record = _Record(number, digest_of(data), now(), given if description is None else description)
+            record = _Record(number, _digest(data), now(), given if description is None else description)
             documents.put(_version_path(name, number), data)
             documents.put(_info_path(name), _info([*records, record]))
             documents.put(_path(name), data)
@@ -239,7 +239,7 @@ class WorkflowLibrary:
             records = _records(self._infos.contents.get(name), name)
         except StorageError as error:
             outline = Outline(error=str(error))
-            workflow = _workflow(name, data, outline, _Record(1, digest_of(data), moment(modified), ""))
+            workflow = _workflow(name, data, outline, _Record(1, _digest(data), moment(modified), ""))
         else:
             workflow = _standing(name, data, modified, records)
         self._workflows[name] = workflow
@@ -253,6 +253,10 @@ class WorkflowLibrary:
 def _is_name(name: str) -> bool:
     """Whether there can be a file of this name; a broken one can be got, too."""
     return isinstance(name, str) and not name.startswith("_") and why_not_a_segment(name) is None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _path(name: str) -> str:
@@ -308,10 +312,10 @@ def _current(documents: Documents, name: str, records: list[_Record]) -> Workflo
 
 def _standing(name: str, data: bytes, modified: float, records: list[_Record]) -> Workflow:
     """The workflow as its file stands."""
-    record = _find(records, digest_of(data))
+    record = _find(records, _digest(data))
     if record is None:
         last = records[-1] if records else _Record(0, "", "", "")
-        record = _Record(last.number + 1, digest_of(data), moment(modified), last.description)
+        record = _Record(last.number + 1, _digest(data), moment(modified), last.description)
     outline = read_source(data)
     reason = why_not_a_name(name)
     if outline.error is None and reason is not None:

@@ -143,7 +143,10 @@ class FileStorage(Storage):
             sync_directory(self._own)
             self._carry_out()
         elif moves:
-            self._move(*moves[0])
+            staged, path = moves[0]
+            self._move(staged, path)
+            if staged is not None:
+                sync_directory((self.path / path).parent)
 
     def _carry_out(self) -> None:
         """Do what the journal says, if there is one: the writer was killed, or is this one."""
@@ -154,6 +157,9 @@ class FileStorage(Storage):
             return
         for staged, path in moves:
             self._move(staged, path)
+        for folder in {(self.path / path).parent for _, path in moves}:
+            if folder.exists():
+                sync_directory(folder)
         self._journal.unlink()
 
     def _move(self, staged: str | None, path: str) -> None:
@@ -171,7 +177,6 @@ class FileStorage(Storage):
         # Gone where a writer was killed after this move, before the journal was removed.
         with contextlib.suppress(FileNotFoundError):
             os.replace(self._staging / staged, place)
-        sync_directory(place.parent)
 
     def _sweep(self) -> None:
         """Remove contents that somebody began to bring long ago."""

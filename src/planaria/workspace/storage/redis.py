@@ -124,7 +124,9 @@ class _List(Upload):
                 pipeline.rpush(self.key, data[start : start + PIECE])
                 pipeline.expire(self.key, _ABANDONED)
                 if pipeline.execute()[0] != self._pieces:
-                    raise StorageError("what was brought to this storage is gone: bring it again")
+                    raise StorageError(
+                        "what was brought to this storage is not there as it was sent: bring it again"
+                    )
         self.size += len(data)
 
     def discard(self) -> None:
@@ -267,7 +269,7 @@ class _Keys(Documents):
         assert isinstance(change, _List)
         self._watch(change.key.removeprefix(self._prefix))
         if change.size and not self._pipeline.exists(change.key):
-            raise StorageError("what was brought to this storage is gone: bring it again")
+            raise StorageError("what was brought to this storage is not there as it was sent: bring it again")
         return change
 
 
