@@ -8,10 +8,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from planaria.errors import (
+        ArtifactError as ArtifactError,
+    )
+    from planaria.errors import (
         CallbackError as CallbackError,
     )
     from planaria.errors import (
         CrashError as CrashError,
+    )
+    from planaria.errors import (
+        DependencyError as DependencyError,
     )
     from planaria.errors import (
         EncodeError as EncodeError,
@@ -71,6 +77,9 @@ if TYPE_CHECKING:
         SnapshotVersionError as SnapshotVersionError,
     )
     from planaria.errors import (
+        StorageError as StorageError,
+    )
+    from planaria.errors import (
         Suspend as Suspend,
     )
     from planaria.errors import (
@@ -96,6 +105,9 @@ if TYPE_CHECKING:
     )
     from planaria.errors import (
         ToolTimeout as ToolTimeout,
+    )
+    from planaria.errors import (
+        WorkflowError as WorkflowError,
     )
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
@@ -126,6 +138,11 @@ if TYPE_CHECKING:
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
+    from planaria.workspace.artifacts import Artifact as Artifact
+    from planaria.workspace.storage.file import FileStorage as FileStorage
+    from planaria.workspace.storage.redis import RedisStorage as RedisStorage
+    from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
+    from planaria.workspace.storage.storage import Storage as Storage
     from planaria.workspace.tools.call import ToolCall as ToolCall
     from planaria.workspace.tools.environment import Environment as Environment
     from planaria.workspace.tools.middleware import ToolMiddleware as ToolMiddleware
@@ -133,13 +150,16 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.tool import Tool as Tool
     from planaria.workspace.tools.tool import ToolCallable as ToolCallable
     from planaria.workspace.tools.tool import ToolParameter as ToolParameter
+    from planaria.workspace.workflows import Workflow as Workflow
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
     **dict.fromkeys(
         (
+            "ArtifactError",
             "CallbackError",
             "CrashError",
+            "DependencyError",
             "EncodeError",
             "ExecutionError",
             "Exited",
@@ -159,6 +179,7 @@ _HOMES = {
             "SnapshotMismatch",
             "SnapshotNotFound",
             "SnapshotVersionError",
+            "StorageError",
             "Suspend",
             "Suspended",
             "TimeoutError",
@@ -168,9 +189,11 @@ _HOMES = {
             "ToolDenied",
             "ToolNotFound",
             "ToolTimeout",
+            "WorkflowError",
         ),
         "planaria.errors",
     ),
+    "Artifact": "planaria.workspace.artifacts",
     "AsyncSandbox": "planaria.session.sandbox",
     "AsyncBash": "planaria.session.bash",
     "AsyncSession": "planaria.session.async_session",
@@ -178,6 +201,7 @@ _HOMES = {
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
+    "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
@@ -190,6 +214,7 @@ _HOMES = {
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
+    "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
@@ -198,7 +223,9 @@ _HOMES = {
     "Session": "planaria.session.session",
     "ShellLimits": "planaria.limits",
     "Snapshot": "planaria.snapshot.snapshot",
+    "SqliteStorage": "planaria.workspace.storage.sqlite",
     "SqliteStore": "planaria.stores.sqlite",
+    "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
     "Environment": "planaria.workspace.tools.environment",
     "ToolMiddleware": "planaria.workspace.tools.middleware",
@@ -207,6 +234,7 @@ _HOMES = {
     "ToolCallable": "planaria.workspace.tools.tool",
     "ToolParameter": "planaria.workspace.tools.tool",
     "ToolRegistry": "planaria.workspace.tools.registry",
+    "Workflow": "planaria.workspace.workflows",
 }
 
 

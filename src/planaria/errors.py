@@ -28,6 +28,10 @@ PlanariaError
  |    +-- ToolArgumentError    the arguments do not fit (also a TypeError)
  |    +-- ToolTimeout          it took longer than the tool may (also a builtin TimeoutError)
  |    +-- ToolDenied           a middleware, or who was asked, said no (also a PermissionError)
+ +-- StorageError              a workspace cannot be read or written
+ +-- WorkflowError             a workflow cannot be kept as it is
+ +-- ArtifactError             an artifact cannot be kept or read
+ +-- DependencyError           a requirement is not well formed
  +-- Suspended                 the execution waits for a call that was not answered yet
 
 Suspend                        raised by a callback that has no answer yet
@@ -39,8 +43,10 @@ import builtins
 from typing import Any
 
 __all__ = [
+    "ArtifactError",
     "CallbackError",
     "CrashError",
+    "DependencyError",
     "EncodeError",
     "ExecutionError",
     "Exited",
@@ -60,6 +66,7 @@ __all__ = [
     "SnapshotMismatch",
     "SnapshotNotFound",
     "SnapshotVersionError",
+    "StorageError",
     "Suspend",
     "Suspended",
     "TimeoutError",
@@ -69,6 +76,7 @@ __all__ = [
     "ToolDenied",
     "ToolNotFound",
     "ToolTimeout",
+    "WorkflowError",
 ]
 
 
@@ -259,6 +267,22 @@ class ToolTimeout(ToolCallError, builtins.TimeoutError):
 
 class ToolDenied(ToolCallError, PermissionError):
     """A middleware refuses a call, or the approval that one asked for was not given; nothing was run."""
+
+
+class StorageError(PlanariaError):
+    """The place where a workspace is kept cannot be used, or has lost something; the message says which."""
+
+
+class WorkflowError(PlanariaError):
+    """A workflow cannot be kept: its name, its source or its `run`; the message says what to do."""
+
+
+class ArtifactError(PlanariaError):
+    """An artifact cannot be kept under that name or of that kind, or its data cannot be read."""
+
+
+class DependencyError(PlanariaError):
+    """A requirement, or a line of requirements.txt, is not well formed."""
 
 
 class Suspended(PlanariaError):
