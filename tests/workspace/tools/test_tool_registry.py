@@ -12,6 +12,7 @@ from waiting import wait
 from planaria import (
     Suspend,
     Tool,
+    ToolArgumentError,
     ToolCall,
     ToolCallable,
     ToolCallError,
@@ -181,6 +182,44 @@ def test_calls_leave_records(registry: ToolRegistry) -> None:
     ]
     assert trace[2].error == "KeyError: 'nothing there'"
     assert all(one.duration_ms is not None and one.started > 0 for one in trace)
+
+
+def test_records_do_not_keep_large_arguments(registry: ToolRegistry) -> None:
+    """What is large in the arguments of a finished call is cut in its record, with a note of how much there was."""
+    nested: list[Any] = []
+    for _ in range(5000):
+        nested = [nested]
+    given = {
+        "small": {"a": [1, "x", None], (1, 2): {3}},
+        "text": "x" * 5000,
+        "data": bytes(5000),
+        "many": list(range(100_000)),
+        "big": 1 << 100_000,
+        "nested": nested,
+    }
+    seen: list[int] = []
+    registry.add(lambda **more: seen.append(len(more["text"])), name="take")
+    trace: list[ToolCall] = []
+    registry.call("take", None, given, trace=trace)
+    assert seen == [5000]
+    kept = trace[0].arguments
+    assert kept["small"] == {"a": [1, "x", None], "[1, 2]": [3]}
+    assert kept["text"] == "x" * 1000 + "… (5000 characters)"
+    assert kept["data"] == bytes(1000) + "… (5000 bytes)".encode()
+    assert kept["many"][-1].endswith("more)")
+    assert len(repr(kept)) < 20_000
+    assert given["many"] == list(range(100_000))
+
+
+def test_arguments_that_no_python_code_could_give_are_refused(registry: ToolRegistry) -> None:
+    """Names of arguments that are no texts, and names of any length, are refused with a short message."""
+    with pytest.raises(ToolArgumentError, match="names of arguments are texts, not 3"):
+        registry.call("double", None, {3: 4})  # type: ignore[dict-item]
+    long = "x" * 1_000_000
+    for call in ((long, None, {}), ("double", long, {}), ("double", None, {long: 1})):
+        with pytest.raises(ToolCallError) as raised:
+            registry.call(*call)
+        assert len(str(raised.value)) < 300
 
 
 def test_tool_that_cannot_tell_its_callables_is_listed_with_the_error(registry: ToolRegistry) -> None:

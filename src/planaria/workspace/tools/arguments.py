@@ -12,7 +12,7 @@ from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_sc
 
 from planaria.errors import ToolArgumentError
 from planaria.workspace.tools.definition import ParameterDefinition, RecipeParameter
-from planaria.workspace.tools.names import identifier, suggestion
+from planaria.workspace.tools.names import identifier, shown, suggestion
 from planaria.workspace.tools.tool import ToolParameter
 
 __all__ = ["Argument", "bind"]
@@ -21,8 +21,8 @@ _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "boo
 #: Numbers with more digits than any command wants, which take long to write out.
 _LARGEST_INTEGER = 10**100
 
-_shown = reprlib.Repr()
-_shown.maxstring = _shown.maxother = 60
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Argument:
         if self.type != "array":
             return self._check_one(value, self.type)
         if not isinstance(value, (list, tuple)):
-            given = f"{type(value).__name__} ({_shown.repr(value)})"
+            given = f"{type(value).__name__} ({_repr.repr(value)})"
             raise ValueError(f"a list of {_PYTHON[self.items]} is wanted, not {given}")
         if self.required and not value:
             raise ValueError("at least one item is wanted")
@@ -125,7 +125,7 @@ class Argument:
             "data": isinstance(value, (str, bytes)),
         }[kind]
         if not fits:
-            raise ValueError(f"{_PYTHON[kind]} is wanted, not {type(value).__name__} ({_shown.repr(value)})")
+            raise ValueError(f"{_PYTHON[kind]} is wanted, not {type(value).__name__} ({_repr.repr(value)})")
         if kind == "string" and "\0" in value:
             raise ValueError("a text without NUL characters is wanted")
         if isinstance(value, float) and not math.isfinite(value):
@@ -134,13 +134,13 @@ class Argument:
             raise ValueError("a number of at most 100 digits is wanted")
         if self.enum is not None and value not in self.enum:
             allowed = ", ".join(map(repr, self.enum))
-            raise ValueError(f"one of {allowed} is wanted, not {_shown.repr(value)}")
+            raise ValueError(f"one of {allowed} is wanted, not {_repr.repr(value)}")
         if self._matcher is not None and isinstance(value, str):
             try:
                 self._matcher.validate_python(value)
             except ValidationError:
                 raise ValueError(
-                    f"a text that matches {self.pattern} is wanted, not {_shown.repr(value)}"
+                    f"a text that matches {self.pattern} is wanted, not {_repr.repr(value)}"
                 ) from None
         return value
 
@@ -173,7 +173,7 @@ def bind(
         if found is None:
             names = {parameter.name for parameter in known.values()}
             what = suggestion(name, names) or "; it takes none"
-            raise ToolArgumentError(f"{title}() has no parameter {name!r}{what}{hint}")
+            raise ToolArgumentError(f"{title}() has no parameter {shown(name)}{what}{hint}")
         if found.key in values:
             raise ToolArgumentError(f"{title}(): {found.name!r} is given twice")
         if value is None:

@@ -6,9 +6,12 @@ import difflib
 import keyword
 import re
 from collections.abc import Iterable
+from typing import Final
 
-__all__ = ["identifier", "suggestion"]
+__all__ = ["identifier", "shown", "suggestion"]
 
+#: Longer names are nobody's slip of the pen, and comparing them takes long.
+_LONGEST: Final = 100
 _SEPARATORS = re.compile(r"[-. /:]+")
 
 
@@ -27,10 +30,15 @@ def identifier(name: str) -> str:
     return found
 
 
+def shown(name: str) -> str:
+    """A name that came from code, for a message."""
+    return repr(name if len(name) <= _LONGEST else name[:_LONGEST] + "…")
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or what there is instead; to be put after a message about an unknown name."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name, names, n=1) if len(name) <= _LONGEST else []
     if near:
         return f"; did you mean {near[0]!r}?"
     return f"; there is {', '.join(map(repr, names))}" if names else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from planaria.errors import ToolArgumentError, ToolDefinitionError
 from planaria.workspace.tools.docstrings import read_docstring
-from planaria.workspace.tools.names import identifier, suggestion
+from planaria.workspace.tools.names import identifier, shown, suggestion
 from planaria.workspace.tools.tool import Tool, ToolCallable, ToolParameter
 
 __all__ = ["PythonTool", "python_tool"]
@@ -119,7 +119,7 @@ class _Function:
                     raise self._misfit(name, error) from None
             elif name not in validators and not self._any:
                 what = suggestion(name, validators) or "; it takes none"
-                raise ToolArgumentError(f"{self._title}() has no parameter {name!r}{what}")
+                raise ToolArgumentError(f"{self._title}() has no parameter {shown(name)}{what}")
             given[name] = value
         if not self._required <= given.keys():
             missing = [name for name in validators if name in self._required and name not in given]

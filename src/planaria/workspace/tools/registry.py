@@ -9,10 +9,17 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, 
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from planaria.errors import Suspend, ToolCallError, ToolDefinitionError, ToolDenied, ToolNotFound
-from planaria.workspace.tools.call import ToolCall
+from planaria.errors import (
+    Suspend,
+    ToolArgumentError,
+    ToolCallError,
+    ToolDefinitionError,
+    ToolDenied,
+    ToolNotFound,
+)
+from planaria.workspace.tools.call import ToolCall, shortened
 from planaria.workspace.tools.middleware import approval, denied
-from planaria.workspace.tools.names import identifier, suggestion
+from planaria.workspace.tools.names import identifier, shown, suggestion
 from planaria.workspace.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -165,7 +172,7 @@ class ToolRegistry:
         tool = self._find(name)
         if tool is None:
             known = [one.name for one in self]
-            raise ToolNotFound(f"there is no tool {name!r}{suggestion(name, known)}", tool=name)
+            raise ToolNotFound(f"there is no tool {shown(name)}{suggestion(name, known)}", tool=name)
         return tool
 
     def list(self) -> builtins.list[dict[str, Any]]:
@@ -249,6 +256,9 @@ class ToolRegistry:
             trace.append(call)
         began = time.perf_counter()
         try:
+            for key in call.arguments:
+                if type(key) is not str:
+                    raise ToolArgumentError(f"{call.name}(): names of arguments are texts, not {key!r}")
             tool = self._tools.get(name)
             if tool is None or self._scopes:
                 tool = self.get(name)
@@ -366,11 +376,13 @@ async def _finish(call: ToolCall, began: float, waiting: Awaitable[Any]) -> Any:
 
 def _succeeded(call: ToolCall, began: float) -> None:
     call.duration_ms = (time.perf_counter() - began) * 1000
+    call.arguments = shortened(call.arguments)
     call.outcome = "ok"
 
 
 def _failed(call: ToolCall, began: float, error: BaseException) -> None:
     call.duration_ms = (time.perf_counter() - began) * 1000
+    call.arguments = shortened(call.arguments)
     if isinstance(error, ToolCallError):
         error.tool = error.tool or call.tool
         error.callable = error.callable or call.callable

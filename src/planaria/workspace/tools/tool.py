@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planaria.errors import ToolDefinitionError, ToolNotFound
-from planaria.workspace.tools.names import identifier, suggestion
+from planaria.workspace.tools.names import identifier, shown, suggestion
 
 __all__ = ["Tool", "ToolCallable", "ToolParameter"]
 
@@ -109,7 +109,7 @@ class Tool(ABC):
         if callable is None:
             message = f"tool {self.name!r} cannot be called itself{suggestion('', known)}"
         else:
-            message = f"tool {self.name!r} has no {callable!r}{suggestion(callable, known)}"
+            message = f"tool {self.name!r} has no {shown(callable)}{suggestion(callable, known)}"
         raise ToolNotFound(message, tool=self.name, callable=callable)
 
     def document(self) -> dict[str, Any]:
