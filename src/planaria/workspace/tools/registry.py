@@ -277,6 +277,12 @@ class ToolRegistry:
         _succeeded(call, began)
         return value
 
+    def __enter__(self) -> ToolRegistry:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close all tools, waiting for their servers; a view of a scope leaves them alone.
 
