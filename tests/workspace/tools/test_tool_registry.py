@@ -99,6 +99,7 @@ def test_keywords_and_digits_make_names(registry: ToolRegistry) -> None:
     """A name that is a keyword gets an underscore behind it, one that begins with a digit in front."""
     assert registry.add(double, name="import").name == "import_"
     assert registry.add(double, name="7zip").name == "_7zip"
+    assert registry.add(double, name="\N{LATIN SMALL LIGATURE FI}nd").name == "find"
     assert registry.call("import", None, {"number": 1}) == registry.call("7zip", None, {"number": 1}) == 2
 
 
@@ -346,11 +347,12 @@ def test_middleware_rewrites_arguments_and_results(registry: ToolRegistry) -> No
         def after(self, call: ToolCall, result: Any) -> Any:
             return f"{call.tool}: {result}"
 
-    registry.middleware.append(Rewriting())
+    scope = registry.scoped(["math"])
+    registry.middleware = [Rewriting()]
     given = {"number": 1}
     assert registry.call("double", None, given) == "double: 22"
     assert given == {"number": 1}
-    assert registry.scoped(["math"]).call("double", None, given) == "double: 22"
+    assert scope.call("double", None, given) == "double: 22"
 
 
 def test_middleware_denies(registry: ToolRegistry) -> None:
