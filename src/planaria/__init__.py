@@ -14,6 +14,9 @@ if TYPE_CHECKING:
         CallbackError as CallbackError,
     )
     from planaria.errors import (
+        CapabilityError as CapabilityError,
+    )
+    from planaria.errors import (
         CrashError as CrashError,
     )
     from planaria.errors import (
@@ -109,6 +112,10 @@ if TYPE_CHECKING:
     from planaria.errors import (
         WorkflowError as WorkflowError,
     )
+    from planaria.executors.executor import Executor as Executor
+    from planaria.executors.inprocess import InProcessConfig as InProcessConfig
+    from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
+    from planaria.executors.wasm import WasmExecutor as WasmExecutor
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
     from planaria.files.storage import VfsStorage as VfsStorage
@@ -158,6 +165,7 @@ _HOMES = {
         (
             "ArtifactError",
             "CallbackError",
+            "CapabilityError",
             "CrashError",
             "DependencyError",
             "EncodeError",
@@ -202,14 +210,18 @@ _HOMES = {
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
     "FileStorage": "planaria.workspace.storage.file",
+    "Executor": "planaria.executors.executor",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
     "Image": "planaria.images.image",
+    "InProcessConfig": "planaria.executors.inprocess",
+    "InProcessExecutor": "planaria.executors.inprocess",
     "Limits": "planaria.limits",
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",
     "Quota": "planaria.files.quota",
+    "WasmExecutor": "planaria.executors.wasm",
     "VfsStorage": "planaria.files.storage",
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",

@@ -10,6 +10,7 @@ PlanariaError
  +-- SessionError              the session cannot do that now
  |    +-- SessionClosed        used after close()
  |    +-- SessionBusy          an execution is in flight (also: re-entered from its own callback)
+ |    +-- CapabilityError      the executor of this session has not got that capability
  +-- CallbackError             callbacks were declared wrongly
  +-- ProtocolError             a frame or value that is not well formed
  |    +-- EncodeError          a host value that cannot cross the boundary
@@ -45,6 +46,7 @@ from typing import Any
 __all__ = [
     "ArtifactError",
     "CallbackError",
+    "CapabilityError",
     "CrashError",
     "DependencyError",
     "EncodeError",
@@ -170,6 +172,18 @@ class SessionClosed(SessionError):
 
 class SessionBusy(SessionError):
     """An execution is in flight in this session, possibly the very one that called back."""
+
+
+class CapabilityError(SessionError):
+    """The home that this session's kernel lives in cannot do that; `capability` and `executor` name them."""
+
+    def __init__(self, capability: str, executor: str) -> None:
+        super().__init__(
+            f"a session with the {executor!r} executor has not got the capability {capability!r} "
+            "(see session.supported_capabilities()); the sandbox, which is the default executor, has it"
+        )
+        self.capability = capability
+        self.executor = executor
 
 
 class CallbackError(PlanariaError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Final, Literal, final
 
-__all__ = ["NOT_GIVEN", "Guard", "Limits", "NotGiven", "ShellLimits", "StopReason", "Stopped"]
+__all__ = ["LEAST_MEMORY", "NOT_GIVEN", "Guard", "Limits", "NotGiven", "ShellLimits", "StopReason", "Stopped"]
 
 
 @final
@@ -23,6 +23,8 @@ class NotGiven:
 NOT_GIVEN: Final = NotGiven()
 
 _MIB: Final = 1 << 20
+#: No sandbox lives in fewer bytes than this.
+LEAST_MEMORY: Final = 64 * _MIB
 _COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion")
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout")
 
@@ -72,7 +74,7 @@ class Limits:
                 raise ValueError(f"Limits({field.name}=0): no time at all; None stands for no bound")
         if not 50 <= self.recursion <= 20_000:
             raise ValueError(f"Limits(recursion={self.recursion}): between 50 and 20,000")
-        if self.memory is not None and not 64 * _MIB <= self.memory <= 4096 * _MIB:
+        if self.memory is not None and not LEAST_MEMORY <= self.memory <= 4096 * _MIB:
             raise ValueError(
                 f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, "
                 "or None"
@@ -136,11 +138,15 @@ class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
     `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code`
-    is the status with which it ended its process, if it did.
+    is the status with which it ended its process, if it did. `goes_on` says that the code runs still, where
+    nobody listens to it, because nothing could stop it.
     """
 
-    def __init__(self, message: str, reason: StopReason | None, exit_code: int | None = None) -> None:
+    def __init__(
+        self, message: str, reason: StopReason | None, exit_code: int | None = None, *, goes_on: bool = False
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason
         self.exit_code = exit_code
+        self.goes_on = goes_on

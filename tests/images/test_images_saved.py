@@ -85,7 +85,7 @@ def test_kernels_that_lie(new_name: Callable[[], str], new_session: Any) -> None
     for request in ("b'Z'", "b'Zxyz'", "b'Z' + b'\\xff' * 8", "b'unknown'"):
         session.run(
             "import gc, _host\nfrom planaria.guest import settle\n"
-            f"settle._plug = lambda: [_host.call({request})]"
+            f"settle._plug = lambda last: [_host.call({request})]"
         )
         with pytest.raises(planaria.ImageError):
             session.save_as_image(new_name())

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from planaria.errors import EncodeError, ProtocolError
-from planaria.executors.executor import Entered, Executor, Host
+from planaria.errors import ProtocolError, SessionError
+from planaria.executors.door import Door, unknown
+from planaria.executors.executor import Entered, Executor, Host, Origin
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
 from planaria.files.layout import connect
-from planaria.limits import Guard, Stopped, StopReason
+from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.memory import Run as MemoryRun
+from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
-from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.process import ProcessExit
-from planaria.machine.wasi.random import RandomSource, take
+from planaria.machine.wasi.random import take
 from planaria.machine.wasi.system import Wasi
+from planaria.machine.weak import weak_method
 from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
@@ -64,17 +67,18 @@ class WasmState:
     """What is written over `memory`."""
     system: dict[str, Any]
     files: FileSystemSnapshot
-    birth: tuple[Any, ...] | None = None
-    """A kernel that was only told how to be: the command that told it, in place of `runs`."""
+    untold: Mapping[str, Any] | None = None
+    """Settings that the kernel has yet to be told, before its next command."""
 
 
 class WasmExecutor(Executor):
-    """A kernel in a machine of its own, over `files`."""
+    """The default home: a kernel in a WebAssembly machine of its own, over virtual files."""
+
+    name = "wasm"
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {
             "timeout",
-            "process_isolation",
             "network_isolation",
             "filesystem_isolation",
             "memory_limit",
@@ -84,44 +88,60 @@ class WasmExecutor(Executor):
             "fork",
             "rewind",
             "suspend",
+            "deps_install",
+            "shell",
+            "files",
         }
     )
 
     #: Whether the guest may have objects made immortal.
     _settles = False
 
-    def __init__(
-        self,
-        host: Host,
-        image: Image,
-        files: FileSystem,
-        *,
-        memory_limit: int | None = None,
-        environment: Mapping[str, str] | None = None,
-        clock: Clock | None = None,
-        random: RandomSource | None = None,
-    ) -> None:
-        self._host = host
-        self._image = image
-        self.files = files
-        self._memory_limit = memory_limit
-        self._environment = dict(environment or {})
-        self._clock = clock
-        self._random = random
-        self._command = _EMPTY
-        self._report: bytes | None = None
-        self._birth: tuple[Any, ...] | None = None
+    _host: Host
+    _image: Image
+    _files: FileSystem
+
+    def __init__(self) -> None:
+        self._untold: Mapping[str, Any] | None = None
+        #: What a kernel has been told that was not entered otherwise: its state is that of the image with
+        #: these settings untold.
+        self._birth: Mapping[str, Any] | None = None
+        #: The memory of a kernel that was not entered since it became a state, or was captured, need not be
+        #: read: a memory, and what is written over it.
+        self._at_rest: tuple[MemoryFile, list[MemoryRun]] | None = None
         self._machine: Machine | None = None
         #: The clock's state when the kernel, at rest since, was first captured.
         self._clock_at_rest: dict[str, int] | None = None
+
+    def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
+        if origin is None:
+            raise TypeError("a sandboxed kernel needs an Origin: the image and the files it stands on")
+        if hasattr(self, "_host"):
+            raise SessionError("this executor has a session already; make another one")
+        self._host = host
+        self._image = origin.image
+        self._files = origin.files
+        self._memory_limit = limits.memory
+        self._environment = dict(origin.environment)
+        self._clock = origin.clock
+        self._random = origin.random
+        self._door = Door(host, weak_method(self._outside))
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
 
     # -- the life of a machine -------------------------------------------------------------------------
 
     @property
-    def tier(self) -> str:
+    def tier(self) -> str:  # type: ignore[override]
         return self._tier.value
+
+    @property
+    def files(self) -> FileSystem:
+        return self._files
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return SETTINGS
 
     @property
     def memory_bytes(self) -> int:
@@ -132,7 +152,7 @@ class WasmExecutor(Executor):
             raise Stopped("the sandbox is gone", None)
         return self._machine
 
-    def _new_machine(self, state: WasmState | None = None) -> Machine:
+    def _new_machine(self, state: WasmState | None = None) -> None:
         """A machine of the image, or of `state`; takes the place of the present one."""
         wasi = Wasi(
             self.files,
@@ -141,6 +161,30 @@ class WasmExecutor(Executor):
             random=self._random,
             on_output=self._host.output,
         )
+        self._connect(wasi)
+        machine = Machine(
+            tiers.load(self._tier), wasi, weak_method(self._answer), memory_limit=self._memory_limit
+        )
+        machine.too_large = _too_large
+        if state is None:
+            machine.load(self._image.memory, self._image.memory.size, [])
+        else:
+            machine.load(state.memory, state.size, state.runs)
+        if state is not None:
+            wasi.restore(state.system)
+        elif not self._image.recipe.is_plain:
+            # An image may have had files open; the plain one has none but those that every machine has. The
+            # random numbers of a seed begin anew: they are the session's and not the image's.
+            wasi.restore({**self._image.system, "random": wasi.random.state()})
+        old, self._machine = self._machine, machine
+        self._begins(state)
+        if old is not None:
+            # Only now: a file without a name lives as long as somebody has it open.
+            old.close()
+            old.wasi.close()
+
+    def _connect(self, wasi: Wasi) -> None:
+        """Connect the files with what is of this session alone."""
         connect(
             self.files,
             clock=time.time_ns if self._clock is None else self._clock.realtime,
@@ -148,26 +192,27 @@ class WasmExecutor(Executor):
             output=self._host.output,
             descriptors=wasi.table.paths,
         )
-        machine = Machine(tiers.load(self._tier), wasi, self._door, memory_limit=self._memory_limit)
-        machine.too_large = _too_large
-        if state is None:
-            machine.load(self._image.memory, self._image.memory.size, [])
-        else:
-            machine.load(state.memory, state.size, state.runs)
-        if state is not None and state.birth is None:
-            wasi.restore(state.system)
-        elif not self._image.recipe.is_plain:
-            # An image may have had files open; the plain one has none but those that every machine has. A
-            # seed's
-            # random numbers begin anew: they are the session's and not the image's.
-            wasi.restore({**self._image.system, "random": wasi.random.state()})
-        old, self._machine = self._machine, machine
+
+    def _go_back(self, state: WasmState) -> bool:
+        """Become `state` in the present machine, if that began from the same memory and is as large."""
+        machine = self._machine
+        if (
+            machine is None
+            or machine.module is not tiers.load(self._tier)
+            or not machine.can_go_back(state.memory, state.size)
+        ):
+            return False
+        machine.wasi.restore(state.system)
+        self._connect(machine.wasi)
+        machine.go_back(state.runs)
+        self._begins(state)
+        return True
+
+    def _begins(self, state: WasmState | None) -> None:
+        """The kernel is that of the image, or of `state`, and nothing was done since."""
         self._clock_at_rest = self._birth = None
-        if old is not None:
-            # Only now: a file without a name lives as long as somebody has it open.
-            old.close()
-            old.wasi.close()
-        return machine
+        self._at_rest = (self._image.memory, []) if state is None else (state.memory, state.runs)
+        self._untold = None if state is None else state.untold
 
     def reset(self) -> None:
         """A fresh instance of the image; files stay as they are."""
@@ -188,37 +233,40 @@ class WasmExecutor(Executor):
             self._settles = False
         return machine.capture(), machine.wasi.state()
 
-    def tell(self, command: tuple[Any, ...]) -> Entered:
-        """Enter a fresh kernel with the command that tells it how to be.
-
-        Until it is entered again its state is that command, and need not be read from its memory.
-        """
-        entered = self.enter(command, Guard())
-        self._birth = command
+    def tell(self, settings: Mapping[str, Any]) -> Entered:
+        entered = super().tell(settings)
+        self._birth = settings
+        self._at_rest = self._image.memory, []
         return entered
+
+    def tell_later(self, settings: Mapping[str, Any]) -> None:
+        self._untold = {**(self._untold or {}), **settings}
 
     def capture(
         self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
     ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
-        Pieces of memory that `known` has are shared with it. With `complete`, the memory of a kernel that was
-        never entered is read as well. `shared` says that others will go on from this state beside this
-        executor.
+        Pieces of memory that `known` has are shared with it. With `complete` nothing is left untold, the
+        kernel is told first. `shared` says that others will go on from this state beside this executor.
         """
         machine = self._live()
-        if self._birth is not None and not complete:
-            memory, runs = self._image.memory, list[MemoryRun]()
-        else:
-            memory, runs = machine.pages(
-                _MOST_COPIED if shared else _MOST_RUNS, dict(known.runs) if known is not None else {}
-            )
+        if complete and self._untold is not None:
+            report = self.enter(("configure", {}), Guard(deadline=time.monotonic() + _PATIENCE)).report
+            if report[0] != "done":
+                raise SessionError(f"the kernel does not take its settings: {report!r}")
+        if complete and self._birth is not None:
+            self._birth = self._at_rest = None
+        most = _MOST_COPIED if shared else _MOST_RUNS
+        if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
+            self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))
+        memory, runs = self._at_rest
+        untold = {**(self._birth or {}), **(self._untold or {})} or None
         system = machine.wasi.state()
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
-        birth = None if complete else self._birth
         return WasmState(
-            self._image, memory, machine.memory_bytes, runs, system, self.files.snapshot(), birth
+            self._image, memory, machine.memory_bytes, runs, system, self.files.snapshot(), untold
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -231,7 +279,8 @@ class WasmExecutor(Executor):
             self.files.restore(state.files)
         self._image = state.image
         try:
-            self._new_machine(state)
+            if not self._go_back(state):
+                self._new_machine(state)
         except BaseException:
             self._image = image
             if before is not None:
@@ -239,8 +288,6 @@ class WasmExecutor(Executor):
                 if machine is not None and system is not None:
                     machine.wasi.restore(system)
             raise
-        if state.birth is not None:
-            self.tell(state.birth)
 
     def move_up(self) -> None:
         """Go on on the full tier, waiting for its compilation if need be. The kernel must be at rest."""
@@ -251,24 +298,17 @@ class WasmExecutor(Executor):
         self._tier = Tier.FULL
         self.restore(state, files=False)
 
-    def fork(self, host: Host) -> WasmExecutor:
-        """Another executor that goes on from this one's present state, over a fork of its files."""
-        return self.spawn(host, self.capture(shared=True), self.files.fork())
-
     def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
         """Another executor with these settings that goes on from `state`, over `files` of that moment."""
-        other = WasmExecutor.__new__(WasmExecutor)
+        other = WasmExecutor()
         other._host = host
-        other.files = files
+        other._files = files
         other._memory_limit = self._memory_limit
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
-        other._command = _EMPTY
-        other._report = None
-        other._birth = None
+        other._door = Door(host, weak_method(other._outside))
         other._image = state.image
-        other._machine = None
         other._tier = self._tier
         other.restore(state, files=False)
         return other
@@ -288,10 +328,13 @@ class WasmExecutor(Executor):
     # -- entering ------------------------------------------------------------------------------------------
 
     def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
-        self._command = encode(command)
-        self._report = None
-        self._birth = None
-        self._clock_at_rest = None
+        untold, self._untold = self._untold, None
+        try:
+            self._door.begin(command if untold is None else ("begin", untold, command))
+        except BaseException:
+            self._untold = untold
+            raise
+        self._birth = self._at_rest = self._clock_at_rest = None
         machine = self._live()
         try:
             reason = machine.enter(self._image.entry, guard)
@@ -302,60 +345,40 @@ class WasmExecutor(Executor):
             # It stopped in the midst of a call: its memory is no state.
             self.close()
             raise
-        if self._report is None:
+        if not self._door.has_report:
             self.close()
-            raise Stopped("the kernel came back without a report", reason)
-        report = decode(self._report)
-        if not isinstance(report, tuple) or not report:
-            raise ProtocolError("the kernel sent a report that is not one")
-        return Entered(report, reason)
+        entered = self._door.ended(reason)
+        if entered.report[0] == "refused":
+            self._untold = untold
+        return entered
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
         if self._machine is not None:
             self._machine.interrupt(reason)
 
-    def _door(self, request: bytes) -> bytes:
+    def _outside(self) -> AbstractContextManager[None]:
+        return self._live().outside()
+
+    def _answer(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""
+        reply = self._door.answer(request)
+        if reply is not None:
+            return reply
         match request[:1]:
-            case b"N":
-                return self._command
-            case b"R":
-                self._report = request[1:]
-                return _EMPTY
             case b"K":
                 self._live().interrupt_dropped()
                 return _EMPTY
             case b"Z" if self._settles:
                 make_immortal(self._live().memory, request[1:])
                 return _EMPTY
-        body = decode(request[1:])
-        match request[:1], body:
-            case b"D", (str(kind), dict(data), dict(metadata)):
-                self._host.display(kind, data, metadata)
-                return _EMPTY
-            case b"C", (str(name), tuple(arguments), dict(keywords)):
-                answer = self._ask(lambda: self._host.call(name, arguments, keywords))
-                try:
-                    return encode(answer)
-                except EncodeError as error:
-                    return encode(("error", "TypeError", f"{name}() returned what cannot cross: {error}"))
-            case b"I", str(prompt):
-                return encode(self._ask(lambda: self._host.input(prompt)))
+        match request[:1], decode(request[1:]):
             case b"F", tuple(change):
                 return encode(self._change(change))
             case b"T", list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
                 raise TierNeeded(modules)
-        raise ProtocolError(f"the guest asked for something unknown: {request[:40]!r}")
-
-    def _ask(self, function: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """What a function of the user's answers, which Ctrl-C may interrupt."""
-        try:
-            with self._live().outside():
-                return function()
-        except KeyboardInterrupt:
-            return ("error", "KeyboardInterrupt", "")
+        raise unknown(request)
 
     def _change(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
         """What WASI has no functions for: permission bits, and other numbers for descriptors."""

@@ -1,7 +1,7 @@
 """Filesystems whose contents are functions: the devices in /dev and the text files in /proc.
 
-The tree is fixed when it is made, and what is written to a device goes to its function, so there is
-no state to capture.
+The tree is fixed, and what is written to a device goes to its function, so there is no state to capture. It
+is made when somebody first looks into it, which most sessions never do.
 """
 
 from __future__ import annotations
@@ -68,23 +68,41 @@ class Link:
         self.target = target
 
 
-#: A directory: fixed names, or a function that gives the names of the moment.
-Tree = Mapping[bytes, "Device | Text | Link | Tree"] | Callable[[], Mapping[bytes, Link]]
+#: What names stand for; a directory is such a mapping, or a function that gives the names of the moment.
+Tree = Mapping[bytes, "Device | Text | Link | Tree | Callable[[], Mapping[bytes, Link]]"]
 
 
 class ComputedFileSystem(NodeFileSystem):
-    """The fixed tree `tree`; all times are `time` (nanoseconds since the epoch)."""
+    """The fixed tree that `tree` gives; all times are `time` (nanoseconds since the epoch)."""
 
     __slots__ = ("_nodes", "time")
 
-    def __init__(self, tree: Tree, *, time: int = 0) -> None:
+    def __init__(self, *, time: int = 0) -> None:
         super().__init__()
         self.time = time
-        self._nodes: list[_ComputedNode] = []
-        self.top = MountPoint(self, self._add(None, b"", tree))
+        root = _ComputedDirectory(self, 1, None, b"", FileKind.DIRECTORY | 0o555)
+        self._nodes: list[_ComputedNode] = [root]
+        self.top = MountPoint(self, root)
 
-    def _add(self, parent: _ComputedDirectory | None, name: bytes, content: object) -> _ComputedNode:
-        inode = len(self._nodes) + 1
+    def tree(self) -> Tree:
+        """What is in the root."""
+        raise NotImplementedError
+
+    def all_nodes(self) -> list[_ComputedNode]:
+        """Every node but those of directories that are functions, by inode."""
+        root = self._nodes[0]
+        assert isinstance(root, _ComputedDirectory)
+        if root.names is None:
+            nodes: list[_ComputedNode] = [root]
+            names = {name: self._make(nodes, root, name, content) for name, content in self.tree().items()}
+            # At once: another thread may look at the same time.
+            self._nodes, root.names = nodes, names
+        return self._nodes
+
+    def _make(
+        self, nodes: list[_ComputedNode], parent: _ComputedDirectory, name: bytes, content: object
+    ) -> _ComputedNode:
+        inode = len(nodes) + 1
         node: _ComputedNode
         if isinstance(content, Device):
             node = _DeviceNode(self, inode, parent, name, FileKind.CHARACTER_DEVICE | content.mode)
@@ -97,17 +115,23 @@ class ComputedFileSystem(NodeFileSystem):
             node.content = content
         else:
             node = _ComputedDirectory(self, inode, parent, name, FileKind.DIRECTORY | 0o555)
-            self._nodes.append(node)
-            node.fill(content)
+            nodes.append(node)
+            if callable(content):
+                node.listing = content
+            else:
+                assert isinstance(content, Mapping)
+                node.names = {one: self._make(nodes, node, one, inner) for one, inner in content.items()}
             return node
-        self._nodes.append(node)
+        nodes.append(node)
         return node
 
     def find_node(self, inode: int) -> Node | None:
-        return self._nodes[inode - 1] if 0 < inode <= len(self._nodes) else None
+        nodes = self._nodes if inode == 1 else self.all_nodes()
+        return nodes[inode - 1] if 0 < inode <= len(nodes) else None
 
     def usage(self) -> FileSystemUsage:
-        return FileSystemUsage(0, 0, len(self._nodes), len(self._nodes))
+        nodes = len(self.all_nodes())
+        return FileSystemUsage(0, 0, nodes, nodes)
 
     def accepts(self, snapshot: FileSystemSnapshot) -> bool:
         return isinstance(snapshot, _ComputedSnapshot)
@@ -182,18 +206,21 @@ class _ComputedNode(Node):
 class _ComputedDirectory(_ComputedNode):
     __slots__ = ("listing", "names")
 
-    names: dict[bytes, _ComputedNode]
+    #: None of the root until it is made, and of a directory that is a function.
+    names: dict[bytes, _ComputedNode] | None
     listing: Callable[[], Mapping[bytes, Link]] | None
 
-    def fill(self, content: object) -> None:
-        self.names = {}
+    def __init__(
+        self,
+        filesystem: ComputedFileSystem,
+        inode: int,
+        above: _ComputedDirectory | None,
+        name: bytes,
+        mode: int,
+    ) -> None:
+        super().__init__(filesystem, inode, above, name, mode)
+        self.names = None
         self.listing = None
-        if callable(content):
-            self.listing = content
-        else:
-            assert isinstance(content, Mapping)
-            for name, inner in content.items():
-                self.names[name] = self.filesystem._add(self, name, inner)
 
     @property
     def parent(self) -> Node:
@@ -201,6 +228,9 @@ class _ComputedDirectory(_ComputedNode):
 
     def _present(self) -> dict[bytes, _ComputedNode]:
         if self.listing is None:
+            if self.names is None:
+                self.filesystem.all_nodes()
+            assert self.names is not None
             return self.names
         names: dict[bytes, _ComputedNode] = {}
         for number, (name, link) in enumerate(self.listing().items()):

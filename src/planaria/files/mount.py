@@ -17,7 +17,7 @@ from planaria.files.filesystem import (
     Manifest,
 )
 from planaria.files.manifest import text_of
-from planaria.files.node import MountPoint
+from planaria.files.node import MountPoint, Node
 from planaria.files.resolution import NodeFileSystem
 
 __all__ = ["MountFileSystem", "MountSnapshot", "Mounted"]
@@ -75,7 +75,18 @@ class MountFileSystem(NodeFileSystem):
         if covered.format != _DIRECTORY:
             raise failure(errno.ENOTDIR, path)
         self._last_device = max(self._last_device, device)
-        parent.points[covered.inode] = MountPoint(
+        self._put_over(parent, covered, filesystem, device, read_only, shared)
+
+    @staticmethod
+    def _put_over(
+        parent: MountPoint,
+        covered: Node,
+        filesystem: NodeFileSystem,
+        device: int,
+        read_only: bool,
+        shared: bool,
+    ) -> MountPoint:
+        point = parent.points[covered.inode] = MountPoint(
             filesystem,
             filesystem.top.root,
             device=device,
@@ -84,6 +95,7 @@ class MountFileSystem(NodeFileSystem):
             parent=parent,
             covered=covered,
         )
+        return point
 
     def unmount(self, path: bytes, *, lazy: bool = False) -> None:
         """Take away what is mounted at `path`.
@@ -185,21 +197,26 @@ class MountFileSystem(NodeFileSystem):
         self._last_device = max(mount.device for mount in self._points())
 
     def fork(self) -> Self:
+        # One that is mounted twice is one filesystem in the copy, too.
         copies: dict[int, NodeFileSystem] = {}
+        points: dict[MountPoint, MountPoint] = {}
         other: Self | None = None
         for mount in self._points():
             filesystem = mount.filesystem
             if not mount.shared:
-                # One that is mounted twice is one filesystem in the copy, too.
                 if mount.device not in copies:
                     copies[mount.device] = filesystem.fork()
                 filesystem = copies[mount.device]
-            if other is None:
+            if mount.parent is None or mount.covered is None:
                 other = type(self)(filesystem, read_only=mount.read_only)
+                points[mount] = other.top
             else:
-                path = mount.path()
-                assert path is not None
-                other._attach(path, filesystem, mount.device, mount.read_only, mount.shared)
+                parent = points[mount.parent]
+                covered = parent.filesystem.find_node(mount.covered.inode)
+                assert covered is not None, "a fork has the nodes of the original, by the same numbers"
+                points[mount] = self._put_over(
+                    parent, covered, filesystem, mount.device, mount.read_only, mount.shared
+                )
         assert other is not None
         other._last_device = self._last_device
         return other

@@ -21,30 +21,43 @@ from planaria.guest.warming import WARMING
 __all__ = ["settle"]
 
 #: What fills the holes in the image's heap.
-_plugs: list[bytes] = []
-#: The allocator hands out multiples of 8 bytes up to 512 (obmalloc.c), from pools of 4 KiB.
-_ALIGNMENT = 8
-_LARGEST = 512
-_POOL = 4096
-_POOL_HEADER = 64
+_plugs: list[list[object]] = []
+#: How large holes are looked for, in bytes: the allocator hands out multiples of 16. All of these together
+#: (8 MB) are left free behind everything, so that small sessions need not grow their memory: as long as its
+#: size is the same, going back to an earlier state is cheap.
+_HOLES = (*(1 << power for power in range(22, 10, -1)), *range(1008, 16, -16))
+#: So many plugs are kept in one list: one that grew would move, and leave holes.
+_CHUNK = 1 << 14
 
 
-def _plug() -> list[bytes]:
-    """Fill the pools that are partly free, so that what a session allocates lies close together in new ones.
+def _plug(last: int) -> None:
+    """Fill all holes before the address `last`: what a session allocates then lies close together, behind it.
 
-    The pools of a size are full when a whole pool's worth of objects came one after the other.
+    The allocator (dlmalloc, in wasi-libc) takes memory from behind everything when no hole is large enough.
     """
     header = sys.getsizeof(b"")
-    plugs: list[bytes] = []
-    for size in range(-(-header // _ALIGNMENT) * _ALIGNMENT, _LARGEST + 1, _ALIGNMENT):
-        fits = (_POOL - _POOL_HEADER) // size
-        while True:
-            batch = [bytes(size - header) for _ in range(2 * fits)]
-            plugs += batch
-            # No allocation of the loop itself may come between, hence the batch.
-            newest = [id(plug) for plug in batch[-fits:]]
-            if newest[-1] - newest[0] == (fits - 1) * size or newest[-1] // _POOL - newest[0] // _POOL == 1:
-                break
+    behind: list[object] = [None] * (len(_HOLES) + 1)  # freed at the end, all together
+    plugs = _new_chunk()
+    count = 0
+    for number, size in enumerate(_HOLES):
+        length = size - header - 4  # the allocator keeps 4 bytes for itself
+        while id(plug := bytes(length)) < last:
+            plugs[count] = plug
+            count += 1
+            if count == _CHUNK:
+                plugs, count = _new_chunk(), 0
+        behind[number] = plug
+    while id(smallest := object()) < last:
+        plugs[count] = smallest
+        count += 1
+        if count == _CHUNK:
+            plugs, count = _new_chunk(), 0
+    behind[-1] = smallest
+
+
+def _new_chunk() -> list[object]:
+    plugs: list[object] = [None] * _CHUNK
+    _plugs.append(plugs)
     return plugs
 
 
@@ -58,9 +71,12 @@ def settle(door: Callable[[bytes], bytes]) -> None:
     gc.unfreeze()  # what an earlier image holds may refer to new objects
     gc.collect()
     alive = _alive()  # held until the host has written: an address must not be used again before
-    door(b"Z" + array("I", [id(None), *sorted(alive)]).tobytes())
-    del alive
-    _plugs.extend(_plug())
+    addresses = sorted(alive)
+    door(b"Z" + array("I", [id(None), *addresses]).tobytes())
+    last = addresses[-1]
+    del alive, addresses
+    gc.collect()  # frees what Python keeps to be used again, which lies everywhere
+    _plug(last)
     gc.freeze()  # or a session's first collection would write to every page
 
 

@@ -11,14 +11,15 @@ import time
 from typing import Any, Final
 
 from planaria.errors import ImageError, ProtocolError, RuntimeSetupError
+from planaria.executors.executor import Origin
 from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import standard_layout
 from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.guest.warming import SOURCES, VALUES, WARMING
-from planaria.limits import Guard, Stopped
+from planaria.limits import LEAST_MEMORY, Guard, Limits, Stopped
 from planaria.machine.image import MOMENT, Image, boot_image, keep_image, load_image
-from planaria.machine.recipe import Recipe
+from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.trees import find_tree, keep_tree
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.random import SeededRandom
@@ -122,7 +123,10 @@ def _build(
     clock = FrozenClock(MOMENT)
     tree = standard_layout(root=files, library=library(), clock=clock.realtime, random=bytes)
     host = BuildingHost()
-    executor = WasmExecutor(host, base, tree, memory_limit=memory_limit, clock=clock, random=SeededRandom(0))
+    executor = WasmExecutor()
+    origin = Origin(image=base, files=tree, clock=clock, random=SeededRandom(0))
+    limit = None if memory_limit is None else max(memory_limit, LEAST_MEMORY)
+    executor.start(host, Limits(memory=limit), origin)
     try:
         if tier is Tier.FULL:
             executor.move_up()
@@ -141,7 +145,8 @@ def _build(
                 for value in VALUES.get(name, ()):
                     kernel.run(value, WARMING)
         kernel.evaluate(_FORGET)
-        for _ in range(_CONFIGURE_ROUNDS):  # as every session is, with generators that were not there before
+        # The code of the image may have changed settings, and brought generators that were not there before.
+        for _ in range(_CONFIGURE_ROUNDS):
             kernel.configure()
         memory, system = executor.settle()
         return keep_image(
@@ -179,7 +184,7 @@ class _Kernel:
         self._enter(("run", source, 0, "full", name))
 
     def configure(self) -> None:
-        self._enter(("configure", {"callbacks": [], "reseed": bytes(16)}))
+        self._enter(("configure", {**SETTINGS, "reseed": bytes(16)}))
 
     def _enter(self, command: tuple[Any, ...]) -> Any:
         report = self._executor.enter(command, Guard(deadline=self._deadline)).report

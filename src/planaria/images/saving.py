@@ -16,7 +16,7 @@ from planaria.images.image import Image
 from planaria.images.layers import BuildingHost, root_files
 from planaria.limits import Guard, Stopped
 from planaria.machine.image import keep_image, load_image
-from planaria.machine.recipe import Recipe
+from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.trees import keep_tree
 from planaria.protocol import encode
 
@@ -38,7 +38,7 @@ def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
     copy = executor.spawn(BuildingHost(), state, tree)
     try:
         guard = Guard(deadline=time.monotonic() + _PATIENCE)
-        copy.enter(("configure", {"callbacks": []}), guard)
+        copy.enter(("configure", SETTINGS), guard)
         memory, system = copy.settle()
     except (Stopped, ProtocolError) as error:
         raise ImageError(f"this session cannot be saved as an image: {error}") from error

@@ -29,7 +29,7 @@ from planaria.guest.warming import WARMING
 from planaria.limits import Guard, Stopped
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
-from planaria.machine.recipe import Recipe
+from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.trees import find_tree, tree_path
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.memory import GuestMemory
@@ -69,9 +69,9 @@ _IMMORTAL_MINIMUM: Final = 1 << 30
 #: What every session does sooner or later, done before the capture, so that code is specialised by then
 #: and the pages it writes to are not written again.
 _WARMING: Final = (
-    ("configure", {"callbacks": [], "recursion_limit": 1000, "reseed": bytes(16)}),
+    ("configure", SETTINGS),
     *[
-        ("run", source, 0, "full", WARMING)
+        ("begin", {"reseed": bytes(16)}, ("run", source, 0, "full", WARMING))
         for source in ("x = 1", "x", "print(x)", "import asyncio", "await asyncio.sleep(0)")
     ]
     * 12,

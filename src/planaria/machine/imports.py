@@ -21,7 +21,7 @@ from planaria.runtime.native import HostFunction, define_unchecked, engine, trap
 if TYPE_CHECKING:
     from planaria.machine.machine import Machine
 
-__all__ = ["current", "linker"]
+__all__ = ["current", "instantiate", "linker"]
 
 
 class _Current(threading.local):
@@ -118,6 +118,17 @@ def _door() -> HostFunction:
 
 #: The WASI functions in a fixed order; a machine keeps its own in a list of the same order.
 FUNCTION_NAMES: Final = tuple(SIGNATURES)
+
+
+def instantiate(store: wasmtime.Store, module: wasmtime.Module) -> wasmtime.Instance:
+    """A new instance of `module` in `store`."""
+    return _prepared(module).instantiate(store)
+
+
+@cache
+def _prepared(module: wasmtime.Module) -> wasmtime.InstancePre:
+    """The module with its imports resolved, of which a process has one for each tier."""
+    return linker().instantiate_pre(module)
 
 
 @cache

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -20,7 +20,7 @@ import wasmtime
 
 from planaria.errors import SessionError
 from planaria.limits import Guard, Stopped, StopReason
-from planaria.machine.imports import FUNCTION_NAMES, current, linker
+from planaria.machine.imports import FUNCTION_NAMES, current, instantiate
 from planaria.machine.memory import (
     WASM_PAGE_BYTES,
     MemoryFile,
@@ -28,16 +28,20 @@ from planaria.machine.memory import (
     dirty_runs,
     mapped_spans,
     read_runs,
+    revert,
+    without,
     write_runs,
 )
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
+from planaria.machine.weak import weak_method
 from planaria.runtime.native import (
     RawFunction,
     RawGlobal,
     Trap,
     engine,
+    export,
     memory_base,
     memory_size,
     set_epoch_callback,
@@ -59,13 +63,17 @@ _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
 
 
-#: The shapes of the guest's functions, which are the same in every instance.
+#: The shapes of the guest's functions, which are the same in every instance; empty before the first.
 _shapes: dict[str, tuple[int, int]] = {}
 
 
 @cache
 def _ticker() -> Ticker:
     return Ticker(engine().increment_epoch)
+
+
+def _view_of(store: wasmtime.Store, memory: wasmtime.Memory, base: int) -> memoryview:
+    return view_of_address(base, memory_size(store, memory))
 
 
 _main_thread: Final = threading.main_thread().ident
@@ -85,6 +93,7 @@ class Machine:
         *,
         memory_limit: int | None = None,
     ) -> None:
+        self.module = module
         self.door = door
         #: Answers a request in short when the guest has no memory for the door's reply.
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
@@ -93,25 +102,24 @@ class Machine:
         store = wasmtime.Store(engine())
         if memory_limit is not None:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
-        set_epoch_callback(store, self._visited)
+        set_epoch_callback(store, weak_method(self._visited))
         self._store = store
         #: The ticker's count when the deadline was last set, one tick after it.
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
-        exports = linker().instantiate(store, module).exports(store)
-        memory = exports["memory"]
-        assert isinstance(memory, wasmtime.Memory)
+        instance = instantiate(store, module)
+        memory: wasmtime.Memory = export(store, instance, "memory")
         self._memory = memory
         self._base = memory_base(store, memory)
-        self.memory = GuestMemory(lambda: view_of_address(self._base, memory_size(store, memory)))
-        self.allocate = self._function(exports, "host_alloc")
-        self._call = self._function(exports, "PyObject_CallNoArgs")
-        self._release = self._function(exports, "_Py_DecRef")
-        self._set_interrupt = self._function(exports, "PyErr_SetInterruptEx")
-        self._turn = self._function(exports, "turn")
-        pointer = exports["__stack_pointer"]
-        assert isinstance(pointer, wasmtime.Global)
-        self._stack_pointer = RawGlobal(store, pointer)
+        self.memory = GuestMemory(partial(_view_of, store, memory, self._base))
+        self._stack_pointer = RawGlobal(
+            store, export(store, instance, "__stack_pointer"), checked=bool(_shapes)
+        )
+        self.allocate = self._function(instance, "host_alloc")
+        self._call = self._function(instance, "PyObject_CallNoArgs")
+        self._release = self._function(instance, "_Py_DecRef")
+        self._set_interrupt = self._function(instance, "PyErr_SetInterruptEx")
+        self._turn = self._function(instance, "turn")
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         self._image: MemoryFile | None = None
@@ -131,11 +139,10 @@ class Machine:
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
         self._awake = threading.Event()
-        wasi.sleep = self.sleep
+        wasi.sleep = weak_method(self.sleep)
 
-    def _function(self, exports: Mapping[str, Any], name: str) -> RawFunction:
-        function = exports[name]
-        assert isinstance(function, wasmtime.Func)
+    def _function(self, instance: wasmtime.Instance, name: str) -> RawFunction:
+        function: wasmtime.Func = export(self._store, instance, name)
         if (shape := _shapes.get(name)) is None:
             shape = _shapes[name] = RawFunction.shape_of(self._store, function)
         return RawFunction(self._store, function, shape)
@@ -159,6 +166,26 @@ class Machine:
         self._image = image
         write_runs(self._base, runs)
         self.memory.refresh()
+
+    def can_go_back(self, image: MemoryFile, size: int) -> bool:
+        """Whether `go_back` can make this memory one of `size` bytes that began from `image`."""
+        return (
+            image is self._image
+            and size == self.memory_bytes
+            and self._mappings == image.mappings
+            and self._is_at_rest()
+        )
+
+    def go_back(self, runs: list[Run]) -> None:
+        """Become what `load` made of the same image, with `runs` written over it.
+
+        Only pages that have changed are touched, so what has not is as quick to use as before.
+        """
+        assert self._image is not None
+        changed = dirty_runs(self._base, self.memory_bytes, self._image)
+        written = [(start, start + len(data)) for start, data in runs]
+        revert(self._base, without(changed, written), self._image)
+        write_runs(self._base, runs)
 
     def _grow(self, missing: int) -> int:
         try:

@@ -29,6 +29,8 @@ __all__ = [
     "dirty_runs",
     "mapped_spans",
     "read_runs",
+    "revert",
+    "without",
     "write_runs",
 ]
 
@@ -55,6 +57,9 @@ _mmap.argtypes = [
     ctypes.c_int,
     ctypes.c_long,
 ]
+
+_madvise: Final = _library.madvise if _IS_LINUX else None
+_MADV_DONTNEED: Final = 4
 
 _memcmp: Final = _library.memcmp
 _memcmp.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
@@ -133,6 +138,11 @@ class MemoryFile:
         made = cls(descriptor, size)
         made._below, made._spans = below, spans
         return made
+
+    @property
+    def mappings(self) -> int:
+        """How many mappings of layers `map_over` makes, while the process has enough of them."""
+        return 0 if self._below is None else self._below.mappings + len(self._spans)
 
     @property
     def own_bytes(self) -> int:
@@ -227,6 +237,24 @@ def _united(one: list[Span], other: list[Span]) -> list[Span]:
         else:
             united.append((start, end))
     return united
+
+
+def without(spans: list[Span], others: list[Span]) -> list[Span]:
+    """The bytes of `spans` that are not in `others`; both are in order, and so is the result."""
+    left: list[Span] = []
+    position = 0
+    for start, end in spans:
+        while position < len(others) and others[position][1] <= start:
+            position += 1
+        at = position
+        while start < end and at < len(others) and others[at][0] < end:
+            if start < others[at][0]:
+                left.append((start, others[at][0]))
+            start = max(start, others[at][1])
+            at += 1
+        if start < end:
+            left.append((start, end))
+    return left
 
 
 def _coalesced(spans: list[Span]) -> list[Span]:
@@ -388,6 +416,21 @@ def read_runs(base: int, spans: list[Span], known: Mapping[int, bytes]) -> list[
             runs.append((start, before))
             start = stop
     return runs
+
+
+def revert(base: int, spans: list[Span], image: MemoryFile) -> None:
+    """Give whole pages back the contents of `image`, which was mapped over `base`; zeros beyond its end."""
+    if _madvise is not None:
+        # The mapping is private, so its own pages are dropped and the file's are there again.
+        for start, end in spans:
+            if _madvise(ctypes.c_void_p(base + start), ctypes.c_size_t(end - start), _MADV_DONTNEED):
+                number = ctypes.get_errno()
+                raise OSError(number, f"cannot drop changed pages: {os.strerror(number)}")
+        return
+    with image.view() as view:  # pragma: no cover - not on Linux
+        for start, end in spans:
+            contents = bytes(view[start:end])
+            ctypes.memmove(base + start, contents + bytes(end - start - len(contents)), end - start)
 
 
 def write_runs(base: int, runs: list[Run]) -> None:

@@ -6,17 +6,28 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
+from planaria.limits import Limits, ShellLimits
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.library import guest_digest
 
-__all__ = ["Recipe"]
+__all__ = ["SETTINGS", "Recipe"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 6
+_FORMAT: Final = 7
+#: What the kernel of every image has been told ("configure"): how a session is that asks for nothing special.
+#: So such a session need not tell it.
+SETTINGS: Final[dict[str, Any]] = {
+    "callbacks": [],
+    "recursion_limit": Limits().recursion,
+    "value_limit": Limits().value,
+    "argv": [""],
+    "commands": [],
+    "shell_limits": asdict(ShellLimits()),
+}
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MODULE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _MAX_PRELOAD: Final = 1000
@@ -54,7 +65,7 @@ class Recipe:
     @property
     def key(self) -> str:
         """Names the recipe in the cache."""
-        text = json.dumps([_FORMAT, self.to_json()], sort_keys=True)
+        text = json.dumps([_FORMAT, SETTINGS, self.to_json()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property

@@ -15,11 +15,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_size_t, c_uint8, c_uint64, c_void_p
 from typing import Any, Final
 
 import wasmtime
-from wasmtime import _bindings, _ffi
+from wasmtime import _bindings, _extern, _ffi
 
 __all__ = [
     "CONFIGURATION",
@@ -35,6 +35,7 @@ __all__ = [
     "define_unchecked",
     "deserialize_file",
     "engine",
+    "export",
     "memory_base",
     "memory_size",
     "new_engine",
@@ -84,6 +85,9 @@ _memory_data = _function("wasmtime_memory_data", c_void_p, c_void_p, c_void_p)
 _memory_data_size = _function("wasmtime_memory_data_size", c_size_t, c_void_p, c_void_p)
 _global_get = _function("wasmtime_global_get", None, c_void_p, c_void_p, c_void_p)
 _global_set = _function("wasmtime_global_set", c_void_p, c_void_p, c_void_p, c_void_p)
+_instance_export_get = _function(
+    "wasmtime_instance_export_get", c_bool, c_void_p, c_void_p, c_char_p, c_size_t, c_void_p
+)
 _caller_context = _function("wasmtime_caller_context", c_void_p, c_void_p)
 _trap_new = _function("wasmtime_trap_new", c_void_p, c_char_p, c_size_t)
 _error_new = _function("wasmtime_error_new", c_void_p, c_char_p)
@@ -202,6 +206,17 @@ def deserialize_file(engine: wasmtime.Engine, path: str | os.PathLike[str]) -> w
 
 
 # -- crossing the boundary -------------------------------------------------------------------------
+
+
+def export(store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
+    """One export of an instance; listing them all takes longer than instantiating. Raises KeyError."""
+    item = _ffi.wasmtime_extern_t()
+    encoded = name.encode()
+    if not _instance_export_get(
+        store._context(), byref(instance._instance), encoded, len(encoded), byref(item)
+    ):
+        raise KeyError(name)
+    return _extern.wrap_extern(item)
 
 
 def context_address(store: wasmtime.Store) -> int:
@@ -341,8 +356,9 @@ class RawGlobal:
 
     __slots__ = ("_global", "_pointer", "_store", "_value")
 
-    def __init__(self, store: wasmtime.Store, item: wasmtime.Global) -> None:
-        if item.type(store).content != wasmtime.ValType.i32():
+    def __init__(self, store: wasmtime.Store, item: wasmtime.Global, *, checked: bool = False) -> None:
+        """`checked` says that the same global of another instance is known to be one; asking takes longer."""
+        if not checked and item.type(store).content != wasmtime.ValType.i32():
             raise TypeError("only i32 globals can be used raw")
         self._store = store
         self._global = item

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from planaria.executors.executor import Executor
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.limits import Limits
 
-__all__ = ["check_arguments"]
+__all__ = ["check_arguments", "refuse_beside"]
 
 
 def check_arguments(
@@ -35,6 +36,21 @@ def check_arguments(
         if not isinstance(mount, Mount):
             raise TypeError(f"mounts= is a list of planaria.Mount, not of {type(mount).__name__}")
     return found
+
+
+def refuse_beside(executor: Any, sandbox_only: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+    """Raise TypeError for an executor that is none, for arguments that only the sandbox takes, and for those
+    of the others that this executor refuses.
+    """
+    if not isinstance(executor, Executor):
+        raise TypeError(f"executor= is a planaria.Executor or None, not a {type(executor).__name__}")
+    refused = {**sandbox_only, **{name: others[name] for name in executor.refuses}}
+    for name, value in refused.items():
+        if value is not None and value is not False and value != ():
+            raise TypeError(
+                f"{name}= is for the sandbox: leave executor= away, or do without {name}= "
+                f"with the {executor.name} executor"
+            )
 
 
 def _check_environment(env: Any) -> None:

@@ -74,6 +74,7 @@ class AsyncSession(BaseSession):
         other errors of a stopped execution.
         """
         async with self._turn():
+            self._executor.require("shell")
             data = stdin.encode("utf-8", "surrogateescape") if isinstance(stdin, str) else bytes(stdin)
             flight = self._begin(script, timeout, stdin=data)
             result = await self._advance(flight, sleep=True)

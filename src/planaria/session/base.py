@@ -151,7 +151,7 @@ class BaseSession(Cutting):
         if flight.reason is None:
             flight.reason = stopped.reason
             flight.by_keyboard = stopped.reason == "interrupt" and not flight.asked
-        flight.crash = stopped.message
+        flight.crash, flight.goes_on = stopped.message, stopped.goes_on
         flight.state, flight.run.pending = self._recover(self._count - 1)
         details = {"type": "Stopped", "message": stopped.message, "exit_code": stopped.exit_code}
         flight.run.report(("error", details))

@@ -19,7 +19,7 @@ from planaria.errors import (
     SessionClosed,
     SessionError,
 )
-from planaria.executors.executor import Entered
+from planaria.executors.executor import Entered, Executor, Origin
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import standard_layout
 from planaria.files.memory import MemorySnapshot
@@ -33,13 +33,15 @@ from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Sto
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
+from planaria.protocol import MAX_BYTES
 from planaria.runtime.library import library
 from planaria.session.analysis import ScriptAnalysis
-from planaria.session.arguments import check_arguments
+from planaria.session.arguments import check_arguments, refuse_beside
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
 from planaria.session.commands import as_command
 from planaria.session.flight import Flight
+from planaria.session.host import SessionHost
 from planaria.session.outcome import what_is_left
 from planaria.session.result import Completions
 from planaria.session.run import HostCall
@@ -98,6 +100,7 @@ class SessionCore:
         on_bytes: Callable[[int, bytes], object] | None = None,
         argv: Sequence[str] = ("",),
         image: str | Image | None = None,
+        executor: Executor | None = None,
     ) -> None:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
@@ -122,6 +125,9 @@ class SessionCore:
 
         `image` is what the session begins from: a `planaria.Image`, or the name of one that was built or
         saved before.
+
+        `executor` is the home of its kernel, a `WasmExecutor` unless given. What belongs to the sandbox alone
+        (files, images, clock) is refused with another one.
         """
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
@@ -139,28 +145,16 @@ class SessionCore:
         self._clean_slate()
         self._prepare()
         self._closed = False
-        seeded = None if seed is None else SeededRandom(seed)
-        loaded = image_of(Recipe()) if image is None else find_image(image)
-        if vfs is None and clock is None and quota is None and not mounts:
-            tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that making one takes
+        self._executor: Executor = WasmExecutor() if executor is None else executor
+        if isinstance(self._executor, WasmExecutor):
+            origin = _origin(image, vfs, vfs_mount_path, mounts, quota, clock, seed)
         else:
-            tree = standard_layout(
-                root=loaded.tree,
-                library=library(),
-                storage=None if vfs is None else vfs.filesystem,
-                storage_path=os.fsencode(vfs_mount_path),
-                clock=time.time_ns if clock is None else clock.realtime,
-                quota=quota or _QUOTA,
-                mounts=mounts,
-            )
-        self._executor = WasmExecutor(
-            self,
-            loaded,
-            tree,
-            memory_limit=self._limits.memory,
-            clock=clock,
-            random=seeded,
-        )
+            sandbox_only = {"image": image, "vfs": vfs, "mounts": mounts, "quota": quota, "clock": clock}
+            refuse_beside(self._executor, sandbox_only, {"env": env, "seed": seed, "argv": argv != ("",)})
+            if commands:
+                self._executor.require("shell")
+            origin = None
+        self._executor.start(SessionHost(self), self._limits, origin)
         self._configure()
         self._register()
 
@@ -205,8 +199,17 @@ class SessionCore:
         Names that are not absolute are below /home/user.
         """
         self._check_open()
+        self._executor.require("files")
         self._changed = True
         return Files(self._executor.files, _HOME)
+
+    def supports(self, capability: str) -> bool:
+        """Whether this session's executor has a capability; see `supported_capabilities`."""
+        return capability in self._executor.capabilities
+
+    def supported_capabilities(self) -> set[str]:
+        """What the home of this session's kernel offers, by name; see `planaria.Executor.capabilities`."""
+        return set(self._executor.capabilities)
 
     @property
     def is_closed(self) -> bool:
@@ -316,17 +319,20 @@ class SessionCore:
         settings: dict[str, Any] = {
             "callbacks": [callback.declaration() for callback in self._callbacks],
             "recursion_limit": self._limits.recursion,
+            "value_limit": MAX_BYTES if self._limits.value is None else self._limits.value,
             "argv": self._argv,
         }
-        settings |= self._shell_settings()
-        if self._limits.value is not None:
-            settings["value_limit"] = self._limits.value
+        if "shell" in self._executor.capabilities:
+            settings |= self._shell_settings()
         if self._environment:
             settings["environ"] = self._environment
-        settings["seed" if self._seed is not None else "reseed"] = (
-            self._seed if self._seed is not None else os.urandom(16)
-        )
-        self._check_answer("configure", self._executor.tell(("configure", settings)))
+        told = self._executor.settings
+        news = {name: value for name, value in settings.items() if name not in told or told[name] != value}
+        seed = {"reseed": os.urandom(16)} if self._seed is None else {"seed": self._seed}
+        if news:
+            self._check_answer("configure", self._executor.tell({**news, **seed}))
+        else:
+            self._executor.tell_later(seed)
 
     def _shell_settings(self) -> dict[str, Any]:
         return {"commands": list(self._commands), "shell_limits": asdict(self._shell_limits)}
@@ -361,6 +367,7 @@ class SessionCore:
         return Completions(found["matches"], found["start"], found["end"])
 
     def _analyze(self, script: str) -> ScriptAnalysis:
+        self._executor.require("shell")
         if not isinstance(script, str):
             raise TypeError(f"a script is a str, not a {type(script).__name__}")
         return ScriptAnalysis(**self._tell(("bash_analyze", script)))
@@ -422,6 +429,33 @@ def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[s
         raise TypeError(f"stdin= is a text or a function of the prompt, not a {type(stdin).__name__}")
     lines = iter(io.StringIO(stdin, newline=None))
     return lambda _prompt: next(lines, None)
+
+
+def _origin(
+    image: str | Image | None,
+    vfs: VfsStorage | None,
+    vfs_mount_path: str,
+    mounts: Sequence[Mount],
+    quota: Quota | None,
+    clock: Clock | None,
+    seed: int | None,
+) -> Origin:
+    """What a sandboxed session stands on."""
+    loaded = image_of(Recipe()) if image is None else find_image(image)
+    if vfs is None and clock is None and quota is None and not mounts:
+        tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that making one takes
+    else:
+        tree = standard_layout(
+            root=loaded.tree,
+            library=library(),
+            storage=None if vfs is None else vfs.filesystem,
+            storage_path=os.fsencode(vfs_mount_path),
+            clock=time.time_ns if clock is None else clock.realtime,
+            quota=quota or _QUOTA,
+            mounts=mounts,
+        )
+    random = None if seed is None else SeededRandom(seed)
+    return Origin(image=loaded, files=tree, clock=clock, random=random)
 
 
 @cache

@@ -10,11 +10,13 @@ from planaria.errors import (
     SessionBusy,
     SessionError,
 )
+from planaria.executors.wasm import WasmExecutor
 from planaria.images.image import Image
 from planaria.limits import ShellLimits
 from planaria.protocol import encode
 from planaria.session.collector import Collector, Listeners
 from planaria.session.flight import Flight
+from planaria.session.host import SessionHost
 from planaria.session.host_calls import HostCalls
 from planaria.session.run import Run
 from planaria.session.timeline import HistoryEntry, Point, Timeline
@@ -37,6 +39,7 @@ class Cutting(HostCalls):
     def _fork(self, n: int, reseed: bool) -> list[Self]:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ValueError(f"fork({n!r}): a number of copies is wanted")
+        self._executor.require("fork")
         state = self._state(shared=True)
         return [self._copy(state, reseed) for _ in range(n)]
 
@@ -58,10 +61,10 @@ class Cutting(HostCalls):
         other._prepare()
         other._timeline.points = list(self._timeline.points)
         other._timeline.past = self._timeline.past
-        other._executor = self._executor.spawn(other, state.kernel, self._executor.files.fork())
+        other._executor = self._executor.spawn(SessionHost(other), state.kernel, self._executor.files.fork())
         other._adopt(state)
         if reseed and self._seed is None:
-            other._tell(("configure", {"reseed": os.urandom(16)}))
+            other._executor.tell_later({"reseed": os.urandom(16)})
         other._register()
         return other
 
@@ -77,6 +80,8 @@ class Cutting(HostCalls):
 
         Always on the core tier, where an import may need one.
         """
+        if "rewind" not in self._executor.capabilities:
+            return
         if self._changed and (self._budget.allows() or self._executor.tier == "core"):
             began = time.perf_counter()
             self._timeline.add(self._state())
@@ -132,6 +137,7 @@ class Cutting(HostCalls):
     def _mark(self, label: str) -> None:
         if not isinstance(label, str) or not label:
             raise TypeError("a checkpoint's label is a str that is not empty")
+        self._executor.require("rewind")
         self._timeline.add(self._state(), label)
 
     def _go_to(self, point: Point) -> None:
@@ -140,12 +146,14 @@ class Cutting(HostCalls):
         self._changed = False
 
     def _rewind(self, place: str | int) -> None:
+        self._executor.require("rewind")
         self._go_to(self._timeline.find(place))
         self._timeline.undone.clear()
 
     def _undo(self, n: int) -> None:
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ValueError(f"undo({n!r}): a number of executions, at least 1")
+        self._executor.require("rewind")
         if n > self._count:
             raise SessionError(f"undo({n}): only {self._count} executions can be undone")
         timeline = self._timeline
@@ -189,6 +197,7 @@ class Cutting(HostCalls):
         return session
 
     def _snapshot(self, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
+        self._executor.require("snapshot")
         return take(
             self._state(complete=True),
             self._declarations(),
@@ -205,6 +214,7 @@ class Cutting(HostCalls):
     def _restore_snapshot(
         self, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
     ) -> None:
+        self._executor.require("snapshot")
         snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
         # A state is left as it is unless this session has something to say to it.
         usual = not self._commands and self._shell_limits == ShellLimits()
@@ -238,10 +248,13 @@ class Cutting(HostCalls):
         if reseed and self._seed is None:
             settings["reseed"] = os.urandom(16)
         # Memory from elsewhere may turn out not to live; a state of this session's own does.
-        before = self._executor.capture(shared=True) if live is None or state is not live.state else None
+        own = live is not None and state is live.state
+        before = None if own else self._executor.capture(shared=True)
         try:
             revive(self._executor, state.kernel, tier)
-            if settings:
+            if own and settings.keys() == {"reseed"}:
+                self._executor.tell_later(settings)
+            elif settings:
                 ask(self._executor, ("configure", settings))
         except BaseException:
             if before is not None:
@@ -257,6 +270,8 @@ class Cutting(HostCalls):
         from planaria.images.saving import save_image
 
         self._check_at_rest()
+        self._executor.require("snapshot")
+        assert isinstance(self._executor, WasmExecutor), "images are of sandboxes"
         if self._pending:
             waits = ", ".join(f"{call.name}()" for call in self._pending.values())
             raise SessionBusy(f"tasks of this session wait for {waits}; an image is of a session at rest")

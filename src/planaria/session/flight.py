@@ -37,6 +37,8 @@ class Flight:
         #: older one.
         self.state = "kept"
         self.crash: str | None = None
+        #: Whether the code runs still, because nothing could stop it.
+        self.goes_on = False
         #: After a stop: when patience with code that does not come back ends.
         self.patience: float | None = None
         #: Stopped by Ctrl-C: KeyboardInterrupt is raised here once the guest has stopped.

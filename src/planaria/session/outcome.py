@@ -28,7 +28,7 @@ def error_of(flight: Flight, result: Result, details: dict[str, Any]) -> Planari
     if isinstance(flight.failure, SessionError):
         return flight.failure
     if flight.crash is not None or details.get("type") == "KeyboardInterrupt":
-        left = what_is_left(flight.state)
+        left = what_is_left(flight.state, flight.goes_on)
         state = flight.state.partition(" ")[0]
         if isinstance(flight.failure, LimitError):
             limit = flight.failure
@@ -64,8 +64,13 @@ def error_of(flight: Flight, result: Result, details: dict[str, Any]) -> Planari
     return error
 
 
-def what_is_left(state: str) -> str:
+def what_is_left(state: str, goes_on: bool = False) -> str:
     """In words, what a stop left of the session."""
+    if goes_on:
+        return (
+            "the code heeds no interrupt and this executor cannot stop it: it goes on in the background "
+            "until it ends by itself, its output is dropped, and the session began afresh"
+        )
     if state == "kept":
         return "it was stopped at a line and the session has the state reached there"
     if state == "rewound":

@@ -83,6 +83,7 @@ class Session(BaseSession):
         other errors of a stopped execution.
         """
         with self._turn():
+            self._executor.require("shell")
             data = stdin.encode("utf-8", "surrogateescape") if isinstance(stdin, str) else bytes(stdin)
             flight = self._begin(script, timeout, stdin=data)
             result = self._advance(flight, sleep=True)

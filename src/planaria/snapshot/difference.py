@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from planaria.errors import SnapshotError, SnapshotMismatch
+from planaria.executors.executor import Origin
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import make_directories, standard_layout
 from planaria.files.manifest import FORMAT as MEMORY
 from planaria.files.manifest import bytes_of
 from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem
+from planaria.limits import Limits
 from planaria.runtime.library import library
 from planaria.snapshot.reading import read_state
 from planaria.snapshot.reviving import ask, revive
@@ -135,7 +137,8 @@ class _Kernel:
     def __init__(self, snapshot: Snapshot) -> None:
         files = _tree(snapshot)
         state = read_state(snapshot, files, without_mounts=snapshot.header.mounts)
-        self._executor = WasmExecutor(_Silent(), state.kernel.image, files)
+        self._executor = WasmExecutor()
+        self._executor.start(_Silent(), Limits(memory=None), Origin(image=state.kernel.image, files=files))
         try:
             revive(self._executor, state.kernel, snapshot.header.tier)
         except BaseException:

@@ -6,7 +6,8 @@ import time
 from typing import Any, Final
 
 from planaria.errors import SessionError, SnapshotMismatch
-from planaria.executors.wasm import WasmExecutor, WasmState
+from planaria.executors.executor import Executor
+from planaria.executors.wasm import WasmState
 from planaria.limits import Guard
 from planaria.runtime.artifact import artifact
 
@@ -17,7 +18,7 @@ PATIENCE = 10.0
 _MODULES: Final = "list(__import__('sys').modules)"
 
 
-def revive(executor: WasmExecutor, state: WasmState, tier: str) -> None:
+def revive(executor: Executor, state: WasmState, tier: str) -> None:
     """Have `executor` become `state`, which ran on `tier`; it moves up to the full tier when that is needed.
 
     A state from the full tier can go on on the core tier as long as it has loaded nothing that is missing
@@ -34,7 +35,7 @@ def revive(executor: WasmExecutor, state: WasmState, tier: str) -> None:
         raise SnapshotMismatch(f"this snapshot cannot be restored here: {error}") from error
 
 
-def _needs_full(executor: WasmExecutor) -> bool:
+def _needs_full(executor: Executor) -> bool:
     try:
         modules = ask(executor, ("evaluate", _MODULES))
     except SnapshotMismatch:
@@ -44,7 +45,7 @@ def _needs_full(executor: WasmExecutor) -> bool:
     )
 
 
-def ask(executor: WasmExecutor, command: tuple[Any, ...]) -> Any:
+def ask(executor: Executor, command: tuple[Any, ...]) -> Any:
     """The answer of a kernel that may be anything. Raises SnapshotMismatch when it has none."""
     try:
         report = executor.enter(command, Guard(deadline=time.monotonic() + PATIENCE)).report

@@ -17,7 +17,7 @@ from planaria.guest.kernel.kernel import Kernel
 from planaria.guest.kernel.streams import Streams, flushing_write
 from planaria.guest.kernel.terminal import Terminal
 
-__all__ = ["start"]
+__all__ = ["leave", "start"]
 
 #: Above this, deep recursion exhausts the sandbox's stack before Python notices.
 MAX_RECURSION_LIMIT = 50_000
@@ -39,7 +39,7 @@ def start(door: Callable[[bytes], bytes], *, sandbox: bool = False) -> Kernel:
     sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
     builtins.input = terminal.input
     getpass.getpass = terminal.getpass
-    builtins.exit = builtins.quit = _exit  # type: ignore[assignment]
+    builtins.exit = builtins.quit = leave  # type: ignore[assignment]
 
     kernel = Kernel(door, flush=streams.flush)
     sys.modules["__main__"] = kernel.main
@@ -60,12 +60,12 @@ def start(door: Callable[[bytes], bytes], *, sandbox: bool = False) -> Kernel:
     return kernel
 
 
-def _exit(code: Any = None, /) -> None:
+def leave(code: Any = None, /) -> None:
     """End the execution with a status; the session stays."""
     raise SystemExit(code)
 
 
-_exit.__name__ = _exit.__qualname__ = "exit"
+leave.__name__ = leave.__qualname__ = "exit"
 
 
 def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:

@@ -99,6 +99,8 @@ class Display:
 
     def __init__(self, send: _Send) -> None:
         self._send = send
+        #: Figures that are somebody else's, by their ids.
+        self._others: frozenset[int] = frozenset()
 
     def show(
         self, *objects: Any, include: Any = None, exclude: Any = None, metadata: Any = None, raw: bool = False
@@ -129,6 +131,10 @@ class Display:
         if _is_figure(value):
             figures.close(value)
 
+    def leave_open(self) -> None:
+        """Figures that are open now are not the cells' to show and close."""
+        self._others = frozenset(map(id, figures.open_figures()))
+
     def pending(self) -> bool:
         """Whether figures wait to be shown at the end of the cell."""
         pyplot = sys.modules.get("matplotlib._pylab_helpers")
@@ -137,4 +143,5 @@ class Display:
     def flush(self) -> None:
         """Show the figures that are open, and close them."""
         for figure in figures.open_figures():
-            self.show(figure)
+            if id(figure) not in self._others:
+                self.show(figure)

@@ -15,13 +15,13 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from planaria.errors import EncodeError
 from planaria.guest.kernel import completion, display, errors, imports, names
 from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
-from planaria.guest.kernel.loop import HostCalls, Loop
+from planaria.guest.kernel.loop import HostCalls, Loop, ParkingLoop
 from planaria.guest.kernel.runs import OWN_CODE, Runs
 from planaria.protocol import MAX_BYTES, decode, encode
 
@@ -36,12 +36,19 @@ def _call(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
-def _advance(loop: Loop, until: asyncio.Future[Any]) -> bool:
+def _advance(loop: ParkingLoop, until: asyncio.Future[Any]) -> bool:
     """The gate of tasks."""
     return loop.advance(until)
 
 
+def _wait(loop: ParkingLoop, seconds: float | None) -> None:
+    """Where a loop that has sockets and threads waits for them."""
+    loop.wait(seconds)
+
+
 _GATES = frozenset({_call.__code__, _advance.__code__})
+#: No gates, but an interrupt is the loop's there too.
+_LOOPS_OWN = frozenset({OWN_CODE, _wait.__code__})
 
 
 _NOTHING: Report = ("done", {})
@@ -57,7 +64,7 @@ class _Execution:
         #: The cell itself, when it is driven by hand because only `asyncio.run` made it a coroutine.
         self.coroutine = coroutine
         self.silent = silent
-        self.loop: Loop
+        self.loop: ParkingLoop
         self.future: asyncio.Future[Any]
         #: The exception that takes the place of CancelledError.
         self.cancelled: BaseException | None = None
@@ -70,9 +77,15 @@ class Kernel:
     """
 
     def __init__(
-        self, door: Door, *, main: ModuleType | None = None, flush: Callable[[], None] | None = None
+        self,
+        door: Door,
+        *,
+        main: ModuleType | None = None,
+        flush: Callable[[], None] | None = None,
+        loop_type: type[ParkingLoop] = Loop,
     ) -> None:
         self.main = names.new_main() if main is None else main
+        self._builtins = self.main.__dict__["__builtins__"]
         self._door = door
         self._flush = flush
         self._flags = 0
@@ -83,7 +96,8 @@ class Kernel:
         self.displayhook = self._take_value
         self._execution: _Execution | None = None
         self._context = contextvars.copy_context()
-        self._calls = HostCalls()
+        self._calls = HostCalls(self.call_blocking)
+        self._loop_type = loop_type
         self.loop = self.new_loop()
         self._runs = Runs(self.loop, self.new_loop)
         self._callbacks = Callbacks(self._calls.make, self.call_blocking)
@@ -105,6 +119,7 @@ class Kernel:
             "cancel": self._cancel,
             "clear": self._clear,
             "configure": self._configure,
+            "begin": self._begin,
             "complete": self._complete,
             "names": self._user_names,
             "evaluate": self._evaluate,
@@ -186,24 +201,35 @@ class Kernel:
         or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
         though user code is what called it.
         """
+        match self.place_of(frame):
+            case "user":
+                raise KeyboardInterrupt
+            case "loop":
+                self.interrupt_loop()
+            case "kernel":
+                self._door(b"K")
+
+    def interrupt_loop(self) -> None:
+        """Have the loop that runs raise KeyboardInterrupt when its machinery is in order."""
+        self._calls.interrupted = True
+
+    @staticmethod
+    def place_of(frame: FrameType | None) -> Literal["user", "loop", "kernel"]:
+        """Whose code runs in a frame: the user's, the machinery of a loop, or the kernel itself."""
         user = False
         while frame is not None:
             code = frame.f_code
             if code in _GATES:
                 if user:
-                    raise KeyboardInterrupt
-                if code is _advance.__code__:
-                    self._calls.interrupted = True
-                    return
-                break
-            if code is OWN_CODE:
-                self._calls.interrupted = True
-                return
+                    return "user"
+                return "loop" if code is _advance.__code__ else "kernel"
+            if code in _LOOPS_OWN:
+                return "loop"
             if not user:
                 module = frame.f_globals.get("__name__", "")
                 user = not module.startswith(("planaria.guest.kernel", "asyncio."))
             frame = frame.f_back
-        self._door(b"K")
+        return "kernel"
 
     # -- running -------------------------------------------------------------------------------------
 
@@ -319,7 +345,10 @@ class Kernel:
             if self.idle is not None and self._idled(execution):
                 continue
             calls = self._calls.take_new()
-            timer = loop.next_timer()
+            here, timer = loop.lasting(loop.next_timer())
+            if here:
+                _wait(loop, timer)
+                continue
             if timer is not None or calls or self._calls.any_of(loop):
                 return ("waiting", calls, timer, self._calls.take_given_up())
             never = "waiting for ever: no task can go on, no timer is set and no host call is open"
@@ -452,14 +481,14 @@ class Kernel:
         else:
             self._calls.answer(number, value, None)
 
-    def new_loop(self) -> Loop:
+    def new_loop(self) -> ParkingLoop:
         """What `asyncio.new_event_loop` makes in the guest."""
-        return Loop(self._calls, self._answer_blocking)
+        return self._loop_type(self._calls, self._answer_blocking)
 
     # -- other commands --------------------------------------------------------------------------------
 
     def _clear(self) -> Report:
-        _call(names.clear, self.main)
+        _call(names.clear, self.main, self._builtins)
         return _NOTHING
 
     def _configure(self, settings: dict[str, Any]) -> Report:
@@ -477,6 +506,13 @@ class Kernel:
         elif settings:
             return self._misuse(f"unknown settings: {', '.join(settings)}")
         return _NOTHING
+
+    def _begin(self, settings: dict[str, Any], command: tuple[Any, ...]) -> Report:
+        """Another command, before which the kernel is configured."""
+        report = self._configure(settings)
+        if report is not _NOTHING:
+            return report
+        return self._commands[command[0]](*command[1:])
 
     def _new_names(self) -> None:
         old = self.names

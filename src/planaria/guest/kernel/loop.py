@@ -1,4 +1,4 @@
-"""The event loop of the kernel: an asyncio loop that returns to the host instead of blocking.
+"""The event loops of the kernel: asyncio loops that return to the host instead of blocking.
 
 There is nothing to poll inside the sandbox: a future becomes done because a callback ran, a timer was due, or
 the host answered a call. So `advance` runs what is ready and returns; the kernel then returns to the host
@@ -6,6 +6,8 @@ with the calls that are open and the time of the next timer, with nothing of the
 
 Where that cannot be (`asyncio.run` deep inside a plain function), the loop blocks: `run_forever` makes open
 host calls through the door one by one and sleeps until timers.
+
+Outside the sandbox there are sockets and threads too: see `native_loop.py`.
 """
 
 from __future__ import annotations
@@ -19,15 +21,19 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["HostCalls", "Loop"]
+__all__ = ["HostCalls", "Loop", "ParkingLoop"]
 
 _Future = asyncio.Future[Any]
 
 
 class HostCalls:
-    """The host calls that are open: made by guest code and not answered yet."""
+    """The host calls that are open: made by guest code and not answered yet.
 
-    def __init__(self) -> None:
+    `block` makes a call and blocks for its answer, for loops that are none of ours.
+    """
+
+    def __init__(self, block: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+        self._block = block
         self._next = 1
         #: Every open call by id.
         self.open: dict[int, tuple[_Future, str, tuple[Any, ...], dict[str, Any]]] = {}
@@ -41,7 +47,10 @@ class HostCalls:
 
     async def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note a call, to be reported when the cell parks, and wait for its answer."""
-        future = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        if not isinstance(loop, ParkingLoop):
+            return self._block(name, args, kwargs)
+        future = loop.create_future()
         number = self._next
         self._next = number + 1
         self.open[number] = (future, name, args, kwargs)
@@ -103,28 +112,19 @@ class HostCalls:
         return None
 
 
-class _NoSelector:
-    """What BaseEventLoop wants to have; never asked."""
-
-    def select(self, timeout: float | None) -> list[Any]:
-        return []
-
-    def close(self) -> None: ...
-
-
-class Loop(asyncio.BaseEventLoop):
-    """An asyncio event loop; see the module's docstring.
+class ParkingLoop(asyncio.BaseEventLoop):
+    """What the loops of the sandbox and of other homes have in common; see the module's docstring.
 
     `block` makes one open host call and blocks for the answer; only used where the loop cannot park.
     """
 
     _ready: Any
     _scheduled: Any
+    _stopping: bool
     _timer_cancelled_count: int
 
     def __init__(self, calls: HostCalls, block: Callable[[int], None]) -> None:
         super().__init__()
-        self._selector = _NoSelector()
         self._calls = calls
         self._block = block
 
@@ -149,7 +149,9 @@ class Loop(asyncio.BaseEventLoop):
                 if self._scheduled:
                     self._take_due()
                 if not ready:
-                    return False
+                    self.poll(0)
+                    if not ready:
+                        return False
                 for _ in range(len(ready)):
                     handle = ready.popleft()
                     if not handle._cancelled:
@@ -198,23 +200,60 @@ class Loop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         """One turn of `run_forever`, which BaseEventLoop drives."""
         self._take_due()
-        if not self._ready and not self._stopping:  # type: ignore[attr-defined]
+        if not self._ready and not self._stopping:
             number = self._calls.pending_of(self)
             if number is not None:
                 del self._calls.new[number]
                 self._block(number)
-            elif (seconds := self.next_timer()) is not None:
-                time.sleep(seconds)
             else:
-                raise RuntimeError(
-                    "the event loop would wait for ever: no task can go on, no timer or host call is open"
-                )
+                self.wait(self.next_timer())
             self._take_due()
         ready = self._ready
         for _ in range(len(ready)):
             handle = ready.popleft()
             if not handle._cancelled:
                 handle._run()
+
+    # -- what else there is to wait for ------------------------------------------------------------
+
+    def poll(self, seconds: float) -> None:
+        """Look what came from elsewhere, and wait for it at most so long."""
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait for what comes from elsewhere, at most so long (None: without end)."""
+        raise NotImplementedError
+
+    def lasting(self, seconds: float | None) -> tuple[bool, float | None]:
+        """How a cell waits that has nothing to do for so many seconds (None: before something comes).
+
+        (True, _) when it has to wait here; else the seconds after which it is to be resumed, if nothing comes
+        from the host before.
+        """
+        return False, seconds
+
+
+class _NoSelector:
+    """What BaseEventLoop wants to have; never asked."""
+
+    def select(self, timeout: float | None) -> list[Any]:
+        return []
+
+    def close(self) -> None: ...
+
+
+class Loop(ParkingLoop):
+    """The loop of the sandbox: there is nothing to poll and there are no threads."""
+
+    def __init__(self, calls: HostCalls, block: Callable[[int], None]) -> None:
+        super().__init__(calls, block)
+        self._selector = _NoSelector()
+
+    def wait(self, seconds: float | None) -> None:
+        if seconds is None:
+            raise RuntimeError(
+                "the event loop would wait for ever: no task can go on, no timer or host call is open"
+            )
+        time.sleep(seconds)
 
     # -- what BaseEventLoop leaves to its subclasses -----------------------------------------------
 

@@ -94,16 +94,16 @@ def stand_in(value: Any) -> Repr:
     return Repr(short_repr(value, 2000), name)
 
 
-def new_main() -> ModuleType:
+def new_main(builtins: Any = __builtins__) -> ModuleType:
     """An empty `__main__`, so that pickle, dataclasses and type hints find what cells define."""
     module = ModuleType("__main__")
-    module.__dict__["__builtins__"] = __builtins__
+    module.__dict__["__builtins__"] = builtins
     return module
 
 
-def clear(main: ModuleType) -> None:
-    """Remove the user's variables from `main`."""
-    fresh = new_main().__dict__
+def clear(main: ModuleType, builtins: Any) -> None:
+    """Remove the user's variables from `main`; it has `builtins` again, whatever became of them."""
+    fresh = new_main(builtins).__dict__
     main.__dict__.clear()
     main.__dict__.update(fresh)
 

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Final
 
-from planaria.guest.kernel.loop import Loop
+from planaria.guest.kernel.loop import ParkingLoop
 
 __all__ = ["OWN_CODE", "Park", "Runs"]
 
@@ -22,7 +22,7 @@ class Park:
 
     __slots__ = ("future", "loop")
 
-    def __init__(self, loop: Loop, future: asyncio.Future[Any]) -> None:
+    def __init__(self, loop: ParkingLoop, future: asyncio.Future[Any]) -> None:
         self.loop = loop
         self.future = future
 
@@ -33,7 +33,7 @@ class Park:
 class Runs:
     """Does what those functions do; `loop` is the kernel's own, the current one of the interpreter."""
 
-    def __init__(self, loop: Loop, new_loop: Callable[[], Loop]) -> None:
+    def __init__(self, loop: ParkingLoop, new_loop: Callable[[], ParkingLoop]) -> None:
         self._loop = loop
         self._new_loop = new_loop
 
@@ -44,14 +44,14 @@ class Runs:
                 return await self._asyncio_run(args[0], kwargs.get("debug"))
         elif len(args) == 1 and not kwargs:
             loop = getattr(function, "__self__", None)
-            if isinstance(loop, Loop) and function == loop.run_until_complete:
+            if isinstance(loop, ParkingLoop) and function == loop.run_until_complete:
                 if asyncio._get_running_loop() is None:
                     return await self._run_until_complete(loop, args[0])
                 if loop is self._loop:
                     return await args[0]
         return function(*args, **kwargs)
 
-    async def _run_until_complete(self, loop: Loop, awaitable: Any) -> Any:
+    async def _run_until_complete(self, loop: ParkingLoop, awaitable: Any) -> Any:
         loop._check_closed()  # type: ignore[attr-defined]
         future = asyncio.ensure_future(awaitable, loop=loop)
         await Park(loop, future)

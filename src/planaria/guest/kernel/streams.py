@@ -40,24 +40,27 @@ class _ErrorStream(io.TextIOWrapper):
             pass
 
 
-class Streams:
-    """`sys.stdout` and `sys.stderr` over two file descriptors (1 and 2 in the sandbox)."""
+def _descriptor(number: int) -> io.RawIOBase:
+    return io.FileIO(number, "w", closefd=False)
 
-    def __init__(self, stdout: int = 1, stderr: int = 2) -> None:
-        self._descriptors = (stdout, stderr)
+
+class Streams:
+    """`sys.stdout` and `sys.stderr` over file descriptors 1 and 2, or what `opened` gives for these."""
+
+    def __init__(self, opened: Callable[[int], io.RawIOBase] = _descriptor) -> None:
+        self._opened = opened
         self.reopen()
 
     def reopen(self) -> None:
         """New streams, for when the user's code has closed the old ones (not the descriptors)."""
-        out, err = self._descriptors
         self.stdout = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(out, "w", closefd=False)),
+            io.BufferedWriter(self._opened(1)),
             encoding="utf-8",
             errors="backslashreplace",
             newline="\n",
             line_buffering=True,
         )
-        self.stderr = _ErrorStream(io.BufferedWriter(io.FileIO(err, "w", closefd=False)), self.stdout)
+        self.stderr = _ErrorStream(io.BufferedWriter(self._opened(2)), self.stdout)
         self.stdout.__dict__["mode"] = "w"
         self.stderr.__dict__["mode"] = "w"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Final, cast
 
 from planaria.files.filesystem import FileKind, Handle, OpenFlags
@@ -178,11 +178,12 @@ class PathCalls(Calls):
             except OSError:
                 pass  # it is there, or what it locks is gone
 
-    def release_locks(self) -> None:
-        """Let go of the locks that the guest left behind."""
-        while self.locks:
+    def release_locks(self, keep: Set[bytes] = frozenset()) -> None:
+        """Let go of the locks that the guest left behind, but for those to `keep`."""
+        for path in self.locks - keep:
+            self.locks.discard(path)
             try:
-                self.files.rmdir(self.locks.pop())
+                self.files.rmdir(path)
             except OSError:
                 pass  # it is gone, or was no lock after all
 

@@ -11,6 +11,7 @@ import collections
 import errno
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from planaria.errors import SnapshotError
@@ -100,10 +101,11 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.locks: set[bytes] = set()
         #: What went wrong on the host's side while a function ran, the latest last: not for the guest.
         self.failures: collections.deque[BaseException] = collections.deque(maxlen=_FAILURES_KEPT)
-        #: By name, never raising. (The machine calls the methods themselves, and `answer` when they raise.)
-        self.functions: dict[str, Callable[..., int]] = {
-            name: self._guarded(getattr(self, name)) for name in SIGNATURES
-        }
+
+    @cached_property
+    def functions(self) -> dict[str, Callable[..., int]]:
+        """By name, never raising. (A machine calls the methods themselves, and `answer` when they raise.)"""
+        return {name: self._guarded(getattr(self, name)) for name in SIGNATURES}
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         def call(*parameters: int) -> int:
@@ -192,7 +194,9 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         ):
             raise SnapshotError("the captured locks are not a list of paths of locks")
         rebuild(self.table, descriptors)
-        self.take_locks(bytes_of(path) for path in locks)
+        held = {bytes_of(path) for path in locks}
+        self.release_locks(held)
+        self.take_locks(held)
         self.umask = umask
         self.clock.restore(clock)
         self.random.restore(random)

@@ -1,0 +1,280 @@
+"""The kernel on a thread of its own inside this process: quick, and without any isolation."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+import queue
+import sys
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from planaria.errors import SessionError
+from planaria.executors.capture import captured, switched
+from planaria.executors.door import Door
+from planaria.executors.executor import Entered, Executor, Host, Origin
+from planaria.executors.signals import Interrupts
+from planaria.guest.kernel import hosted
+from planaria.guest.kernel.kernel import Kernel
+from planaria.guest.kernel.streams import Streams
+from planaria.limits import Guard, Limits, Stopped, StopReason
+
+__all__ = ["InProcessConfig", "InProcessExecutor"]
+
+#: How often a running kernel is looked at, in seconds.
+_TICK: Final = 0.01
+
+_raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
+_raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
+_NOTHING: Final = ctypes.py_object()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InProcessConfig:
+    """How an `InProcessExecutor` is set up."""
+
+    default_timeout: float | None = 30.0
+    """Seconds of an execution unless the session says otherwise; None for no bound."""
+    tools_path: Path | str | None = None
+    """A directory of tool definitions, beside those of the storage."""
+    deps: tuple[str, ...] = ()
+    """Requirements of the session beside those of its storage."""
+    allow_runtime_deps: bool = True
+    """Whether code may change the dependencies."""
+
+
+class _GivenUp(BaseException):
+    """Raised in a kernel's thread that nobody listens to any more, to end it."""
+
+
+class _Home:
+    """A kernel's thread, and what it and the thread that entered it hand each other.
+
+    It knows the host only while it is entered: a session that nobody uses any more is collected, and ends it.
+    """
+
+    def __init__(self) -> None:
+        #: Entries to be made; None ends the thread.
+        self.entries: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
+        #: Requests that the thread that entered has to answer, None when the entry is over, b"" to look up.
+        self.events: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.replies: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self.given_up = False
+        #: Whether no entry is under way.
+        self.resting = True
+        #: The kernel said that an interrupt hit no code of the user's.
+        self.dropped = False
+        self.host: Host | None = None
+        self.door: Door | None = None
+        self.kernel: Kernel
+        self.identifier = 0
+        ready: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        threading.Thread(target=self._live, args=(ready,), name="planaria-kernel", daemon=True).start()
+        error = ready.get()
+        if error is not None:
+            raise error
+
+    def _live(self, ready: queue.SimpleQueue[BaseException | None]) -> None:
+        try:
+            self.identifier = threading.get_ident()
+            streams = Streams(lambda descriptor: _Output(self, descriptor))
+            captured.set(streams)
+            self.kernel = hosted.start(self._answer, streams.flush)
+        except BaseException as error:
+            ready.put(error)
+            return
+        ready.put(None)
+        del ready
+        while True:
+            try:
+                if self.resting:
+                    if self.entries.get() is None:
+                        break
+                    self.kernel.enter()
+                self.resting = True
+                self.events.put(None)
+            except KeyboardInterrupt:
+                continue  # it came a moment late and is nobody's
+            except _GivenUp:
+                break
+        with contextlib.suppress(BaseException):
+            self.kernel.loop.close()
+
+    def _answer(self, request: bytes) -> bytes:
+        """The door, on the kernel's thread; functions of the user's are called on the thread that entered."""
+        if self.given_up:
+            raise _GivenUp
+        match request[:1]:
+            case b"C" | b"I":
+                self.events.put(request)
+                reply: bytes | None = self.replies.get()
+            case b"K":
+                self.dropped = True
+                reply = b""
+            case _:
+                reply = b"" if self.door is None else self.door.answer(request)
+        if self.given_up:
+            raise _GivenUp
+        return reply or b""
+
+    def end(self) -> None:
+        """Let the thread end when its code does."""
+        self.given_up = True
+        self.entries.put(None)
+        self.replies.put(b"")
+
+
+class _Output(io.RawIOBase):
+    """What is written to a standard stream of a kernel's thread."""
+
+    def __init__(self, home: _Home, descriptor: int) -> None:
+        self._home = home
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        if self._home.given_up:
+            raise _GivenUp
+        taken = bytes(data)
+        if self._home.host is not None:  # else a thread of the user's goes on between executions
+            self._home.host.output(self._descriptor, taken)
+        return len(taken)
+
+
+class InProcessExecutor(Executor):
+    """A kernel on a thread of this process.
+
+    The code can do whatever the process can; nothing isolates it. It sees the modules of the host's
+    interpreter. Its output is captured, that of other threads is not. A timeout raises KeyboardInterrupt in
+    it; code that does not heed that cannot be stopped: it goes on in the background, its output is dropped,
+    and the session begins afresh. `env`, `argv` and `seed` are the process's and not to be had.
+    """
+
+    name = "in-process"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"timeout", "cpu_limit", "reset", "suspend"})
+    refuses: ClassVar[frozenset[str]] = frozenset({"env", "argv", "seed"})
+
+    _host: Host
+
+    def __init__(self, config: InProcessConfig | None = None) -> None:
+        self.config = config or InProcessConfig()
+        self._home: _Home | None = None
+        self._interrupts = Interrupts(self._look_up)
+
+    def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
+        if hasattr(self, "_host"):
+            raise SessionError("this executor has a session already; make another one")
+        self._host = host
+        self._door = Door(host, self._interrupts.outside)
+        self.reset()
+
+    @property
+    def memory_bytes(self) -> int:
+        """The most that the process has taken so far."""
+        try:
+            import resource
+        except ImportError:  # Windows
+            return 0
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+    def reset(self) -> None:
+        self.close()
+        self._home = home = _Home()
+        self._end = weakref.finalize(self, home.end)
+
+    def close(self) -> None:
+        if self._home is not None:
+            self._home = None
+            self._end()
+
+    def abandon(self) -> None:
+        # The thread does not exist in a child of a fork.
+        if self._home is not None:
+            self._home = None
+            self._end.detach()
+
+    def interrupt(self, reason: StopReason = "interrupt") -> None:
+        self._interrupts.ask(reason)
+
+    def _look_up(self) -> None:
+        if self._home is not None:
+            self._home.events.put(b"")
+
+    # -- entering ------------------------------------------------------------------------------------------
+
+    def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
+        home = self._home
+        if home is None:
+            raise Stopped("the kernel is gone", None)
+        self._door.begin(command)
+        home.host, home.door = self._host, self._door
+        if command[0] == "run":
+            home.kernel.display.leave_open()
+        clock = None if guard.cpu is None else _Clock(home.identifier, guard.cpu)
+        with self._interrupts.watching(guard), switched():
+            home.resting = False
+            home.entries.put(True)
+            try:
+                self._attend(home, clock)
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                home.host = home.door = None
+        if not self._door.has_report:
+            self.close()
+        return self._door.ended(self._interrupts.reason)
+
+    def _attend(self, home: _Home, clock: _Clock | None) -> None:
+        """Answer the kernel until it is over, and interrupt it when it is due."""
+        interrupts = self._interrupts
+        while True:
+            try:
+                event = home.events.get(timeout=_TICK)
+            except queue.Empty:
+                event = b""
+            if home.resting:
+                if interrupts.reason is not None:
+                    _raise_in_thread(home.identifier, _NOTHING)  # take back what came too late
+                return
+            if event:
+                home.replies.put(self._door.answer(event) or b"")
+            if home.dropped:
+                home.dropped = False
+                interrupts.delivered = False
+            if interrupts.due(clock is not None and clock.is_used_up):
+                interrupts.delivered = _interrupt(home)
+            if interrupts.is_hopeless:
+                raise Stopped("the code heeds no interrupt", interrupts.reason, goes_on=True)
+
+
+def _interrupt(home: _Home) -> bool:
+    """Raise KeyboardInterrupt in the user's code, if that is what runs; whether it was."""
+    frame = sys._current_frames().get(home.identifier)
+    match Kernel.place_of(frame):
+        case "user":
+            _raise_in_thread(home.identifier, KeyboardInterrupt)
+        case "loop":
+            home.kernel.interrupt_loop()
+        case "kernel":
+            return False
+    return True
+
+
+class _Clock:
+    """The processor time of a thread, as far as the system tells it."""
+
+    def __init__(self, identifier: int, seconds: float) -> None:
+        self._clock = time.pthread_getcpuclockid(identifier)
+        self._end = time.clock_gettime(self._clock) + seconds
+
+    @property
+    def is_used_up(self) -> bool:
+        return time.clock_gettime(self._clock) >= self._end
