@@ -92,6 +92,24 @@ if TYPE_CHECKING:
         TimeoutError as TimeoutError,
     )
     from planaria.errors import (
+        ToolArgumentError as ToolArgumentError,
+    )
+    from planaria.errors import (
+        ToolCallError as ToolCallError,
+    )
+    from planaria.errors import (
+        ToolDefinitionError as ToolDefinitionError,
+    )
+    from planaria.errors import (
+        ToolDenied as ToolDenied,
+    )
+    from planaria.errors import (
+        ToolNotFound as ToolNotFound,
+    )
+    from planaria.errors import (
+        ToolTimeout as ToolTimeout,
+    )
+    from planaria.errors import (
         WorkflowError as WorkflowError,
     )
     from planaria.executors.executor import Executor as Executor
@@ -137,6 +155,13 @@ if TYPE_CHECKING:
     from planaria.workspace.storage.redis import RedisStorage as RedisStorage
     from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
     from planaria.workspace.storage.storage import Storage as Storage
+    from planaria.workspace.tools.call import ToolCall as ToolCall
+    from planaria.workspace.tools.environment import Environment as Environment
+    from planaria.workspace.tools.middleware import ToolMiddleware as ToolMiddleware
+    from planaria.workspace.tools.registry import ToolRegistry as ToolRegistry
+    from planaria.workspace.tools.tool import Tool as Tool
+    from planaria.workspace.tools.tool import ToolCallable as ToolCallable
+    from planaria.workspace.tools.tool import ToolParameter as ToolParameter
     from planaria.workspace.workflows import Workflow as Workflow
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
@@ -171,6 +196,12 @@ _HOMES = {
             "Suspend",
             "Suspended",
             "TimeoutError",
+            "ToolArgumentError",
+            "ToolCallError",
+            "ToolDefinitionError",
+            "ToolDenied",
+            "ToolNotFound",
+            "ToolTimeout",
             "WorkflowError",
         ),
         "planaria.errors",
@@ -183,9 +214,9 @@ _HOMES = {
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
+    "FileStorage": "planaria.workspace.storage.file",
     "Executor": "planaria.executors.executor",
     "Embedder": "planaria.workspace.embedding",
-    "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
@@ -218,6 +249,13 @@ _HOMES = {
     "StaticEmbedder": "planaria.workspace.embedding",
     "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
+    "Environment": "planaria.workspace.tools.environment",
+    "ToolMiddleware": "planaria.workspace.tools.middleware",
+    "Tool": "planaria.workspace.tools.tool",
+    "ToolCall": "planaria.workspace.tools.call",
+    "ToolCallable": "planaria.workspace.tools.tool",
+    "ToolParameter": "planaria.workspace.tools.tool",
+    "ToolRegistry": "planaria.workspace.tools.registry",
     "Workflow": "planaria.workspace.workflows",
 }
 
