@@ -11,7 +11,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
 from mcp.client.client import Client
@@ -25,6 +24,7 @@ from mcp_types import (
     ToolListChangedNotification,
 )
 
+from planaria import __version__
 from planaria.errors import ToolCallError, ToolTimeout
 from planaria.workspace.tools.background import close_at_exit
 from planaria.workspace.tools.mcp_connection import HttpTarget, ProcessTarget, http_transport
@@ -172,7 +172,7 @@ class McpServer:
             transport,
             mode="legacy" if isinstance(target, HttpTarget) and target.is_sse else "auto",
             message_handler=take,
-            client_info=Implementation(name="planaria", version=version("planaria")),
+            client_info=Implementation(name="planaria", version=__version__),
             cache=None,
         )
         connection.owner = asyncio.create_task(self._own(connection))

@@ -25,9 +25,13 @@ class Names:
         self._taken: set[str] = set()
 
     def take(self, name: str) -> str:
-        """A free identifier for that name; what no identifier has becomes `_`."""
+        """A free identifier for that name; what no identifier has becomes `_`, and `2d` is `n2d`.
+
+        None of them begins with an underscore: such names are not for everybody.
+        """
         words = "".join(one if f"_{one}".isidentifier() else " " for one in name).split()
-        found = wanted = identifier("_".join(words).strip("_") or "_")
+        cleaned = "_".join(words).strip("_")
+        found = wanted = identifier(cleaned if cleaned[:1].isidentifier() else f"n{cleaned}")
         number = 1
         while found in self._taken:
             number += 1
@@ -114,7 +118,8 @@ def _of_type(kind: Any, schema: Mapping[str, Any], document: Mapping[str, Any], 
         if isinstance(values, Mapping) and not schema.get("properties"):
             return f"dict[str, {annotation(values, document, depth - 1)}]"
         return "dict[str, Any]"
-    if kind == "string" and schema.get("format") == "binary":
+    is_raw = "contentMediaType" in schema and "contentEncoding" not in schema
+    if kind == "string" and (is_raw or schema.get("format") == "binary"):
         return "bytes"
     return _SIMPLE.get(kind, "Any") if isinstance(kind, str) else "Any"
 
