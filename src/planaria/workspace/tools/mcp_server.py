@@ -64,9 +64,9 @@ class _SessionLost(Exception):
 class McpServer:
     """A server that tools are called on; `start_timeout` in seconds, `max_result` in bytes of one message.
 
-    `target` is asked for at each start. All methods are for the background loop, and raise ToolCallError
-    (ToolTimeout when time is up), whose message says how the server ended, and whose `stderr` is the last it
-    wrote there.
+    `target` is asked for at each start. A server that did not answer is not started again for as long as it
+    was waited for. All methods are for the background loop, and raise ToolCallError (ToolTimeout when time is
+    up), whose message says how the server ended, and whose `stderr` is the last it wrote there.
     """
 
     def __init__(
@@ -85,6 +85,8 @@ class McpServer:
         self._changing = asyncio.Lock()
         self._is_closed = False
         self._closes_at_exit: Callable[[], None] | None = None
+        #: A server that did not answer, and until when it is not waited for again.
+        self._silence: tuple[float, str, str] | None = None
 
     async def tools(self, *, afresh: bool = False) -> dict[str, Tool]:
         """The server's tools by name, asked for once in its life and again when it says they changed.
@@ -130,6 +132,9 @@ class McpServer:
                 if not self._connection.ended.is_set():
                     return self._connection
                 await self._close(self._connection)
+            now = asyncio.get_running_loop().time()
+            if self._silence is not None and now < self._silence[0]:
+                raise ToolTimeout(self._silence[1], tool=self._name, stderr=self._silence[2])
             connection = self._connection = self._open()
             try:
                 await _first_of(
@@ -145,7 +150,11 @@ class McpServer:
             await self._close(connection)
             if is_late:
                 message = f"did not answer within start_timeout={self._start_timeout:g} s"
-                raise self._error(connection, message, ToolTimeout)
+                error = self._error(connection, message, ToolTimeout)
+                # Code that looks for tools would wait for it each time.
+                later = asyncio.get_running_loop().time() + self._start_timeout
+                self._silence = later, str(error), error.stderr
+                raise error
             verb = "reached" if connection.process is None else "started"
             raise self._error(connection, f"could not be {verb}: {_end(connection)}")
 
