@@ -1,0 +1,135 @@
+"""A server written with the SDK, for the tests: `python demo_mcp_server.py [stdio|http|sse [PORT]]`."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+
+from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents
+from pydantic import BaseModel, Field
+
+server = MCPServer("demo", log_level="ERROR")
+PNG = bytes.fromhex("89504e470d0a1a0a") + b"\x00picture"
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: float
+    days: list[int] = []
+
+
+@server.tool()
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool()
+def weather(city: str = Field(description="Where")) -> Weather:
+    """The weather of a city."""
+    return Weather(city=city, degrees=21.5, days=[1, 2])
+
+
+@server.tool()
+def names() -> list[str]:
+    return ["a", "b"]
+
+
+@server.tool(structured_output=False)
+def greet(name: str) -> str:
+    return f"Hello, {name}!"
+
+
+@server.tool()
+def picture() -> Image:
+    return Image(data=PNG, format="png")
+
+
+@server.tool(structured_output=False)
+def mixed() -> list:
+    return ["text", Image(data=PNG, format="png")]
+
+
+@server.tool()
+def resource() -> CallToolResult:
+    contents = TextResourceContents(uri="demo://note", mime_type="text/plain", text="note")
+    return CallToolResult(content=[EmbeddedResource(resource=contents)])
+
+
+@server.tool()
+def nothing() -> None:
+    pass
+
+
+@server.tool()
+def fail(secret: str = "") -> str:
+    raise ValueError(f"it went wrong {os.environ.get(secret, '')}")
+
+
+@server.tool(name="odd-name.x")
+def odd_name(**kwargs: str) -> str:
+    return "odd"
+
+
+@server.tool()
+async def wait(seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return "waited"
+
+
+@server.tool()
+def big(size: int) -> str:
+    return "x" * size
+
+
+@server.tool()
+def process() -> int:
+    return os.getpid()
+
+
+@server.tool()
+def child() -> int:
+    """Start a process that ignores everything but SIGKILL."""
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL).pid
+
+
+@server.tool()
+def crash() -> None:
+    print("the last words", file=sys.stderr, flush=True)
+    os._exit(3)
+
+
+@server.tool()
+def environment(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+@server.tool()
+def header(name: str, context: Context) -> str | None:
+    return (context.headers or {}).get(name)
+
+
+@server.tool()
+def hang() -> None:
+    time.sleep(600)
+
+
+@server.tool()
+async def grow(context: Context) -> str:
+    """Add another tool, and say so."""
+    server.add_tool(lambda: "grown", name="grown", description="A new one")
+    await context.session.send_tool_list_changed()
+    return "done"
+
+
+if __name__ == "__main__":
+    transport = sys.argv[1] if len(sys.argv) > 1 else "stdio"
+    if transport == "stdio":
+        server.run()
+    elif transport == "http":
+        server.run("streamable-http", port=int(sys.argv[2]))
+    else:
+        server.run("sse", port=int(sys.argv[2]))
