@@ -31,16 +31,21 @@ class Redaction:
 
     @classmethod
     def of_references(
-        cls, texts: Iterable[str], environment: Environment, known: Mapping[str, str]
+        cls,
+        texts: Iterable[str],
+        environment: Environment,
+        known: Mapping[str, str],
+        others: Iterable[str] = (),
     ) -> Redaction:
-        """One for the values of all `${NAME}` in some texts.
+        """One for the values of all `${NAME}` in some texts, and for others.
 
         No secret are those that are `known` anyway, and what every program gets to see. Raises ToolCallError
         as `Environment.substitute` does.
         """
         public = {*environment.base().values(), *known.values()}
         references = {reference for text in texts for reference in _REFERENCE.findall(text)}
-        return cls({environment.substitute(reference, known) for reference in references} - public)
+        values = {environment.substitute(reference, known) for reference in references}
+        return cls([*(values - public), *others])
 
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub("***", text)

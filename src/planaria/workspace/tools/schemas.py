@@ -10,7 +10,7 @@ from planaria.errors import ToolArgumentError
 from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.tool import ToolCallable, ToolParameter
 
-__all__ = ["Names", "annotation", "json_value", "resolve", "schema_parameters", "with_wire_names"]
+__all__ = ["Names", "annotation", "json_value", "merged", "resolve", "schema_parameters", "with_wire_names"]
 
 _DEPTH: Final = 6
 """How deep an annotation describes; what is below is Any."""
@@ -25,9 +25,9 @@ class Names:
         self._taken: set[str] = set()
 
     def take(self, name: str) -> str:
-        """A free identifier for that name; characters that no identifier has become `_`."""
-        cleaned = "".join(character if f"_{character}".isidentifier() else "_" for character in name)
-        found = wanted = identifier(cleaned.strip("_") or "_")
+        """A free identifier for that name; what no identifier has becomes `_`."""
+        words = "".join(one if f"_{one}".isidentifier() else " " for one in name).split()
+        found = wanted = identifier("_".join(words).strip("_") or "_")
         number = 1
         while found in self._taken:
             number += 1
@@ -39,13 +39,14 @@ class Names:
 def resolve(schema: Any, document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema that a local `$ref` leads to, or itself. Raises ValueError for one that leads nowhere."""
     seen: set[str] = set()
+    found: Any
     while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
         if not reference.startswith("#/") and reference != "#":
             raise ValueError(f"$ref {reference!r} leads out of the document, where nothing is read")
         if reference in seen:
             raise ValueError(f"$ref {reference!r} leads to itself")
         seen.add(reference)
-        found: Any = document
+        found = document
         for part in reference[2:].split("/") if len(reference) > 1 else ():
             part = part.replace("~1", "/").replace("~0", "~")
             if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
@@ -56,7 +57,24 @@ def resolve(schema: Any, document: Mapping[str, Any]) -> Mapping[str, Any]:
                 raise ValueError(f"$ref {reference!r} leads nowhere")
         schema = found
     # `true` and `{}` say the same: anything.
-    return schema if isinstance(schema, Mapping) else {}
+    return dict(schema) if isinstance(schema, Mapping) else {}
+
+
+def merged(schema: Any, document: Mapping[str, Any], depth: int = _DEPTH) -> Mapping[str, Any]:
+    """An object's schema with the properties of all that it is composed of by `allOf`."""
+    whole = resolve(schema, document)
+    parts = whole.get("allOf")
+    if not isinstance(parts, list) or not depth:
+        return whole
+    properties: dict[str, Any] = {}
+    required: list[Any] = []
+    for part in (*(merged(one, document, depth - 1) for one in parts), whole):
+        found = part.get("properties")
+        properties.update(found if isinstance(found, Mapping) else {})
+        found = part.get("required")
+        required += found if isinstance(found, list) else []
+    rest: dict[str, Any] = {key: value for key, value in whole.items() if key != "allOf"}
+    return {**rest, "type": "object", "properties": properties, "required": required}
 
 
 def annotation(schema: Any, document: Mapping[str, Any], depth: int = _DEPTH) -> str:
