@@ -1,13 +1,23 @@
 """A server written with the SDK, for the tests: `python demo_mcp_server.py [stdio|http|sse [PORT]]`."""
 
 import asyncio
+import base64
 import os
 import subprocess
 import sys
 import time
 
 from mcp.server.mcpserver import Context, Image, MCPServer
-from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import (
+    BlobResourceContents,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
 from pydantic import BaseModel, Field
 
 server = MCPServer("demo", log_level="ERROR")
@@ -53,9 +63,24 @@ def mixed() -> list:
 
 
 @server.tool()
-def resource() -> CallToolResult:
-    contents = TextResourceContents(uri="demo://note", mime_type="text/plain", text="note")
-    return CallToolResult(content=[EmbeddedResource(resource=contents)])
+def resources() -> CallToolResult:
+    return CallToolResult(
+        content=[
+            EmbeddedResource(
+                resource=TextResourceContents(uri="demo://note", mime_type="text/plain", text="note")
+            ),
+            EmbeddedResource(
+                resource=BlobResourceContents(uri="demo://data", blob=base64.b64encode(b"\x00\xff").decode())
+            ),
+            ResourceLink(uri="demo://link", name="link", description="Elsewhere"),
+        ]
+    )
+
+
+@server.tool()
+def both() -> CallToolResult:
+    picture = ImageContent(data=base64.b64encode(PNG).decode(), mime_type="image/png")
+    return CallToolResult(content=[TextContent(text="size 1"), picture], structured_content={"size": 1})
 
 
 @server.tool()
@@ -65,12 +90,30 @@ def nothing() -> None:
 
 @server.tool()
 def fail(secret: str = "") -> str:
-    raise ValueError(f"it went wrong {os.environ.get(secret, '')}")
+    raise ToolError(f"it went wrong {os.environ.get(secret, '')}")
 
 
 @server.tool(name="odd-name.x")
-def odd_name(**kwargs: str) -> str:
-    return "odd"
+def odd_name(where: str) -> str:
+    return f"odd {where}"
+
+
+met: list[asyncio.Event] = []
+
+
+@server.tool()
+async def meet(count: int) -> str:
+    """Wait until that many calls are here at the same time."""
+    if not met:
+        met.append(asyncio.Event())
+    waiting.append(1)
+    if len(waiting) == count:
+        met[0].set()
+    await met[0].wait()
+    return "met"
+
+
+waiting: list[int] = []
 
 
 @server.tool()
@@ -118,10 +161,9 @@ def hang() -> None:
 
 
 @server.tool()
-async def grow(context: Context) -> str:
-    """Add another tool, and say so."""
+def grow() -> str:
+    """Add another tool."""
     server.add_tool(lambda: "grown", name="grown", description="A new one")
-    await context.session.send_tool_list_changed()
     return "done"
 
 

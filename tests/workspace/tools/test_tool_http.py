@@ -57,9 +57,9 @@ def define(server: HttpServer) -> Iterator[Define]:
         tool.close()
 
 
-def call(tool: Tool, callable: str | None = None, /, **arguments: Any) -> Any:
+def call(tool: Tool, function: str | None = None, /, **arguments: Any) -> Any:
     async def calling() -> Any:
-        return await tool.call(callable, arguments)
+        return await tool.call(function, arguments)
 
     return asyncio.run(calling())
 
@@ -248,7 +248,7 @@ def test_status(define: Define) -> None:
     """Any status but 2xx is an error with the status and the beginning of the body."""
     tool = define("- {name: get, path: '/missing/{id}'}")
     with pytest.raises(
-        ToolCallError, match="GET http.*/api/missing/1 was answered with 404 Not Found: no such page"
+        ToolCallError, match=r"GET http.*/api/missing/1 was answered with 404 Not Found: no such page"
     ) as caught:
         call(tool, "get", id="1")
     assert caught.value.status == 404

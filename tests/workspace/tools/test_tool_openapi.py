@@ -128,9 +128,9 @@ def pets(define: Define, server: HttpServer) -> Tool:
     return define(DOCUMENT, base_url=f"{server.url}/echo")
 
 
-def call(tool: Tool, callable: str | None = None, /, **arguments: Any) -> Any:
+def call(tool: Tool, function: str | None = None, /, **arguments: Any) -> Any:
     async def calling() -> Any:
-        return await tool.call(callable, arguments)
+        return await tool.call(function, arguments)
 
     return asyncio.run(calling())
 
@@ -243,7 +243,7 @@ def test_bad_url(define: Define, server: HttpServer) -> None:
     """A document that cannot be read is an error of the call, and is tried again at the next."""
     tool = define(f"{server.url}/openapi")
     server.document = {"swagger": "2.0"}
-    with pytest.raises(ToolCallError, match="not swagger 2.0"):
+    with pytest.raises(ToolCallError, match=r"not swagger 2\.0"):
         call(tool, "list_pets")
     server.document = DOCUMENT
     assert call(tool, "list_pets")["path"] == "/echo/pets"

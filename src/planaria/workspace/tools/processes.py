@@ -10,8 +10,9 @@ from typing import Final
 
 __all__ = ["Guardian", "signal_group"]
 
-# Waits for the pipe to this process to break, gives the group a moment to see that too, and ends it.
-_GUARD: Final = 'read _; sleep 1; kill -TERM -- "-$1"; sleep 1; kill -KILL -- "-$1"'
+# Waits for the pipe to this process to break, gives the group a moment to see that too, and ends it. No other
+# form of `kill` means a group to every shell.
+_GUARD: Final = 'read _; sleep 1; kill -s TERM -- "-$1"; sleep 1; kill -s KILL -- "-$1"'
 
 
 def signal_group(group: int, number: int) -> None:
