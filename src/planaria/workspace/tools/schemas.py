@@ -149,7 +149,7 @@ def schema_parameters(
                     type=annotation(each, document),
                     required=isinstance(required, list) and name in required,
                     default=one.get("default"),
-                    description=str(one.get("description") or one.get("title") or ""),
+                    description=str(one.get("description") or ""),
                 ),
             )
         )
