@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import threading
@@ -106,6 +107,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def page_circle(self, parts: Any, query: Any, body: bytes) -> None:
         self.send(302, "text/plain", b"", Location="/api/circle")
+
+    def page_wrong(self, parts: Any, query: Any, body: bytes) -> None:
+        name, password = base64.b64decode(self.headers["Authorization"].split()[1]).decode().split(":")
+        self.send(401, "text/plain", f"the password of {name} is not {password}".encode())
 
     def page_cookie(self, parts: Any, query: Any, body: bytes) -> None:
         self.send(200, "text/plain", b"set", Set_Cookie="seen=yes; Path=/")

@@ -371,6 +371,13 @@ def test_credentials(define: Define, auth: str, header: str, value: str) -> None
         assert "bWU6" not in text
 
 
+def test_password(define: Define, server: HttpServer) -> None:
+    """A password is in no error, though the server tells what it was sent."""
+    tool = define("- {name: get, path: /wrong}", "auth: {basic: {username: me, password: hunter22}}")
+    with pytest.raises(ToolCallError, match=r"the password of me is not \*\*\*"):
+        call(tool, "get")
+
+
 def test_key_in_query(define: Define) -> None:
     """A key in the query is sent, also after a redirect, and is in no error."""
     environment = Environment(values={"SECRET": "s3cret/value"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -286,6 +287,15 @@ def test_close(define: Define) -> None:
     assert wait_until_gone(child)
     tool.close()
     assert call(tool, "add", a=1) == 2
+
+
+def test_collected() -> None:
+    """A tool that nobody has any more takes its server along."""
+    [tool] = load_tools([Text("demo.yaml", f"name: demo\ntype: mcp\n{STDIO}")], folder=HERE)
+    process = call(tool, "process")
+    del tool
+    gc.collect()
+    assert wait_until_gone(process)
 
 
 @pytest.mark.parametrize("end", ["exit", "sigterm", "sigkill"])

@@ -230,6 +230,31 @@ def test_file(define: Define, server: HttpServer, tmp_path: Path) -> None:
         load_tools(tmp_path)
 
 
+def test_yaml(define: Define, tmp_path: Path) -> None:
+    """In a document in YAML, keys are text whatever they look like, and dates are text."""
+    (tmp_path / "dates.yaml").write_text(
+        """
+openapi: 3.0.0
+servers: [{url: 'https://example.org'}]
+paths:
+  /days/{day}:
+    get:
+      operationId: on
+      parameters:
+      - {name: day, in: path, required: true, schema: {enum: [2026-01-01, 2026-01-02]}}
+      - {name: on, in: query, schema: {type: string, default: 2026-01-01}}
+      responses:
+        200: {content: {text/plain: {}}}
+"""
+    )
+    [function] = define(str(tmp_path / "dates.yaml")).callables
+    assert function.returns == "str"
+    assert [(one.name, one.type, one.default) for one in function.parameters] == [
+        ("day", "Literal['2026-01-01', '2026-01-02']", None),
+        ("on", "str", "2026-01-01"),
+    ]
+
+
 def test_url(define: Define, server: HttpServer) -> None:
     """A document at a URL is read when its functions are first wanted; its server is relative to it."""
     tool = define(f"{server.url}/openapi")

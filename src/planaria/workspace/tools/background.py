@@ -10,10 +10,11 @@ import asyncio
 import atexit
 import os
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["background_loop", "close_at_exit", "in_background", "run_in_background"]
+__all__ = ["background_loop", "close_at_exit", "close_when_collected", "in_background", "run_in_background"]
 
 Result = TypeVar("Result")
 
@@ -65,13 +66,31 @@ def run_in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
     if running is loop:
         coroutine.close()
         raise RuntimeError("run_in_background() was called on the background loop")
-    return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return future.result()
+    except BaseException:
+        # Nobody waits for it any more when it was Ctrl-C that ended the waiting.
+        future.cancel()
+        raise
 
 
 def close_at_exit(closer: Callable[[], Awaitable[None]]) -> Callable[[], None]:
     """Await `closer()` on the background loop when the interpreter exits; returns what takes that back."""
     _closers.add(closer)
     return lambda: _closers.discard(closer)
+
+
+def close_when_collected(owner: object, closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run `closer()` on the background loop when nobody has `owner` any more, to which it must not refer."""
+    loop = background_loop()
+
+    def close() -> None:
+        # In a forked child, or after the end of the interpreter's threads, there is nothing to close.
+        if loop is _loop and not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(closer(), loop)
+
+    weakref.finalize(owner, close).atexit = False
 
 
 async def _close_all(closers: list[Callable[[], Awaitable[None]]]) -> None:

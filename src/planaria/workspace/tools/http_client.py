@@ -33,12 +33,14 @@ class Credentials:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
+    parts: tuple[str, ...] = field(default=(), repr=False)
+    """Secrets that the headers hold in another form."""
 
     @classmethod
     def basic(cls, username: str, password: str) -> Credentials:
         """A user's name and password."""
         token = base64.b64encode(f"{username}:{password}".encode()).decode()
-        return cls({"Authorization": f"Basic {token}"})
+        return cls({"Authorization": f"Basic {token}"}, parts=(password,))
 
     def secrets(self) -> Iterator[str]:
         """All that must not be read by others."""
@@ -47,6 +49,7 @@ class Credentials:
             # Also without "Bearer" in front.
             yield value.rpartition(" ")[2]
         yield from self.query.values()
+        yield from self.parts
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,12 @@ import httpx
 
 from planaria.errors import ToolCallError
 from planaria.workspace.tools.arguments import Argument, bind
-from planaria.workspace.tools.background import background_loop, in_background, run_in_background
+from planaria.workspace.tools.background import (
+    background_loop,
+    close_when_collected,
+    in_background,
+    run_in_background,
+)
 from planaria.workspace.tools.definition import Misfit
 from planaria.workspace.tools.environment import Environment
 from planaria.workspace.tools.http import BodyDefinition, EndpointDefinition, HttpDefinition
@@ -177,6 +182,7 @@ class HttpTool(Tool):
         loop = background_loop()
         if self._pool is None or self._pool[0] is not loop:
             self._pool = loop, connection_pool()
+            close_when_collected(self, self._pool[1].aclose)
         return HttpClient(
             self._pool[1],
             base_url,

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import Field, model_validator
 
 from planaria.errors import ToolCallError, ToolDefinitionError, ToolNotFound
-from planaria.workspace.tools.background import background_loop, in_background, run_in_background
+from planaria.workspace.tools.background import (
+    background_loop,
+    close_when_collected,
+    in_background,
+    run_in_background,
+)
 from planaria.workspace.tools.definition import ToolDefinition
 from planaria.workspace.tools.environment import Environment
 from planaria.workspace.tools.redaction import Redaction
@@ -93,17 +98,57 @@ class _Function:
     is_wrapped: bool
 
 
+class _Launch:
+    """What a server is started with. Servers have it, and not the tool: that can be collected before them."""
+
+    def __init__(self, definition: McpDefinition, environment: Environment, folder: Path | None) -> None:
+        self._definition = definition
+        self._environment = environment
+        self._folder = folder
+        #: Hides the secrets of the last start.
+        self.redaction = Redaction()
+
+    def target(self) -> ProcessTarget | HttpTarget:
+        """What to connect to, with the environment's values as they are now."""
+        from planaria.workspace.tools.mcp_connection import HttpTarget, ProcessTarget
+
+        definition = self._definition
+        extra = {"PYTHON": sys.executable}
+        if self._folder is not None:
+            extra["TOOL_DIR"] = str(self._folder)
+
+        def value(text: str) -> str:
+            return self._environment.substitute(text, extra)
+
+        self.redaction = Redaction.of_references(
+            [definition.url or "", *definition.args, *definition.env.values(), *definition.headers.values()],
+            self._environment,
+            known=extra,
+        )
+        if definition.url is not None:
+            headers = {name: value(text) for name, text in definition.headers.items()}
+            return HttpTarget(value(definition.url), headers, is_sse=definition.transport == "sse")
+        assert definition.command is not None
+        directory = self._folder or Path.cwd()
+        return ProcessTarget(
+            [value(definition.command), *map(value, definition.args)],
+            {
+                **self._environment.base(),
+                **{name: value(text) for name, text in definition.env.items()},
+            },
+            directory / value(definition.cwd or ""),
+        )
+
+
 class McpTool(Tool):
     """A server whose tools are this tool's functions; one that has the tool's own name is the tool itself."""
 
     def __init__(self, definition: McpDefinition, environment: Environment, folder: Path | None) -> None:
         super().__init__(definition.name, definition.description, definition.tags)
         self._definition = definition
-        self._environment = environment
-        self._folder = folder
+        self._launch = _Launch(definition, environment, folder)
         self._server: McpServer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._redaction = Redaction()
         self._listed: Mapping[str, mcp_types.Tool] = {}
         self._functions: dict[str, _Function] = {}
 
@@ -171,42 +216,12 @@ class McpTool(Tool):
             self._loop = loop
             self._server = McpServer(
                 self.name,
-                self._target,
+                self._launch.target,
                 start_timeout=self._definition.start_timeout,
                 max_result=self._definition.max_result,
             )
+            close_when_collected(self, self._server.close)
         return self._server
-
-    def _target(self) -> ProcessTarget | HttpTarget:
-        """What to connect to, with the environment's values as they are now."""
-        from planaria.workspace.tools.mcp_connection import HttpTarget, ProcessTarget
-
-        definition = self._definition
-        extra = {"PYTHON": sys.executable}
-        if self._folder is not None:
-            extra["TOOL_DIR"] = str(self._folder)
-
-        def value(text: str) -> str:
-            return self._environment.substitute(text, extra)
-
-        self._redaction = Redaction.of_references(
-            [definition.url or "", *definition.args, *definition.env.values(), *definition.headers.values()],
-            self._environment,
-            known=extra,
-        )
-        if definition.url is not None:
-            headers = {name: value(text) for name, text in definition.headers.items()}
-            return HttpTarget(value(definition.url), headers, is_sse=definition.transport == "sse")
-        assert definition.command is not None
-        directory = self._folder or Path.cwd()
-        return ProcessTarget(
-            [value(definition.command), *map(value, definition.args)],
-            {
-                **self._environment.base(),
-                **{name: value(text) for name, text in definition.env.items()},
-            },
-            directory / value(definition.cwd or ""),
-        )
 
     @contextmanager
     def _hidden(self, callable: str | None) -> Iterator[None]:  # noqa: A002
@@ -215,10 +230,10 @@ class McpTool(Tool):
             yield
         except ToolCallError as error:
             raise type(error)(
-                self._redaction(str(error)),
+                self._launch.redaction(str(error)),
                 tool=self.name,
                 callable=callable,
-                stderr=self._redaction(error.stderr),
+                stderr=self._launch.redaction(error.stderr),
             ) from None
 
 
@@ -226,20 +241,32 @@ def _function(tool: mcp_types.Tool, names: Names) -> _Function:
     from planaria.workspace.tools.mcp_values import wraps_result
 
     schema = tool.input_schema
-    wire_names, parameters = [], []
-    for name, parameter in schema_parameters(schema, schema, Names()):
-        wire_names.append((parameter.name, name))
-        parameters.append(parameter)
+    # Without a word about others, servers leave them out silently; better to say it.
+    takes_others = schema.get("additionalProperties", False) is not False
+    try:
+        pairs = schema_parameters(schema, schema, Names())
+    except ValueError:
+        # It refers to what is not here; the server knows.
+        pairs, takes_others = [], True
     wrapped = wraps_result(tool)
-    output = tool.output_schema
-    returns = "Any"
-    if output is not None:
-        returns = annotation(output["properties"]["result"] if wrapped else output, output)
     return _Function(
-        ToolCallable(names.take(tool.name), tool.description or "", tuple(parameters), returns),
+        ToolCallable(
+            names.take(tool.name),
+            tool.description or "",
+            tuple(parameter for _, parameter in pairs),
+            _returns(tool.output_schema, wrapped),
+        ),
         tool.name,
-        dict(wire_names),
-        # Without a word about others, servers leave them out silently; better to say it.
-        schema.get("additionalProperties", False) is not False,
+        {parameter.name: name for name, parameter in pairs},
+        takes_others,
         wrapped,
     )
+
+
+def _returns(schema: Mapping[str, Any] | None, wrapped: bool) -> str:
+    if schema is None:
+        return "Any"
+    try:
+        return annotation(schema["properties"]["result"] if wrapped else schema, schema)
+    except (ValueError, KeyError, TypeError):
+        return "Any"

@@ -36,6 +36,7 @@ _GRACE: Final = 2.0
 """Seconds a server has to leave by itself after its stdin was closed, and again after SIGTERM."""
 _POLL: Final = 0.01
 
+_RESULT = re.compile(rb'"(?:result|error)"\s*:')
 _IDENTIFIER = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,100}")')
 
 
@@ -178,9 +179,13 @@ class ProcessTransport:
             self._first_nonsense = self._first_nonsense or repr(line[:200].decode("utf-8", "replace"))
 
     async def _refuse(self, beginning: bytes) -> None:
-        """Fail the call that a message answers which is too large to take."""
-        found = _IDENTIFIER.search(beginning)
-        if found is None:
+        """Fail the call that a message answers which is too large to take.
+
+        Only an answer that begins with the number of its call can be known for one.
+        """
+        head = _RESULT.split(beginning, 1)[0]
+        found = _IDENTIFIER.search(head)
+        if found is None or b'"method"' in head:
             self._note_nonsense(beginning)
             return
         text = found[1].decode()

@@ -241,7 +241,7 @@ class McpServer:
         if connection.process is None:
             return kind(message, tool=self._name)
         stderr = connection.process.stderr
-        if connection.process.nonsense and not connection.ready.is_set():
+        if connection.process.nonsense and (issubclass(kind, ToolTimeout) or not connection.ready.is_set()):
             message += f"; its stdout has what is no message: {connection.process.nonsense}"
         if stderr and connection.ended.is_set():
             message += f"; its stderr ends:\n{stderr}"

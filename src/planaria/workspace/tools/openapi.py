@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from planaria.workspace.tools.http_requests import BodyKind, Endpoint, QueryStyle
 from planaria.workspace.tools.schemas import (
@@ -35,9 +35,30 @@ def parse_document(text: str) -> Any:
             raise ValueError(f"not JSON: {error}") from None
     import yaml
 
+    # The parser written in C is ten times faster, where there is one.
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """As JSON would have it: keys are text, also `200`, and so are dates, `on` and `no`."""
+
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+            first: [
+                (tag, pattern)
+                for tag, pattern in pairs
+                if tag != "tag:yaml.org,2002:timestamp"
+                and (tag != "tag:yaml.org,2002:bool" or first in "tTfF")
+            ]
+            for first, pairs in base.yaml_implicit_resolvers.items()
+        }
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                    key.tag = "tag:yaml.org,2002:str"
+            return super().construct_mapping(node, deep)
+
     try:
-        # The parser written in C is ten times faster, where there is one.
-        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(text, Loader)
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"not YAML: {error}") from None
 
