@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
-import contextlib
 import os
 import signal
 import socket
