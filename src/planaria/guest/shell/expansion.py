@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import parameters
-from .arithmetic import _COMMON as COMMON_NUMBERS
-from .arithmetic import compiled, evaluate
+from .arithmetic import COMMON, compiled, evaluate
 from .braces import expand_braces, has_braces, plain_range
 from .fields import MAGIC_EXTENDED, Fields, split
 from .patterns import escape
@@ -1022,7 +1021,7 @@ class WordCompiler:
             return reparse
         run = expression.code
         operands = expression.operands
-        common = COMMON_NUMBERS
+        common = COMMON
 
         def calculate(sh: Shell) -> int:
             values = [code(sh) for code in codes]
