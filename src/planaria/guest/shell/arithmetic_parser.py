@@ -295,5 +295,3 @@ class Parser(Generic[Made]):
                     return text
             position += 1
         raise self.fail("bad array subscript")
-
-

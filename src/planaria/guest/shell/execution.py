@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from .command import COMMANDS, CommandFunction
 from .control import Break, Continue, Exit, LimitReachedError, Return
-from .functions import Frame, FunctionBody
+from .functions import CALLS, Frame, FunctionBody
 from .lexer import ShellSyntaxError
 from .process import RunningCommand
 from .program import Program
 from .redirection import Saved, restore
 from .streams import CapturedOutput, PipeInput, Stream, flush_all
+from .translation.region import FunctionRegion
 from .variables import Scope, ShellError
 
 if TYPE_CHECKING:
@@ -178,6 +179,11 @@ class Execution:
 
     def call_function(self: Shell, function: FunctionBody, argv: list[str], tested: bool) -> int:
         """Run a function with `argv[1:]` as its positional parameters."""
+        function.left -= 1
+        if function.left < 0:
+            status = self._call_translated(function, argv, tested)
+            if status is not None:
+                return status
         saved = self._enter(function, argv, tested)
         try:
             return function.run(self)
@@ -190,6 +196,18 @@ class Execution:
             ) from None
         finally:
             self._leave(saved, tested)
+
+    def _call_translated(self: Shell, function: FunctionBody, argv: list[str], tested: bool) -> int | None:
+        """Run a function that has been called often; None when the closures have to."""
+        region = function.region
+        if region is None:
+            region = function.region = FunctionRegion(function)
+        status = None if region.hopeless else region.enter(self, argv, tested)
+        if status is None:
+            function.left = CALLS
+        else:
+            self.status = status
+        return status
 
     def stream_function(
         self: Shell, function: FunctionBody, argv: list[str], tested: bool

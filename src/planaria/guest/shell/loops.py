@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from . import condition
@@ -22,6 +23,7 @@ from .syntax import (
     While,
     Word,
 )
+from .translation.region import ROUNDS, LoopRegion
 from .variables import NAMEREF, SLOW_WRITE, ShellError, Variable
 
 if TYPE_CHECKING:
@@ -157,13 +159,21 @@ class LoopCompiler:
         condition = self.truth(node.condition)
         body = self.run(node.body, tested)
         until = node.until
+        region = LoopRegion(node, tested)
 
         def run(sh: Shell) -> int:
             status = 0
             counters = sh.counters
             sh.loops += 1
+            left = 1 if region.ready else region.left
             try:
                 while True:
+                    left -= 1
+                    if not left:
+                        rest = None if region.hopeless else region.enter(sh, status)
+                        if rest is not None:
+                            return rest
+                        left = ROUNDS
                     counters.iterations += 1
                     if counters.iterations > counters.next_iteration:
                         counters.check()
@@ -183,6 +193,7 @@ class LoopCompiler:
                             raise
                         break
             finally:
+                region.left = max(left, 1)
                 sh.loops -= 1
             return status
 
@@ -233,6 +244,7 @@ class LoopCompiler:
         name = node.name
         line = node.line
         valid = name.isidentifier() and name.isascii()
+        region = LoopRegion(node, tested)
 
         def run(sh: Shell) -> int:
             sh.line = line
@@ -242,8 +254,20 @@ class LoopCompiler:
             status = 0
             counters = sh.counters
             sh.loops += 1
+            left = 1 if region.ready else region.left
+            done = 0
             try:
-                for word in words(sh):
+                rest = iter(words(sh))
+                for word in rest:
+                    left -= 1
+                    if not left:
+                        ended = (
+                            None if region.hopeless else region.enter(sh, status, done, chain((word,), rest))
+                        )
+                        if ended is not None:
+                            return ended
+                        left = ROUNDS
+                    done += 1
                     counters.iterations += 1
                     if counters.iterations > counters.next_iteration:
                         counters.check()
@@ -269,6 +293,7 @@ class LoopCompiler:
                             raise
                         break
             finally:
+                region.left = max(left, 1)
                 sh.loops -= 1
             return status
 
@@ -315,16 +340,26 @@ class LoopCompiler:
         )
         body = self.run(node.body, tested)
         line = node.line
+        region = LoopRegion(node, tested)
 
         def run(sh: Shell) -> int:
             status = 0
             counters = sh.counters
             sh.line = line
             sh.loops += 1
+            left = 1 if region.ready else region.left
             try:
                 if start is not None:
                     start(sh)
-                while condition is None or condition(sh):
+                while True:
+                    left -= 1
+                    if not left:
+                        rest = None if region.hopeless else region.enter(sh, status)
+                        if rest is not None:
+                            return rest
+                        left = ROUNDS
+                    if condition is not None and not condition(sh):
+                        break
                     counters.iterations += 1
                     if counters.iterations > counters.next_iteration:
                         counters.check()
@@ -350,6 +385,7 @@ class LoopCompiler:
                 sh.report(error)
                 return 1
             finally:
+                region.left = max(left, 1)
                 sh.loops -= 1
             return status
 

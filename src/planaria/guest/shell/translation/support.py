@@ -1,0 +1,361 @@
+"""What the translated source calls: loading and saving variables, and the less common cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..arithmetic import COMMON, evaluate, literal
+from ..arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError, wrap
+from ..assignment import Element, store_array
+from ..condition import TestError, search
+from ..control import Return
+from ..fields import MAGIC_EXTENDED, split
+from ..parameters import change_case, remover, replace, substring
+from ..patterns import compile_pattern, escape
+from ..streams import BufferedInput
+from ..variables import SHORT, SLOW_READ, SLOW_WRITE, ShellError, Variable
+
+if TYPE_CHECKING:
+    from ..shell import Shell
+
+__all__ = ["ABSENT", "NAMESPACE", "canonical"]
+
+#: Kinds of a variable that need not be loaded, since it is assigned first.
+ABSENT = "-"
+#: The value of such a variable before that.
+UNTOUCHED = object()
+
+Value = Any
+Plan = Sequence[tuple[str, str, int]]
+
+
+def canonical(text: str) -> int | None:
+    """The number whose text is just this, or None."""
+    value = literal(text)
+    return value if value is not None and str(value) == text else None
+
+
+def load(shell: Shell, plan: Plan) -> list[Value] | None:
+    """The variables' values as the plan wants them; None when one of them is not what it should be."""
+    table = shell.table
+    values: list[Value] = []
+    for name, kinds, flag in plan:
+        variable = table.get(name)
+        if flag:
+            if variable is None or variable.flags & SLOW_WRITE != flag:
+                return None
+            values.append(variable)
+        elif variable is not None and variable.flags & SLOW_WRITE:
+            return None
+        elif kinds == ABSENT:
+            values.append(UNTOUCHED)
+        elif variable is None or variable.value is None:
+            if "n" not in kinds:
+                return None
+            values.append(None)
+        else:
+            number = canonical(variable.value) if "i" in kinds else None
+            if number is None and "s" not in kinds:
+                return None
+            values.append(variable.value if number is None else number)
+    return values
+
+
+def loaded_again(shell: Shell, plan: Plan) -> list[Value]:
+    """The values of the scalars after an expression was evaluated: it can have assigned numbers to them."""
+    values: list[Value] = []
+    for name, kinds, flag in plan:
+        if flag:
+            continue
+        text = shell.variables.get(name)
+        number = canonical(text) if text is not None and kinds != "s" else None
+        values.append(text if number is None else number)
+    return values
+
+
+def save(shell: Shell, names: Sequence[str], values: Iterable[Value]) -> None:
+    """Give the shell's variables their values."""
+    table = shell.table
+    for name, value in zip(names, values, strict=False):
+        if value is UNTOUCHED:
+            continue
+        variable = table.get(name)
+        if value is None:
+            if variable is not None and variable.value is not None:
+                del table[name]
+            continue
+        if variable is None:
+            variable = table[name] = Variable(None, shell.variables.new_flags)
+        elif variable.flags & SLOW_READ:
+            # An expression has made an array of it.
+            shell.variables.set(name, str(value))
+            continue
+        if value.__class__ is not int:
+            variable.value = value
+        elif variable.number != value or variable.numbered is not variable.value:
+            variable.value = variable.numbered = str(value)
+            variable.number = value
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def operand(value: Value) -> int | None:
+    """The number that an expansion in an expression is; None when its text has to be parsed with the rest."""
+    if value.__class__ is int:
+        return value
+    number = COMMON.get(value)
+    return literal(value) if number is None else number
+
+
+def divide(x: int, y: int, message: str) -> int:
+    if y == 0:
+        raise ArithmeticSyntaxError(message)
+    quotient = abs(x) // abs(y)
+    return wrap(quotient if (x < 0) == (y < 0) else -quotient)
+
+
+def remainder(x: int, y: int, message: str) -> int:
+    if y == 0:
+        raise ArithmeticSyntaxError(message)
+    rest = abs(x) % abs(y)
+    return -rest if x < 0 else rest
+
+
+def power(x: int, y: int, message: str) -> int:
+    if y < 0:
+        raise ArithmeticSyntaxError(message)
+    return (pow(x, y, MODULUS) - MINIMUM) % MODULUS + MINIMUM
+
+
+def arithmetic_error(shell: Shell, error: ShellError) -> int:
+    """`(( ))` went wrong: the status, or the error again when it ends the shell."""
+    if error.fatal:
+        raise error
+    error.message = "((: " + error.message
+    shell.report(error)
+    return 1
+
+
+def condition_error(shell: Shell, error: ShellError | TestError) -> int:
+    """`[[ ]]` went wrong."""
+    if isinstance(error, TestError):
+        shell.complain(error.message)
+        return error.status
+    if error.fatal or "division" not in error.message:
+        raise error
+    error.message = "[[: " + error.message
+    shell.report(error)
+    return 1
+
+
+def unset(shell: Shell, name: str) -> str:
+    """What an unset parameter gives."""
+    if shell.nounset:
+        raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
+    return ""
+
+
+def unset_number(shell: Shell, name: str) -> int:
+    """What an unset variable counts as in an expression."""
+    if shell.nounset:
+        raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
+    return 0
+
+
+# -- fields, tests, arrays -------------------------------------------------------------------------
+
+
+def fields(shell: Shell, value: Value) -> list[Value]:
+    """An unquoted expansion as fields."""
+    if value.__class__ is int:
+        return [value]
+    if value.isalnum():
+        return [value]
+    found = split(value, " \t\n")
+    if not shell.noglob and MAGIC_EXTENDED.search(value):
+        return shell.glob_fields(found)
+    return found
+
+
+def test_status(shell: Shell, arguments: list[Value]) -> int:
+    """The status of `test arguments`."""
+    return shell.builtins["test"](shell, ["test", *map(str, arguments)])
+
+
+def bracket_status(shell: Shell, arguments: list[Value]) -> int:
+    """The status of `[ arguments ]`."""
+    return shell.builtins["["](shell, ["[", *map(str, arguments), "]"])
+
+
+def matches(shell: Shell, subject: str, pattern: str) -> bool:
+    """Whether a pattern that is only known now matches, as in `[[ ]]`."""
+    return compile_pattern(pattern, True, False).fullmatch(subject) is not None
+
+
+def matches_case(shell: Shell, subject: str, pattern: str) -> bool:
+    """The same as in `case`."""
+    return compile_pattern(pattern, "extglob" in shell.shopts, False).fullmatch(subject) is not None
+
+
+def element(name: str, variable: Variable, place: int, shell: Shell) -> str | None:
+    """An element of an indexed array by its number."""
+    if place < 0:
+        place += variable.next_index()
+        if place < 0:
+            shell.complain(f"{name}: bad array subscript")
+            return None
+    return None if variable.array is None else variable.array.get(place)  # type: ignore[call-overload]
+
+
+def element_number(name: str, variable: Variable, place: int) -> str | None:
+    """The same in an expression."""
+    if variable.array is None:
+        return None
+    if place < 0:
+        place = variable.index(place, name)
+    return variable.array.get(place)  # type: ignore[call-overload]
+
+
+def keyed(variable: Variable, key: str) -> str | None:
+    """An element of an associative array."""
+    return None if variable.array is None else variable.array.get(key)  # type: ignore[call-overload]
+
+
+def store_keyed(shell: Shell, name: str, variable: Variable, key: str, text: str, source: str) -> None:
+    """`name[key]=text`"""
+    if not key:
+        raise ShellError(f"{name}[{source}]: bad array subscript")
+    if variable.array is None:
+        variable.array = {}
+    shell.variables.grow(text)
+    variable.array[key] = text  # type: ignore[index]
+
+
+def append_keyed(shell: Shell, name: str, variable: Variable, key: str, text: str, source: str) -> None:
+    """`name[key]+=text`"""
+    store_keyed(shell, name, variable, key, (keyed(variable, key) or "") + text if key else text, source)
+
+
+def append_indexed(shell: Shell, name: str, variable: Variable, place: int, text: str) -> None:
+    """`name[place]+=text`"""
+    shell.variables.set_indexed(name, variable, place, text, append=True)
+
+
+def push(shell: Shell, variable: Variable, texts: list[Value]) -> None:
+    """`name+=(texts)`"""
+    counters = shell.counters
+    for value in texts:
+        text = str(value)
+        counters.growth -= len(text)
+        if counters.growth < 0:
+            shell.variables.measure(len(text))
+        array = variable.indexed()
+        array[next(reversed(array)) + 1 if array else 0] = text
+
+
+def fill(shell: Shell, name: str, variable: Variable, texts: list[Value]) -> None:
+    """`name=(texts)`"""
+    elements: list[Element] = [(None, str(text), False) for text in texts]
+    store_array(shell.variables, name, variable, elements, append=False)
+
+
+def count(variable: Variable) -> int:
+    """`${#name[@]}`"""
+    return 0 if variable.array is None else len(variable.array)
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_fields(shell: Shell, most: int) -> list[Any] | None:
+    """A line of standard input in `most` fields by the usual IFS, and the status; None after an error."""
+    stream = shell.fds[0]
+    assert isinstance(stream, BufferedInput)
+    try:
+        data = stream.read_until(b"\n")
+    except OSError as error:
+        shell.complain(f"read: read error: 0: {error.strerror}")
+        return None
+    if data[-1:] == b"\n":
+        text = data[:-1].decode("utf-8", "surrogateescape")
+        status = 0
+    else:
+        text = data.decode("utf-8", "surrogateescape")
+        status = 1
+    if "\0" in text:
+        text = text.replace("\0", "")
+    # With no other white space than blanks Python splits as the shell does.
+    bare = text.strip(" \t\n")
+    found = bare.split(None, most - 1) if bare.isprintable() and bare.isascii() else _split(bare, most)
+    if len(found) < most:
+        found += [""] * (most - len(found))
+    found.append(status)  # type: ignore[arg-type]
+    return found
+
+
+def _split(text: str, most: int) -> list[str]:
+    found: list[str] = []
+    while text and len(found) < most - 1:
+        first = split(text, " \t\n")[0]
+        found.append(first)
+        text = text[len(first) :].lstrip(" \t\n")
+    if text:
+        found.append(text)
+    return found
+
+
+def read_line(shell: Shell) -> tuple[str, int] | None:
+    """A whole line of standard input, for `IFS= read -r`; None after an error."""
+    stream = shell.fds[0]
+    assert isinstance(stream, BufferedInput)
+    try:
+        data = stream.read_until(b"\n")
+    except OSError as error:
+        shell.complain(f"read: read error: 0: {error.strerror}")
+        return None
+    status = 0 if data[-1:] == b"\n" else 1
+    text = (data if status else data[:-1]).decode("utf-8", "surrogateescape")
+    return text.replace("\0", "") if "\0" in text else text, status
+
+
+def write_failed(shell: Shell, error: OSError) -> int:
+    """`echo` could not write."""
+    if isinstance(error, BrokenPipeError):
+        raise error
+    shell.complain(f"echo: write error: {error.strerror}")
+    return 1
+
+
+def too_deep(name: str, limit: int) -> ShellError:
+    """The error of a function that is called in too many others."""
+    return ShellError(f"{name}: maximum function nesting level exceeded ({limit})")
+
+
+def grown(shell: Shell, value: str) -> None:
+    """Account for a long text."""
+    shell.variables.grow(value)
+
+
+#: The names that every translated source may use.
+NAMESPACE: dict[str, object] = {
+    "MAXIMUM": MAXIMUM,
+    "MINIMUM": MINIMUM,
+    "Return": Return,
+    "SHORT": SHORT,
+    "ShellError": ShellError,
+    "TestError": TestError,
+    "UNTOUCHED": UNTOUCHED,
+    "common": COMMON.get,
+    **{
+        function.__name__: function
+        for function in (
+            append_indexed, append_keyed, arithmetic_error, bracket_status, change_case, condition_error,
+            count, divide, element, element_number, escape, evaluate, fields, fill, grown, keyed,
+            literal, load, loaded_again, matches, matches_case, operand, power, push, read_fields,
+            read_line, remainder, remover, replace, save, search, store_keyed, substring, test_status,
+            too_deep, unset, unset_number, wrap, write_failed,
+        )
+    },
+}  # fmt: skip
