@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..variables import ASSOCIATIVE, INDEXED, SLOW_WRITE, Variables
-from .support import ABSENT, canonical
+from .support import ASSIGNED_FIRST, canonical, held, is_plain
 
 if TYPE_CHECKING:
     from ..functions import FunctionBody
@@ -76,13 +76,12 @@ class Names:
         if name in self.loop_variables:
             return frozenset()
         variable = self.shell.table.get(name)
-        if variable is None:
-            return NOTHING
-        if variable.flags & SLOW_WRITE:
+        if not is_plain(variable):
             raise UntranslatableError(name)
-        if variable.value is None:
+        text = held(variable)
+        if text is None:
             return NOTHING
-        return INTEGER if canonical(variable.value) is not None else TEXT
+        return INTEGER if canonical(text) is not None else TEXT
 
     def widen(self) -> None:
         """Let the variables also hold what they hold now."""
@@ -119,7 +118,7 @@ class Names:
     def plan(self) -> list[tuple[str, str, int]]:
         """How to load the variables: name, kinds, and the flag of an array (0: a scalar)."""
         scalars = [
-            (name, ABSENT if name in self.loop_variables else "".join(sorted(kinds)), 0)
+            ((name, (ASSIGNED_FIRST if name in self.loop_variables else "") + "".join(sorted(kinds)), 0))
             for name, kinds in sorted(self.scalars.items())
         ]
         return scalars + [(name, "", flag) for name, flag in sorted(self.arrays.items())]

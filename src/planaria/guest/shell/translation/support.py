@@ -14,15 +14,15 @@ from ..fields import MAGIC_EXTENDED, split
 from ..parameters import change_case, remover, replace, substring
 from ..patterns import compile_pattern, escape
 from ..streams import BufferedInput
-from ..variables import SHORT, SLOW_READ, SLOW_WRITE, ShellError, Variable
+from ..variables import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, Variable
 
 if TYPE_CHECKING:
     from ..shell import Shell
 
-__all__ = ["ABSENT", "NAMESPACE", "canonical"]
+__all__ = ["ASSIGNED_FIRST", "NAMESPACE", "canonical"]
 
-#: Kinds of a variable that need not be loaded, since it is assigned first.
-ABSENT = "-"
+#: What the kinds of a variable begin with that need not be loaded, since it is assigned first.
+ASSIGNED_FIRST = "-"
 #: The value of such a variable before that.
 UNTOUCHED = object()
 
@@ -36,6 +36,16 @@ def canonical(text: str) -> int | None:
     return value if value is not None and str(value) == text else None
 
 
+def held(variable: Variable | None) -> str | None:
+    """What a variable gives when it is read as a scalar: an array gives its element 0."""
+    return None if variable is None else variable.scalar()
+
+
+def is_plain(variable: Variable | None) -> bool:
+    """Whether reading and assigning the variable has no effects beyond its value."""
+    return variable is None or not variable.flags & SLOW_WRITE & ~(INDEXED | ASSOCIATIVE)
+
+
 def load(shell: Shell, plan: Plan) -> list[Value] | None:
     """The variables' values as the plan wants them; None when one of them is not what it should be."""
     table = shell.table
@@ -46,19 +56,22 @@ def load(shell: Shell, plan: Plan) -> list[Value] | None:
             if variable is None or variable.flags & SLOW_WRITE != flag:
                 return None
             values.append(variable)
-        elif variable is not None and variable.flags & SLOW_WRITE:
+            continue
+        if not is_plain(variable):
             return None
-        elif kinds == ABSENT:
+        if kinds[0] == ASSIGNED_FIRST:
             values.append(UNTOUCHED)
-        elif variable is None or variable.value is None:
+            continue
+        text = held(variable)
+        if text is None:
             if "n" not in kinds:
                 return None
             values.append(None)
-        else:
-            number = canonical(variable.value) if "i" in kinds else None
-            if number is None and "s" not in kinds:
-                return None
-            values.append(variable.value if number is None else number)
+            continue
+        number = canonical(text) if "i" in kinds else None
+        if number is None and "s" not in kinds:
+            return None
+        values.append(text if number is None else number)
     return values
 
 
@@ -66,11 +79,10 @@ def loaded_again(shell: Shell, plan: Plan) -> list[Value]:
     """The values of the scalars after an expression was evaluated: it can have assigned numbers to them."""
     values: list[Value] = []
     for name, kinds, flag in plan:
-        if flag:
-            continue
-        text = shell.variables.get(name)
-        number = canonical(text) if text is not None and kinds != "s" else None
-        values.append(text if number is None else number)
+        if not flag:
+            text = held(shell.table.get(name))
+            number = canonical(text) if text is not None and "i" in kinds else None
+            values.append(text if number is None else number)
     return values
 
 
@@ -81,21 +93,28 @@ def save(shell: Shell, names: Sequence[str], values: Iterable[Value]) -> None:
         if value is UNTOUCHED:
             continue
         variable = table.get(name)
-        if value is None:
-            if variable is not None and variable.value is not None:
-                del table[name]
-            continue
         if variable is None:
+            if value is None:
+                continue
             variable = table[name] = Variable(None, shell.variables.new_flags)
-        elif variable.flags & SLOW_READ:
-            # An expression has made an array of it.
-            shell.variables.set(name, str(value))
-            continue
-        if value.__class__ is not int:
+        if variable.flags & (INDEXED | ASSOCIATIVE):
+            _save_element(shell, name, variable, value)
+        elif value is None:
+            if variable.value is not None:
+                del table[name]
+        elif value.__class__ is not int:
             variable.value = value
         elif variable.number != value or variable.numbered is not variable.value:
             variable.value = variable.numbered = str(value)
             variable.number = value
+
+
+def _save_element(shell: Shell, name: str, variable: Variable, value: Value) -> None:
+    """Give an array its element 0."""
+    if value is None:
+        shell.variables.unset_element(name, "0")
+    elif variable.scalar() != str(value):
+        shell.variables.set_element(name, "0", str(value))
 
 
 # -- numbers ---------------------------------------------------------------------------------------
