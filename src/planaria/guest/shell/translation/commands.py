@@ -601,7 +601,8 @@ class Commands:
         self._counted()
         for name, value_name, kinds in declared:
             self.locals.add(name)
-            self.names.assigned(name, kinds)
+            # Outside of the function it may be unset.
+            self.names.assigned(name, kinds | NOTHING)
             with self.block(f"if s_{name} is UNTOUCHED:"):
                 self.emit(f"s_{name} = v_{name}")
                 if value_name is None:
@@ -659,15 +660,13 @@ class Commands:
         self._line(node.line)
         self._counted(repr(names[-1]))
         record = self.words.temporary()
-        self.emit(f"{record} = read_line(sh)" if whole else f"{record} = read_fields(sh, {len(names)})")
+        self.emit(f"{record} = lines.line()" if whole else f"{record} = lines.fields({len(names)})")
         with self.block(f"if {record} is None:"):
             self.emit("st = 1")
         with self.block("else:"):
             self.emit(", ".join(f"v_{name}" for name in names) + f", st = {record}")
             for name in names:
                 self.names.assigned(name, TEXT)
-                with self.block(f"if len(v_{name}) > SHORT:"):
-                    self.emit(f"grow(v_{name})")
 
 
 _BUILTINS: dict[str, Callable[[Commands, Simple], None]] = {

@@ -217,6 +217,7 @@ class FunctionRegion(_Region):
 _OWN = (
     (("frames",), "    frames = sh.frames; deepest = sh.deepest"),
     (("builtins[",), "    builtins = sh.builtins"),
+    (("lines.",), "    lines = Lines(sh)"),
     (
         ("evaluated(", "num(", "grow("),
         """\

@@ -13,8 +13,8 @@ from ..control import Return
 from ..fields import MAGIC_EXTENDED, split
 from ..parameters import change_case, remover, replace, substring
 from ..patterns import compile_pattern, escape
-from ..streams import BufferedInput
 from ..variables import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, Variable
+from .lines import Lines
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -285,58 +285,7 @@ def count(variable: Variable) -> int:
     return 0 if variable.array is None else len(variable.array)
 
 
-# -- reading ---------------------------------------------------------------------------------------
-
-
-def read_fields(shell: Shell, most: int) -> list[Any] | None:
-    """A line of standard input in `most` fields by the usual IFS, and the status; None after an error."""
-    stream = shell.fds[0]
-    assert isinstance(stream, BufferedInput)
-    try:
-        data = stream.read_until(b"\n")
-    except OSError as error:
-        shell.complain(f"read: read error: 0: {error.strerror}")
-        return None
-    if data[-1:] == b"\n":
-        text = data[:-1].decode("utf-8", "surrogateescape")
-        status = 0
-    else:
-        text = data.decode("utf-8", "surrogateescape")
-        status = 1
-    if "\0" in text:
-        text = text.replace("\0", "")
-    # With no other white space than blanks Python splits as the shell does.
-    bare = text.strip(" \t\n")
-    found = bare.split(None, most - 1) if bare.isprintable() and bare.isascii() else _split(bare, most)
-    if len(found) < most:
-        found += [""] * (most - len(found))
-    found.append(status)  # type: ignore[arg-type]
-    return found
-
-
-def _split(text: str, most: int) -> list[str]:
-    found: list[str] = []
-    while text and len(found) < most - 1:
-        first = split(text, " \t\n")[0]
-        found.append(first)
-        text = text[len(first) :].lstrip(" \t\n")
-    if text:
-        found.append(text)
-    return found
-
-
-def read_line(shell: Shell) -> tuple[str, int] | None:
-    """A whole line of standard input, for `IFS= read -r`; None after an error."""
-    stream = shell.fds[0]
-    assert isinstance(stream, BufferedInput)
-    try:
-        data = stream.read_until(b"\n")
-    except OSError as error:
-        shell.complain(f"read: read error: 0: {error.strerror}")
-        return None
-    status = 0 if data[-1:] == b"\n" else 1
-    text = (data if status else data[:-1]).decode("utf-8", "surrogateescape")
-    return text.replace("\0", "") if "\0" in text else text, status
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_failed(shell: Shell, error: OSError) -> int:
@@ -363,6 +312,7 @@ NAMESPACE: dict[str, object] = {
     "MINIMUM": MINIMUM,
     "Return": Return,
     "SHORT": SHORT,
+    "Lines": Lines,
     "ShellError": ShellError,
     "TestError": TestError,
     "UNTOUCHED": UNTOUCHED,
@@ -372,8 +322,8 @@ NAMESPACE: dict[str, object] = {
         for function in (
             append_indexed, append_keyed, arithmetic_error, bracket_status, change_case, condition_error,
             count, divide, element, element_number, escape, evaluate, fields, fill, grown, keyed,
-            literal, load, loaded_again, matches, matches_case, operand, power, push, read_fields,
-            read_line, remainder, remover, replace, save, search, store_keyed, substring, test_status,
+            literal, load, loaded_again, matches, matches_case, operand, power, push,
+            remainder, remover, replace, save, search, store_keyed, substring, test_status,
             too_deep, unset, unset_number, wrap, write_failed,
         )
     },
