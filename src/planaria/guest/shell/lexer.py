@@ -42,6 +42,9 @@ _PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"`$]+")
 _PLAIN_NESTED = re.compile(r"[^()\\'\"`$]+")
 _PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
 _PLAIN_HEREDOC = re.compile(r"[^\\`$]+")
+#: What means nothing anywhere in an argument of `${…}` or in a subscript.
+_ARGUMENT = re.compile(r"[A-Za-z0-9_.,=+@*%^ \t-]+")
+_NEVER_SPECIAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,=+@*%^ \t-")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _LENGTH = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?=[}\[])")
@@ -132,7 +135,16 @@ class Lexer:
     def skip(self) -> str:
         """Skip blanks and a comment; return the character found ("" at the end)."""
         source = self.source
-        match = _BLANK.match(source, self.position)
+        position = self.position
+        char = source[position : position + 1]
+        if char == " ":
+            # The most common: one blank.
+            position += 1
+            char = source[position : position + 1]
+        if char and char not in " \t\\#":
+            self.position = position
+            return char
+        match = _BLANK.match(source, position)
         assert match is not None
         position = match.end()
         if source.startswith("#", position):
@@ -207,6 +219,16 @@ class Lexer:
     def word(self) -> Word | None:
         """The word at the current position, or None when an operator or the end is there."""
         start = self.position
+        source = self.source
+        match = _PLAIN.match(source, start)
+        if match is not None:
+            # The most common: nothing in it is special.
+            end = match.end()
+            following = source[end : end + 1]
+            if following and following in " \n;":
+                self.position = end
+                text = match.group()
+                return Word([Literal(text)], text)
         parts = self.unquoted()
         if self.position == start:
             return None
@@ -577,6 +599,12 @@ class Lexer:
 
         while True:
             char = source[self.position : self.position + 1]
+            if char in _NEVER_SPECIAL:
+                match = _ARGUMENT.match(source, self.position)
+                assert match is not None
+                plain.append(match.group())
+                self.position = match.end()
+                continue
             if char == "":
                 raise self.unmatched("]" if brackets else "}")
             if char in closers and depth == 0 and not (first and char == "/" and self.position == start):

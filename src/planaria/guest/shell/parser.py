@@ -71,6 +71,8 @@ _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc|\{|\}|!|\[\[)"
     r"(?=[\s;&|()<>]|$)"
 )
+#: What reserved words begin with.
+_RESERVED_FIRST = frozenset("{}![icdefstuw")
 _REDIRECT = re.compile(
     r"(?:([0-9]+)|\{([A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?)\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|&>>|&>|<(?!\()|>(?!\())"
 )
@@ -82,6 +84,17 @@ _FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
 _DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly", "eval", "alias"])
 _ARRAY_DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly"])
 _EMPTY: frozenset[str] = frozenset()
+#: Words at which a list ends.
+_DO = frozenset(["do"])
+_DONE = frozenset(["done"])
+_BRACE = frozenset(["}"])
+_THEN = frozenset(["then"])
+_BRANCH = frozenset(["elif", "else", "fi"])
+_FI = frozenset(["fi"])
+_ELIF = frozenset(["elif"])
+_ELSE = frozenset(["else"])
+_ESAC = frozenset(["esac"])
+_OPEN = frozenset(["{"])
 _TEST_BINARY = re.compile(r"(==|=~|=|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)(?=[\s()]|$|[^\s=])")
 _TEST_UNARY = re.compile(r"-[abcdefghkprstuwxGLNOSzRvno](?=\s)")
 _REGEX_PLAIN = re.compile(r"[^\s\\'\"`$()|&;<>]+")
@@ -117,7 +130,7 @@ class Parser(Lexer):
             if char in ("\n", ""):
                 break
             command = self.and_or()
-            char = self.skip()
+            char = self.source[self.position : self.position + 1]
             background = False
             if char == "&" or char == ";":
                 if self.source.startswith((";;", ";&"), self.position):
@@ -185,7 +198,7 @@ class Parser(Lexer):
             if char == ";" and self.source.startswith((";;", ";&"), self.position):
                 break
             command = self.and_or()
-            char = self.skip()
+            char = self.source[self.position : self.position + 1]
             if char == ";":
                 if self.source.startswith((";;", ";&"), self.position):
                     items.append((command, False))
@@ -204,7 +217,10 @@ class Parser(Lexer):
 
     def at_reserved(self, words: frozenset[str]) -> bool:
         """Whether one of `words` stands here as a word of its own."""
-        match = _RESERVED.match(self.source, self.position)
+        source, position = self.source, self.position
+        if source[position : position + 1] not in _RESERVED_FIRST:
+            return False
+        match = _RESERVED.match(source, position)
         return match is not None and match.group() in words
 
     def expect(self, word: str) -> None:
@@ -215,15 +231,18 @@ class Parser(Lexer):
             raise self.unexpected()
         self.position = match.end()
 
-    def body(self, *closers: str) -> Sequence:
+    def body(self, closers: frozenset[str]) -> Sequence:
         """A list that must not be empty."""
-        sequence = self.sequence(frozenset(closers))
+        sequence = self.sequence(closers)
         if not sequence.items:
             raise self.unexpected()
         return sequence
 
     def and_or(self) -> Command:
+        """Pipelines joined by `&&` and `||`. No blank stands behind it that is not stepped over."""
         first = self.pipeline()
+        if self.source[self.position : self.position + 1] not in ("&", "|"):
+            return first
         source = self.source
         rest: list[tuple[str, Command]] = []
         while self.skip() in ("&", "|") and self.source.startswith(("&&", "||"), self.position):
@@ -240,7 +259,10 @@ class Parser(Lexer):
         timed = ""
         marked = False
         while True:
-            self._expand_alias()
+            if self.aliases:
+                self._expand_alias()
+            if self.source[self.position : self.position + 1] not in ("!", "t"):
+                break
             match = _RESERVED.match(self.source, self.position)
             word = match.group() if match is not None else ""
             if word == "!":
@@ -267,7 +289,8 @@ class Parser(Lexer):
             line = self.line()
             return Pipeline([], [], negated, timed, line)
         first = self.command()
-        if self.skip() != "|" or self.source.startswith("||", self.position):
+        char = self.source[self.position : self.position + 1]
+        if char != "|" or self.source.startswith("||", self.position):
             if marked:
                 return Pipeline([first], [], negated, timed, self.line())
             return first
@@ -287,12 +310,16 @@ class Parser(Lexer):
     # -- commands ----------------------------------------------------------------------------------
 
     def command(self) -> Command:
+        """One command with its redirections, and the blanks behind it."""
         char = self.skip()
-        self._expand_alias()
+        if self.aliases:
+            self._expand_alias()
         source = self.source
         char = source[self.position : self.position + 1]
         if char == "(":
             return self._parenthesis()
+        if char not in _RESERVED_FIRST:
+            return self._simple()
         match = _RESERVED.match(source, self.position)
         if match is None:
             return self._simple()
@@ -310,9 +337,9 @@ class Parser(Lexer):
         if word == "if":
             command = self._if(line)
         elif word in ("while", "until"):
-            condition = self.body("do")
+            condition = self.body(_DO)
             self.expect("do")
-            body = self.body("done")
+            body = self.body(_DONE)
             self.expect("done")
             command = While(condition, body, word == "until", [], line)
         elif word in ("for", "select"):
@@ -320,7 +347,7 @@ class Parser(Lexer):
         elif word == "case":
             command = self._case(line)
         elif word == "{":
-            group = self.body("}")
+            group = self.body(_BRACE)
             self.expect("}")
             command = Group(group, [], line)
         elif word == "[[":
@@ -386,15 +413,15 @@ class Parser(Lexer):
         branches: list[tuple[Sequence, Sequence]] = []
         otherwise: Sequence | None = None
         while True:
-            condition = self.body("then")
+            condition = self.body(_THEN)
             self.expect("then")
-            branches.append((condition, self.body("elif", "else", "fi")))
-            if self.at_reserved(frozenset(["elif"])):
+            branches.append((condition, self.body(_BRANCH)))
+            if self.at_reserved(_ELIF):
                 self.position += 4
                 continue
-            if self.at_reserved(frozenset(["else"])):
+            if self.at_reserved(_ELSE):
                 self.position += 4
-                otherwise = self.body("fi")
+                otherwise = self.body(_FI)
             self.expect("fi")
             return If(branches, otherwise, [], line)
 
@@ -432,13 +459,13 @@ class Parser(Lexer):
 
     def _loop_body(self) -> Sequence:
         """`do … done`, or the braces that bash also takes."""
-        if self.at_reserved(frozenset(["{"])):
+        if self.at_reserved(_OPEN):
             self.position += 1
-            body = self.body("}")
+            body = self.body(_BRACE)
             self.expect("}")
         else:
             self.expect("do")
-            body = self.body("done")
+            body = self.body(_DONE)
             self.expect("done")
         return body
 
@@ -488,7 +515,7 @@ class Parser(Lexer):
         items: list[CaseItem] = []
         while True:
             char = self.newlines()
-            if self.at_reserved(frozenset(["esac"])):
+            if self.at_reserved(_ESAC):
                 self.position += 4
                 return Case(word, items, [], line)
             if char == "(":
@@ -509,7 +536,7 @@ class Parser(Lexer):
                     self.position += 1
                     break
                 raise self.unexpected()
-            body = self.sequence(frozenset(["esac"]))
+            body = self.sequence(_ESAC)
             end = ";;"
             self.skip()
             for operator in (";;&", ";&", ";;"):
@@ -518,7 +545,7 @@ class Parser(Lexer):
                     self.position += len(operator)
                     break
             else:
-                if not self.at_reserved(frozenset(["esac"])):
+                if not self.at_reserved(_ESAC):
                     raise self.unexpected()
             items.append(CaseItem(patterns, body, end))
 
@@ -630,12 +657,8 @@ class Parser(Lexer):
             word = self.word()
             if word is None:
                 raise self.unexpected()
-            if not words or declaration:
-                text = word.literal()
-                if not words:
-                    declaration = text in _ARRAY_DECLARATIONS
-                elif len(words) == 1 and text is None:
-                    pass
+            if not words:
+                declaration = word.literal() in _ARRAY_DECLARATIONS
             if len(words) == 1 and not declaration:
                 head = words[0]
                 if isinstance(head, Word) and head.literal() in ("command", "builtin"):
