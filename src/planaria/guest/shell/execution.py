@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .command import COMMANDS, CommandFunction
 from .control import Break, Continue, Exit, LimitReachedError, Return
-from .functions import CALLS, Frame, FunctionBody
+from .functions import Frame, FunctionBody
 from .lexer import ShellSyntaxError
 from .process import RunningCommand
 from .program import Program
@@ -204,7 +204,7 @@ class Execution:
             region = function.region = FunctionRegion(function)
         status = None if region.hopeless else region.enter(self, argv, tested)
         if status is None:
-            function.left = CALLS
+            function.left = function.calls
         else:
             self.status = status
         return status

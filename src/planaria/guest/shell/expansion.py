@@ -39,7 +39,7 @@ from .variables import (
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["ArgumentsCode", "TextCode", "WordCompiler"]
+__all__ = ["ArgumentsCode", "TextCode", "WordCompiler", "regex_escape"]
 
 TextCode = Callable[["Shell"], str]
 ListCode = Callable[["Shell"], "list[str]"]
@@ -123,11 +123,11 @@ class WordCompiler:
             if isinstance(part, Literal):
                 codes.append(part.text)
             elif isinstance(part, Quoted):
-                codes.append(_regex_escape(part.text))
+                codes.append(regex_escape(part.text))
             else:
                 code = self._part_text(part, quoted=False)
                 if isinstance(code, str):
-                    codes.append(_regex_escape(code))
+                    codes.append(regex_escape(code))
                 elif isinstance(part, DoubleQuoted):
                     codes.append(_regex_escaped(code))
                 else:
@@ -1109,12 +1109,13 @@ def _template_escaped(code: TextCode) -> TextCode:
 _REGEX_SPECIAL = re.compile(r"([\\.\[\]{}()*+?^$|])")
 
 
-def _regex_escape(text: str) -> str:
+def regex_escape(text: str) -> str:
+    """`text` as a regular expression that matches just itself."""
     return _REGEX_SPECIAL.sub(r"\\\1", text)
 
 
 def _regex_escaped(code: TextCode) -> TextCode:
-    return lambda sh: _regex_escape(code(sh))
+    return lambda sh: regex_escape(code(sh))
 
 
 def _quoted_text(code: str | TextCode) -> EmitCode:

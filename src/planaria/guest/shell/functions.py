@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from .syntax import Function
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from .shell import Shell
     from .translation.region import FunctionRegion
 
-__all__ = ["CALLS", "Frame", "FunctionBody"]
-
-#: Calls before a function is translated: what that costs has to come back.
-CALLS = 150
+__all__ = ["Frame", "FunctionBody"]
 
 
 class FunctionBody:
     """A function's definition."""
+
+    #: Calls before a function is translated: what that costs has to come back.
+    calls: ClassVar[int] = 150
 
     __slots__ = (
         "_compiler",
@@ -46,7 +46,7 @@ class FunctionBody:
         self.traced = False
         #: Its translation, which is tried once it has been called so often.
         self.region: FunctionRegion | None = None
-        self.left = CALLS
+        self.left = self.calls
 
     def with_source(self, source: str) -> FunctionBody:
         """The same function as read from `source`; the compiled body is shared."""

@@ -23,7 +23,7 @@ from .syntax import (
     While,
     Word,
 )
-from .translation.region import ROUNDS, LoopRegion
+from .translation.region import LoopRegion
 from .variables import NAMEREF, SLOW_WRITE, ShellError, Variable
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class LoopCompiler:
                         rest = None if region.hopeless else region.enter(sh, status)
                         if rest is not None:
                             return rest
-                        left = ROUNDS
+                        left = region.rounds
                     counters.iterations += 1
                     if counters.iterations > counters.next_iteration:
                         counters.check()
@@ -266,7 +266,7 @@ class LoopCompiler:
                         )
                         if ended is not None:
                             return ended
-                        left = ROUNDS
+                        left = region.rounds
                     done += 1
                     counters.iterations += 1
                     if counters.iterations > counters.next_iteration:
@@ -357,7 +357,7 @@ class LoopCompiler:
                         rest = None if region.hopeless else region.enter(sh, status)
                         if rest is not None:
                             return rest
-                        left = ROUNDS
+                        left = region.rounds
                     if condition is not None and not condition(sh):
                         break
                     counters.iterations += 1

@@ -18,18 +18,22 @@ from ..syntax import (
     Case,
     Command,
     Condition,
+    DoubleQuoted,
     For,
     Group,
     If,
+    Literal,
+    Part,
     Pipeline,
+    Quoted,
     Sequence,
     Simple,
     While,
     Word,
 )
 from ..variables import is_name
+from .conditions import translate_condition, translate_test
 from .names import INTEGER, NOTHING, TEXT, Kinds, Names, UntranslatableError
-from .tests import translate_condition, translate_test
 from .words import Text, Words
 
 __all__ = ["Commands", "plain_numbers"]
@@ -92,11 +96,16 @@ class Commands:
                 self.emit(f"sh.line = {line}")
             self.words.risky = False
 
-    def _failing(self, line: int, tested: bool) -> None:
+    def _failing(self, node: Simple | ArithmeticCommand | Condition, tested: bool) -> None:
         """A command may have failed: `set -e`."""
         if self.names.watching and not tested:
             with self.block("if st:"):
-                self.emit(f"fail(st, {line})")
+                self.emit(f"fail(st, {self.names.constant(node)})")
+
+    def _status(self, status: int) -> None:
+        """The status of the condition before."""
+        self.emit(f"st = {status}")
+        self.words.status_known = True
 
     def _counted(self, last: str = "") -> None:
         """One more command."""
@@ -114,6 +123,7 @@ class Commands:
         if method is None or (getattr(node, "redirects", None) and not isinstance(node, Simple)):
             raise UntranslatableError(type(node).__name__)
         method(node, tested)
+        self.words.status_known = True
 
     def _run_sequence(self, node: Sequence, tested: bool) -> None:
         for command, background in node.items:
@@ -202,12 +212,12 @@ class Commands:
     def _run_arithmeticcommand(self, node: ArithmeticCommand, tested: bool) -> None:
         number = self.words.number(node.expression)
         self._guarded(number.truth, "ShellError", "arithmetic_error", node.line)
-        self._failing(node.line, tested)
+        self._failing(node, tested)
 
     def _run_condition(self, node: Condition, tested: bool) -> None:
         truth = translate_condition(node.test, self.words)
         self._guarded(truth, "(ShellError, TestError)", "condition_error", node.line)
-        self._failing(node.line, tested)
+        self._failing(node, tested)
 
     def _run_if(self, node: If, tested: bool) -> None:
         depth = self._indent
@@ -216,11 +226,11 @@ class Commands:
                 self.emit("else:")
                 self._indent += 1
             with self.block(f"if {self.condition(test)}:"):
-                self.emit("st = 0")
+                self._status(0)
                 self.run(body, tested)
         with self.block("else:"):
             if node.otherwise is not None:
-                self.emit("st = 1")
+                self._status(1)
                 self.run(node.otherwise, tested)
             else:
                 self.emit("st = 0")
@@ -236,7 +246,7 @@ class Commands:
             command = commands[place + 1]
             with self.block(f"if {truth}:" if operator == "&&" else f"if not ({truth}):"):
                 if not known:
-                    self.emit(f"st = {0 if operator == '&&' else 1}")
+                    self._status(0 if operator == "&&" else 1)
                 self.run(command, tested or place + 1 < last)
             if not known:
                 with self.block("else:"):
@@ -256,6 +266,7 @@ class Commands:
         name = self.words.temporary()
         self._line(node.line)
         self.emit(f"{name} = {subject.text}")
+        known = self.words.status_known
         depth = self._indent
         for place, item in enumerate(node.items):
             if item.end != ";;" and place < len(node.items) - 1:
@@ -270,8 +281,11 @@ class Commands:
             self._line(node.line)
             truth = " or ".join(f"({test})" if len(tests) > 1 else test for test in tests)
             with self.block(f"if {truth}:"):
-                self.emit("st = 0")
-                self.run(item.body, tested)
+                self.words.status_known = known
+                if item.body.items:
+                    self.run(item.body, tested)
+                else:
+                    self.emit("st = 0")
         if node.items:
             with self.block("else:"):
                 self.emit("st = 0")
@@ -286,9 +300,10 @@ class Commands:
         with self.block("if k < 0:"):
             self.emit("check()")
 
-    def loop_body(self, body: Sequence, tested: bool, step: str) -> None:
+    def loop_body(self, body: Sequence, tested: bool, step: str, *, known: bool = False) -> None:
         """The commands of a loop, where `continue` does `step` first."""
         self._steps.append(step)
+        self.words.status_known = known
         self.run(body, tested)
         self._steps.pop()
 
@@ -302,14 +317,15 @@ class Commands:
         self.emit(f"{result} = st")
         with self.block("while True:"):
             self._round()
+            self.words.status_known = False
             self._steps.append("")
             truth = self.condition(node.condition)
             self._steps.pop()
             with self.block(f"if {truth}:" if node.until else f"if not ({truth}):"):
                 self.emit(f"st = {result}")
                 self.emit("break")
-            self.emit("st = 0")
-            self.loop_body(node.body, tested, f"{result} = 0")
+            self._status(0)
+            self.loop_body(node.body, tested, f"{result} = 0", known=True)
             self.emit(f"{result} = st")
 
     def _run_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> None:
@@ -414,7 +430,7 @@ class Commands:
                 raise UntranslatableError(name)
             self._builtin(name)
             method(self, node)
-        self._failing(node.line, tested)
+        self._failing(node, tested)
 
     def _assign(self, node: Assignment, line: int) -> None:
         name = node.name
@@ -506,7 +522,7 @@ class Commands:
         else:
             self.emit(call)
         self.emit(f"last = {arguments}[-1] if {arguments} else {name!r}")
-        self._failing(node.line, tested)
+        self._failing(node, tested)
 
     @staticmethod
     def function_name(name: str) -> str:
@@ -540,9 +556,8 @@ class Commands:
             newline = False
             words = words[1:]
         items = self.words.fields(words)
-        first = words[0].parts[0] if words and words[0].parts else None
-        start = getattr(first, "text", "")
-        option = words and (not start or start[0] == "-") and items[0][1] != INTEGER
+        start = _start(words[0].parts) if words else "x"
+        option = (not start or start[0] == "-") and items[0][1] != INTEGER
         if option or any(source.startswith("*") for source, _ in items):
             # The first word could be an option.
             if not newline:
@@ -550,15 +565,17 @@ class Commands:
             self._any_builtin(node)
             return
         texts = [self.words.value(word) for word in words]
+        self._line(node.line)
         pieces: list[Text | str] = []
         for place, text in enumerate(texts):
+            if not text.simple and text.constant is None:
+                name = self.words.temporary()
+                self.emit(f"{name} = {text.source}")
+                texts[place] = text = Text(name, text.kinds)
             pieces += [" ", text] if place else [text]
         whole = self.words.join([*pieces, "\n" if newline else ""])
-        self._line(node.line)
-        self._counted()
+        self._counted(texts[-1].source if texts else repr("-n" if not newline else "echo"))
         self.emit(f"st = say({whole.text})")
-        if texts:
-            self.emit(f"last = {texts[-1].source if texts[-1].simple or texts[-1].constant else 'None'}")
 
     def _any_builtin(self, node: Simple) -> None:
         """A builtin that changes nothing in the shell."""
@@ -622,6 +639,8 @@ class Commands:
             self._line(node.line)
             self._counted()
             self.emit(f"st = {status.source} & 255")
+        elif not self.words.status_known:
+            raise UntranslatableError("return")
         else:
             self._counted()
         if self._root:
@@ -667,6 +686,14 @@ class Commands:
             self.emit(", ".join(f"v_{name}" for name in names) + f", st = {record}")
             for name in names:
                 self.names.assigned(name, TEXT)
+
+
+def _start(parts: list[Part]) -> str:
+    """The text that a word begins with, where that is known."""
+    first = parts[0] if parts else None
+    if isinstance(first, DoubleQuoted):
+        return _start(first.parts)
+    return first.text if isinstance(first, Literal | Quoted) else ""
 
 
 _BUILTINS: dict[str, Callable[[Commands, Simple], None]] = {

@@ -39,6 +39,7 @@ class Names:
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
         self.extglob = "extglob" in shell.shopts
+        self.ampersands = "patsub_replacement" in shell.shopts
         self.watching = shell.watching
         self.scalars: dict[str, Kinds] = {}
         self.arrays: dict[str, int] = {}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..functions import Frame, FunctionBody
 from ..streams import BufferedInput
 from ..syntax import ArithmeticFor, For, While
 from ..variables import is_name
 from .commands import Commands, plain_numbers
-from .names import INTEGER, TEXT, Names, UntranslatableError
+from .names import INTEGER, NOTHING, TEXT, Names, UntranslatableError
 from .support import NAMESPACE
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["FunctionRegion", "LoopRegion"]
 
 Loop = For | ArithmeticFor | While
-#: Rounds of a loop before it is translated: what that costs has to come back.
-ROUNDS = 400
 #: Times that a region is translated anew because its variables hold something else.
 _VERSIONS = 4
 _PASSES = 6
@@ -46,6 +44,9 @@ class _Region:
         names = Names(shell)
         if self._names is not None and self._names.watching == names.watching:
             names.scalars.update(self._names.scalars)
+            if self._versions == _VERSIONS:
+                # It keeps changing: let every variable hold anything.
+                names.scalars = dict.fromkeys(names.scalars, INTEGER | TEXT | NOTHING)
         try:
             names.widen()
             source = self._settled(names)
@@ -100,6 +101,7 @@ class _Region:
             and not shell.disabled_builtins
             and functions.keys().isdisjoint(names.builtins)
             and ("extglob" in shopts) == names.extglob
+            and ("patsub_replacement" in shopts) == names.ampersands
             and shopts.isdisjoint(_SHOPTS)
             and shell.braceexpand
             and 1 in shell.fds
@@ -141,13 +143,16 @@ _SHOPTS = frozenset(["nocasematch", "xpg_echo", "localvar_inherit"])
 class LoopRegion(_Region):
     """A loop. It can be entered before any of its rounds."""
 
+    #: Rounds before it is translated: what that costs has to come back.
+    rounds: ClassVar[int] = 400
+
     def __init__(self, node: Loop, tested: bool) -> None:
         super().__init__()
         self.node = node
         self.tested = tested
         self._numbers = plain_numbers(node.words) if isinstance(node, For) else None
         #: Rounds until the next attempt; kept from one run of the loop to the next.
-        self.left = ROUNDS
+        self.left = self.rounds
         self.hopeless = isinstance(node, For) and not is_name(node.name)
 
     @property
@@ -219,7 +224,7 @@ _OWN = (
     (("builtins[",), "    builtins = sh.builtins"),
     (("lines.",), "    lines = Lines(sh)"),
     (
-        ("evaluated(", "num(", "grow("),
+        ("evaluated(", "num(", "grow(", "spill"),
         """\
     def spill():
         save(sh, NAMES, ({listed}))
@@ -267,8 +272,9 @@ _OWN = (
     (
         ("fail(",),
         """\
-    def fail(status, line):
-        sh.line = line
+    def fail(status, node):
+        sh.line = node.line
+        sh.node = node
         sh.failed(status)
 """,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arithmetic import COMMON, evaluate, literal
@@ -10,6 +10,7 @@ from ..arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError
 from ..assignment import Element, store_array
 from ..condition import TestError, search
 from ..control import Return
+from ..expansion import regex_escape
 from ..fields import MAGIC_EXTENDED, split
 from ..parameters import change_case, remover, replace, substring
 from ..patterns import compile_pattern, escape
@@ -198,13 +199,17 @@ def fields(shell: Shell, value: Value) -> list[Value]:
     return found
 
 
-def test_status(shell: Shell, arguments: list[Value]) -> int:
-    """The status of `test arguments`."""
+def test_status(shell: Shell, arguments: list[Value], spill: Callable[[], None]) -> int:
+    """The status of `test arguments`; `spill` saves the variables, in case that it looks at them."""
+    if "-v" in arguments:
+        spill()
     return shell.builtins["test"](shell, ["test", *map(str, arguments)])
 
 
-def bracket_status(shell: Shell, arguments: list[Value]) -> int:
+def bracket_status(shell: Shell, arguments: list[Value], spill: Callable[[], None]) -> int:
     """The status of `[ arguments ]`."""
+    if "-v" in arguments:
+        spill()
     return shell.builtins["["](shell, ["[", *map(str, arguments), "]"])
 
 
@@ -323,7 +328,7 @@ NAMESPACE: dict[str, object] = {
             append_indexed, append_keyed, arithmetic_error, bracket_status, change_case, condition_error,
             count, divide, element, element_number, escape, evaluate, fields, fill, grown, keyed,
             literal, load, loaded_again, matches, matches_case, operand, power, push,
-            remainder, remover, replace, save, search, store_keyed, substring, test_status,
+            regex_escape, remainder, remover, replace, save, search, store_keyed, substring, test_status,
             too_deep, unset, unset_number, wrap, write_failed,
         )
     },

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..braces import expand_braces, has_braces
+from ..expansion import regex_escape
 from ..fields import MAGIC_EXTENDED
 from ..parameters import literal_of, remover
 from ..patterns import compile_pattern, escape, is_literal, unescape
@@ -70,6 +71,8 @@ class Words:
         self.numbers: set[int] = set()
         #: Whether what was translated last can complain, and so has to know the line it is on.
         self.risky = False
+        #: Whether `st` is what `$?` gives here.
+        self.status_known = False
 
     def temporary(self) -> str:
         """A new name."""
@@ -180,6 +183,8 @@ class Words:
             text = Text("len(args)", INTEGER)
             text.bits, text.natural = 40, True
             return False, text, name
+        if name == "?" and self.status_known:
+            return False, Text("st", INTEGER), name
         if name in ("@", "*", "?", "$", "!", "-"):
             raise UntranslatableError(name)
         kinds = self.names.scalar(name)
@@ -291,7 +296,7 @@ class Words:
             and not (isinstance(one, Literal) and "&" not in one.text)
             for one in part.second.parts
         )
-        if bare and "patsub_replacement" in self.names.shell.shopts:
+        if bare and self.names.ampersands:
             # An ampersand in it may stand for what matched.
             raise UntranslatableError(part.name)
         if pattern.constant and part.operator in ("/", "//"):
@@ -384,6 +389,22 @@ class Words:
                     pieces.append(Text(f"escape({text.text})", TEXT))
                 else:
                     pieces.append(text)
+        return self.join(pieces)
+
+    def regex(self, word: Word) -> Text:
+        """The word as a regular expression: what is quoted stands for itself."""
+        pieces: list[Text | str] = []
+        for part in word.parts:
+            if isinstance(part, Literal):
+                pieces.append(part.text)
+                continue
+            text = self.part(part)
+            if text.constant is not None:
+                pieces.append(regex_escape(text.constant))
+            elif isinstance(part, DoubleQuoted):
+                pieces.append(Text(f"regex_escape({text.text})", TEXT))
+            else:
+                pieces.append(text)
         return self.join(pieces)
 
     def match(self, subject: str, word: Word, *, extglob: bool, case: bool) -> str:

@@ -34,6 +34,9 @@ def translate_condition(test: Test, words: Words) -> str:
         return f"not ({match})" if operator == "!=" else match
     if operator in ("<", ">"):
         return f"{subject.text} {operator} {words.text(right).text}"
+    if operator == "=~":
+        words.risk()
+        return f"search(sh, {subject.text}, {words.regex(right).text})"
     comparison = _COMPARISONS.get(operator)
     if comparison is None:
         raise UntranslatableError(operator)
@@ -59,26 +62,26 @@ def translate_test(command: str, arguments: list[Word], words: Words) -> tuple[s
             left, right = _exact(arguments[0], words), _exact(arguments[2], words)
             if left is not None and right is not None:
                 return f"{left} {operator} {right}", False
-        if (arguments[1].literal() or "") in ("=", "==", "!="):
-            one, two = words.fields([arguments[0]]), words.fields([arguments[2]])
-            if not one[0][0].startswith("*") and not two[0][0].startswith("*"):
-                sign = "!=" if arguments[1].literal() == "!=" else "=="
-                return f"{words.value(arguments[0]).text} {sign} {words.text(arguments[2]).text}", False
-    if len(arguments) == 2 and (arguments[0].literal() or "") in ("-n", "-z"):
-        one = words.fields([arguments[1]])
-        if not one[0][0].startswith("*"):
-            return (
-                f'{words.text(arguments[1]).text} {"!=" if arguments[0].literal() == "-n" else "=="} ""',
-                False,
-            )
+        operator = arguments[1].literal() or ""
+        if operator in ("=", "==", "!=") and _single(arguments[0], words) and _single(arguments[2], words):
+            left, right = words.text(arguments[0]).text, words.text(arguments[2]).text
+            return f"{left} {'!=' if operator == '!=' else '=='} {right}", False
+    if (
+        len(arguments) == 2
+        and (arguments[0].literal() or "") in ("-n", "-z")
+        and _single(arguments[1], words)
+    ):
+        sign = "!=" if arguments[0].literal() == "-n" else "=="
+        return f'{words.text(arguments[1]).text} {sign} ""', False
     words.risk()
-    if any(word.literal() in ("-v", "-o", "-R", "-t") for word in arguments):
-        raise UntranslatableError(command)
     items = ", ".join(source for source, _ in words.fields(arguments))
-    if "*" in items and any(word.literal() is None for word in arguments[:1]):
-        # An operator could come out of an expansion.
-        raise UntranslatableError(command)
-    return f"{'bracket' if command == '[' else 'test'}_status(sh, [{items}])", True
+    return f"{'bracket' if command == '[' else 'test'}_status(sh, [{items}], spill)", True
+
+
+def _single(word: Word, words: Words) -> bool:
+    """Whether the word is sure to be one field."""
+    fields = words.fields([word])
+    return len(fields) == 1 and not fields[0][0].startswith("*")
 
 
 def _exact(word: Word, words: Words) -> str | None:
