@@ -33,6 +33,8 @@ __all__ = ["Code", "LoopCompiler", "StreamCode", "nothing"]
 
 Code = Callable[["Shell"], int]
 StreamCode = Callable[["Shell"], Generator[None, None, int]]
+#: Gives None after an error that it has told.
+Calculation = Callable[["Shell"], "int | None"]
 
 
 class LoopCompiler:
@@ -333,11 +335,32 @@ class LoopCompiler:
 
         return stream
 
-    def _run_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> Code:
+    def _arithmetic_parts(self, node: ArithmeticFor) -> tuple[Calculation, Calculation, Calculation]:
+        """Start, condition and step; a missing condition holds."""
         start, condition, step = (
-            self.words.arithmetic(word) if word.source.strip() else None
+            self._reporting(self.words.arithmetic(word), node.line) if word.source.strip() else None
             for word in (node.start, node.condition, node.step)
         )
+        return start or _one, condition or _one, step or _one
+
+    def _reporting(self, calculate: Callable[[Shell], int], line: int) -> Calculation:
+        """An expression of `for (( ))`; None after an error, which ends the loop."""
+
+        def code(sh: Shell) -> int | None:
+            try:
+                return calculate(sh)
+            except ShellError as error:
+                if error.fatal:
+                    raise
+                sh.line = line
+                error.message = "((: " + error.message
+                sh.report(error)
+                return None
+
+        return code
+
+    def _run_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> Code:
+        start, condition, step = self._arithmetic_parts(node)
         body = self.run(node.body, tested)
         line = node.line
         region = LoopRegion(node, tested)
@@ -349,8 +372,8 @@ class LoopCompiler:
             sh.loops += 1
             left = 1 if region.ready else region.left
             try:
-                if start is not None:
-                    start(sh)
+                if start(sh) is None:
+                    return 1
                 while True:
                     left -= 1
                     if not left:
@@ -358,8 +381,9 @@ class LoopCompiler:
                         if rest is not None:
                             return rest
                         left = region.rounds
-                    if condition is not None and not condition(sh):
-                        break
+                    holds = condition(sh)
+                    if not holds:
+                        return 1 if holds is None else status
                     counters.iterations += 1
                     if counters.iterations > counters.next_iteration:
                         counters.check()
@@ -375,36 +399,26 @@ class LoopCompiler:
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
-                        break
-                    if step is not None:
-                        step(sh)
-            except ShellError as error:
-                if error.fatal:
-                    raise
-                error.message = "((: " + error.message
-                sh.report(error)
-                return 1
+                        return status
+                    if step(sh) is None:
+                        return 1
             finally:
                 region.left = max(left, 1)
                 sh.loops -= 1
-            return status
 
         return run
 
     def _stream_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> StreamCode:
-        start, condition, step = (
-            self.words.arithmetic(word) if word.source.strip() else None
-            for word in (node.start, node.condition, node.step)
-        )
+        start, condition, step = self._arithmetic_parts(node)
         body = self.stream(node.body, tested)
 
         def stream(sh: Shell) -> Generator[None, None, int]:
             status = 0
             sh.loops += 1
             try:
-                if start is not None:
-                    start(sh)
-                while condition is None or condition(sh):
+                if start(sh) is None:
+                    return 1
+                while holds := condition(sh):
                     sh.counters.count_iteration()
                     try:
                         status = yield from body(sh)
@@ -418,14 +432,14 @@ class LoopCompiler:
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
-                        break
-                    if step is not None:
-                        step(sh)
+                        return status
+                    if step(sh) is None:
+                        return 1
                     if sh.fds[1].full or sh.background:
                         yield
+                return 1 if holds is None else status
             finally:
                 sh.loops -= 1
-            return status
 
         return stream
 
@@ -561,6 +575,10 @@ class LoopCompiler:
             return status
 
         return stream
+
+
+def _one(sh: Shell) -> int:
+    return 1
 
 
 def nothing(sh: Shell) -> int:

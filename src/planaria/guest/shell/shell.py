@@ -10,6 +10,7 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from .arithmetic import evaluate
+from .arithmetic_parser import ArithmeticSyntaxError
 from .builtins import BUILTINS, Builtin
 from .command import COMMANDS, CommandFunction, Input, Output
 from .control import Break, Continue, Exit, LimitReachedError, Return
@@ -285,7 +286,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 self._discard()
                 self.status = 1
                 self.report(error)
-                if self.errexit:
+                if self.errexit and not isinstance(error, ArithmeticSyntaxError):
                     raise Exit(1) from None
             except Return as jump:
                 self.status = jump.status
@@ -355,7 +356,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                     self._discard()
                     self.status = 1
                     self.report(error)
-                    if self.errexit:
+                    if self.errexit and not isinstance(error, ArithmeticSyntaxError):
                         raise Exit(1) from None
                 except Return as jump:
                     self.status = jump.status

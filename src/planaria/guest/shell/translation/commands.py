@@ -476,20 +476,25 @@ class Commands:
         if not source.strip() or source in ("@", "*"):
             raise UntranslatableError(source)
         if self.names.array(name):
-            key = self.words.text(node.subscript).text
+            # The value is expanded before the subscript.
             value = self.words.text(node.value).text
+            key = self.words.text(node.subscript).text
+            text = self.words.temporary()
             self._line(line)
+            self.emit(f"{text} = {value}")
             function = "append_keyed" if node.append else "store_keyed"
-            self.emit(f'{function}(sh, "{name}", a_{name}, {key}, {value}, {source!r})')
+            self.emit(f'{function}(sh, "{name}", a_{name}, {key}, {text}, {source!r})')
             return
-        index = self.words.number(node.subscript).source
         value = self.words.text(node.value).text
+        index = self.words.number(node.subscript).source
         self.words.risk()
         self._line(line)
+        text = self.words.temporary()
+        self.emit(f"{text} = {value}")
         if node.append:
-            self.emit(f'append_indexed(sh, "{name}", a_{name}, {index}, {value})')
+            self.emit(f'append_indexed(sh, "{name}", a_{name}, {index}, {text})')
         else:
-            self.emit(f'sh.variables.set_indexed("{name}", a_{name}, {index}, {value})')
+            self.emit(f'sh.variables.set_indexed("{name}", a_{name}, {index}, {text})')
 
     def _assign_array(self, node: Assignment, line: int) -> None:
         elements = node.elements or []

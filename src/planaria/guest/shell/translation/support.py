@@ -34,7 +34,9 @@ Plan = Sequence[tuple[str, str, int]]
 def canonical(text: str) -> int | None:
     """The number whose text is just this, or None."""
     value = literal(text)
-    return value if value is not None and str(value) == text else None
+    if value is None and 18 < len(text) < 21 and text.lstrip("-").isdecimal():
+        value = int(text)
+    return value if value is not None and str(value) == text and MINIMUM <= value <= MAXIMUM else None
 
 
 def held(variable: Variable | None) -> str | None:
