@@ -446,7 +446,10 @@ class Commands:
             addition = self.words.temporary()
             self._line(line)
             self.emit(f"{addition} = {value.text}")
-            self.emit(f"grow({addition})")
+            with self.block(f"if counters.growth < len({addition}):"):
+                self.emit(f"grow({addition})")
+            with self.block("else:"):
+                self.emit(f"counters.growth -= len({addition})")
             result = self.words.temporary()
             if kinds == TEXT:
                 self.emit(f"{result} = v_{name}")
@@ -502,12 +505,17 @@ class Commands:
             raise UntranslatableError(node.source)
         if self.names.array(node.name):
             raise UntranslatableError(node.source)
-        items = ", ".join(source for source, _ in self.words.fields([element.value for element in elements]))
+        fields = self.words.fields([element.value for element in elements])
         self._line(line)
-        if node.append:
-            self.emit(f"push(sh, a_{node.name}, [{items}])")
-        else:
+        items = ", ".join(source for source, _ in fields)
+        if not node.append:
             self.emit(f'fill(sh, "{node.name}", a_{node.name}, [{items}])')
+        elif len(fields) == 1 and not items.startswith("*"):
+            self.emit(f"push(sh, a_{node.name}, str({items}))")
+        else:
+            item = self.words.temporary()
+            with self.block(f"for {item} in [{items}]:"):
+                self.emit(f"push(sh, a_{node.name}, str({item}))")
 
     def _call_function(self, node: Simple, name: str, function: FunctionBody, tested: bool) -> None:
         items = ", ".join(source for source, _ in self.words.fields(self._plain_words(node)))

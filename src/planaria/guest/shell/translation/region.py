@@ -249,10 +249,8 @@ _OWN = (
         ("grow(",),
         """\
     def grow(text):
-        counters.growth -= len(text)
-        if counters.growth < 0:
-            spill()
-            sh.variables.measure(len(text))
+        spill()
+        sh.variables.grow(text)
 """,
     ),
     (

@@ -253,10 +253,14 @@ def store_keyed(shell: Shell, name: str, variable: Variable, key: str, text: str
     """`name[key]=text`"""
     if not key:
         raise ShellError(f"{name}[{source}]: bad array subscript")
-    if variable.array is None:
-        variable.array = {}
-    shell.variables.grow(text)
-    variable.array[key] = text  # type: ignore[index]
+    array: dict[str, str] | None = variable.array  # type: ignore[assignment]
+    if array is None:
+        array = variable.array = {}
+    counters = shell.counters
+    counters.growth -= len(text)
+    if counters.growth < 0:
+        shell.variables.measure(len(text))
+    array[key] = text
 
 
 def append_keyed(shell: Shell, name: str, variable: Variable, key: str, text: str, source: str) -> None:
@@ -269,16 +273,16 @@ def append_indexed(shell: Shell, name: str, variable: Variable, place: int, text
     shell.variables.set_indexed(name, variable, place, text, append=True)
 
 
-def push(shell: Shell, variable: Variable, texts: list[Value]) -> None:
-    """`name+=(texts)`"""
+def push(shell: Shell, variable: Variable, text: str) -> None:
+    """`name+=(text)`"""
     counters = shell.counters
-    for value in texts:
-        text = str(value)
-        counters.growth -= len(text)
-        if counters.growth < 0:
-            shell.variables.measure(len(text))
+    counters.growth -= len(text)
+    if counters.growth < 0:
+        shell.variables.measure(len(text))
+    array: dict[int, str] = variable.array  # type: ignore[assignment]
+    if not array or not variable.ordered:
         array = variable.indexed()
-        array[next(reversed(array)) + 1 if array else 0] = text
+    array[next(reversed(array)) + 1 if array else 0] = text
 
 
 def fill(shell: Shell, name: str, variable: Variable, texts: list[Value]) -> None:
