@@ -605,6 +605,7 @@ class Compiler(LoopCompiler):
         body = self.run(node.body, tested)
 
         def run(sh: Shell) -> int:
+            sh.deeper()
             child = sh.fork()
             status = child.run_subshell(body)
             sh.pipe_statuses = None
@@ -619,6 +620,7 @@ class Compiler(LoopCompiler):
         body = self.stream(node.body, tested)
 
         def stream(sh: Shell) -> Generator[None, None, int]:
+            sh.deeper()
             status = yield from sh.fork().stream_subshell(body)
             if status and sh.watching and not tested:
                 sh.status = status

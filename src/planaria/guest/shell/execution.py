@@ -483,7 +483,8 @@ class Execution:
 
     # -- captures ----------------------------------------------------------------------------------
 
-    def _deeper(self: Shell) -> None:
+    def deeper(self: Shell) -> None:
+        """A subshell is about to begin: raises `LimitReachedError` when it is in too many others."""
         limit = self.limits.substitution_depth
         if limit is not None and self.subshell_level >= limit:
             raise LimitReachedError("substitution_depth", f"limit reached: substitution_depth ({limit})")
@@ -498,7 +499,7 @@ class Execution:
 
     def capture(self: Shell, code: Code) -> bytes:
         """What `code` writes, run in a subshell."""
-        self._deeper()
+        self.deeper()
         child = self.fork()
         child.substitution_level += 1
         collected = self._collector()

@@ -36,7 +36,7 @@ __all__ = ["Shell"]
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _RECURSION = 200_000
 #: Python frames that one call of a function in a function may take.
-_FRAMES = 24
+_FRAMES = 12
 
 
 class Shell(Execution, Diagnostics, Jobs, Traps):
