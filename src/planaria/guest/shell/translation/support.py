@@ -10,10 +10,10 @@ from ..arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError
 from ..assignment import Element, store_array
 from ..condition import TestError, search
 from ..control import Return
-from ..expansion import regex_escape
 from ..fields import MAGIC_EXTENDED, split
 from ..parameters import change_case, remover, replace, substring
 from ..patterns import compile_pattern, escape
+from ..texts import regex_escape
 from ..variables import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, Variable
 from .lines import Lines
 

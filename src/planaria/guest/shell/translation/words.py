@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..braces import expand_braces, has_braces
-from ..expansion import regex_escape
 from ..fields import MAGIC_EXTENDED
 from ..parameters import literal_of, remover
 from ..patterns import compile_pattern, escape, is_literal, unescape
 from ..syntax import Arithmetic, DoubleQuoted, Literal, Parameter, Part, Quoted, Word
+from ..texts import regex_escape
 from .names import INTEGER, TEXT, Kinds, Names, UntranslatableError
 from .numbers import Number, translate_number
 from .support import canonical
