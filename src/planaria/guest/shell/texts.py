@@ -14,6 +14,24 @@ from .variables import ShellError
 if TYPE_CHECKING:
     from .shell import Shell
 
+__all__ = [
+    "EmitCode",
+    "ListCode",
+    "MaybeCode",
+    "TextCode",
+    "Tilde",
+    "bad",
+    "constant_text",
+    "escaped",
+    "expanded_text",
+    "joined",
+    "quoted_text",
+    "regex_escape",
+    "regex_escaped",
+    "template_escaped",
+    "with_tildes",
+]
+
 TextCode = Callable[["Shell"], str]
 ListCode = Callable[["Shell"], "list[str]"]
 MaybeCode = Callable[["Shell"], "str | None"]
@@ -54,6 +72,8 @@ def with_tildes(parts: list[Part], *, assignment: bool) -> list[Part | Tilde]:
 
 
 def constant_text(text: str) -> TextCode:
+    """Code that gives always the same text, which it has as `constant`."""
+
     def code(sh: Shell) -> str:
         return text
 
@@ -75,7 +95,7 @@ def joined(codes: list[str | TextCode]) -> TextCode:
         only = merged[0]
         return constant_text(only) if isinstance(only, str) else only
     if len(merged) == 2:
-        return pair(merged[0], merged[1])
+        return _pair(merged[0], merged[1])
     if len(merged) == 3:
         first, second, third = merged
         if isinstance(first, str) and isinstance(third, str) and not isinstance(second, str):
@@ -86,7 +106,7 @@ def joined(codes: list[str | TextCode]) -> TextCode:
     return lambda sh: "".join([piece(sh) for piece in pieces])
 
 
-def pair(first: str | TextCode, second: str | TextCode) -> TextCode:
+def _pair(first: str | TextCode, second: str | TextCode) -> TextCode:
     """The concatenation of two pieces."""
     if isinstance(first, str):
         text = first
@@ -101,6 +121,8 @@ def pair(first: str | TextCode, second: str | TextCode) -> TextCode:
 
 
 def bad(text: str) -> TextCode:
+    """Code for what is no expansion: bash tells only when it gets there."""
+
     def code(sh: Shell) -> str:
         raise ShellError(f"{text}: bad substitution", fatal=True)
 
@@ -108,10 +130,12 @@ def bad(text: str) -> TextCode:
 
 
 def escaped(code: TextCode) -> TextCode:
+    """The text as a pattern that matches just itself."""
     return lambda sh: escape(code(sh))
 
 
 def template_escaped(code: TextCode) -> TextCode:
+    """The text as a replacement in which an ampersand stands for itself."""
     return lambda sh: code(sh).replace("\\", "\\\\").replace("&", "\\&")
 
 
@@ -124,14 +148,17 @@ def regex_escape(text: str) -> str:
 
 
 def regex_escaped(code: TextCode) -> TextCode:
+    """The text as a regular expression that matches just itself."""
     return lambda sh: regex_escape(code(sh))
 
 
 def quoted_text(code: str | TextCode) -> EmitCode:
+    """The text as a field that is neither split nor globbed."""
     if isinstance(code, str):
         return lambda sh, fields: fields.quoted(code)
     return lambda sh, fields: fields.quoted(code(sh))
 
 
 def expanded_text(text: str) -> EmitCode:
+    """The text as fields, split and globbed."""
     return lambda sh, fields: fields.expanded(text)
