@@ -133,7 +133,7 @@ class ConditionParser(Lexer):
             elif char == "":
                 break
             elif char == "\\":
-                self._backslash(collected)
+                self.backslash(collected)
                 continue
             else:
                 collected.append(self._quote_or_dollar(char))
