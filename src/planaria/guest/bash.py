@@ -47,6 +47,8 @@ class SessionShell:
         global _only
         commands.load()
         self._ask = ask
+        #: Whether somebody shows prompts.
+        self._has_prompt = False
         self.shell = self._new()
         _only = self
 
@@ -103,6 +105,10 @@ class SessionShell:
         try:
             with _settings_of_the_shell():
                 status = shell.run(source)
+                if self._has_prompt and not shell.exited:
+                    interactive.before_prompt(shell)
+                    if shell.exited:
+                        status = shell.status
         finally:
             flush_all()  # also when the script was interrupted
             if shell.cwd != here:
@@ -138,6 +144,7 @@ class SessionShell:
 
     def prompts(self) -> tuple[str, Any]:
         """The texts of PS1 and PS2, and whether the last script called `exit`."""
+        self._has_prompt = True
         with _settings_of_the_shell():
             return ("answer", {**interactive.prompts(self.shell), "exited": self.shell.exited})
 

@@ -287,16 +287,16 @@ class Execution:
             return _builtin_as_program
         return function
 
-    def external(self: Shell, argv: list[str]) -> int:
-        """Run a command that is no function and no builtin, to its end."""
-        generator = self.stream_external(argv)
+    def external(self: Shell, argv: list[str], shown: str | None = None) -> int:
+        """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
+        generator = self.stream_external(argv, shown)
         while True:
             try:
                 next(generator)
             except StopIteration as stop:
                 return stop.value  # type: ignore[no-any-return]
 
-    def stream_external(self: Shell, argv: list[str]) -> Generator[None, None, int]:
+    def stream_external(self: Shell, argv: list[str], shown: str | None = None) -> Generator[None, None, int]:
         """The same, yielding when the output is full."""
         flush_all()
         name = argv[0]
@@ -310,6 +310,8 @@ class Execution:
             except ShellError as error:
                 self.complain(error.message)
                 return error.status
+        elif shown is not None:
+            argv = [shown, *argv[1:]]
         self.heed_umask()
         if path.endswith(("/mkfifo", "/mknod")):
             self.expect_fifos()
