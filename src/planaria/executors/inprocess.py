@@ -124,9 +124,9 @@ class _Home:
                 reply = b""
             case b"N":
                 self.taken = True
-                reply = self.door and self.door.answer(request)
+                reply = None if self.door is None else self.door.answer(request)
             case _:
-                reply = self.door and self.door.answer(request)
+                reply = None if self.door is None else self.door.answer(request)
         if self.given_up:
             raise _GivenUp
         return reply or b""
