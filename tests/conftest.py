@@ -1,4 +1,4 @@
-"""What every test may use: sessions that are closed afterwards."""
+"""What every test may use: sessions that are closed afterwards, and a Redis."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from redis_server import RedisServer
 
 # Before planaria is imported: a test run must not start a compilation that outlives it.
 os.environ["PLANARIA_BACKGROUND_COMPILE"] = "0"
@@ -33,6 +34,14 @@ def new_session() -> Iterator[Callable[..., Any]]:
 def session(new_session: Callable[..., Any]) -> Any:
     """A session with no particular arguments."""
     return new_session()
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Redis of our own on a free port, in a temporary directory."""
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server.url
+    server.stop()
 
 
 # What was started in the background, or with nohup, ignores these signals, and so would each process of a test.

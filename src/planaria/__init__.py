@@ -8,6 +8,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from planaria.errors import (
+        ArtifactError as ArtifactError,
+    )
+    from planaria.errors import (
         CallbackError as CallbackError,
     )
     from planaria.errors import (
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
     )
     from planaria.errors import (
         CrashError as CrashError,
+    )
+    from planaria.errors import (
+        DependencyError as DependencyError,
     )
     from planaria.errors import (
         EncodeError as EncodeError,
@@ -74,6 +80,9 @@ if TYPE_CHECKING:
         SnapshotVersionError as SnapshotVersionError,
     )
     from planaria.errors import (
+        StorageError as StorageError,
+    )
+    from planaria.errors import (
         Suspend as Suspend,
     )
     from planaria.errors import (
@@ -81,6 +90,27 @@ if TYPE_CHECKING:
     )
     from planaria.errors import (
         TimeoutError as TimeoutError,
+    )
+    from planaria.errors import (
+        ToolArgumentError as ToolArgumentError,
+    )
+    from planaria.errors import (
+        ToolCallError as ToolCallError,
+    )
+    from planaria.errors import (
+        ToolDefinitionError as ToolDefinitionError,
+    )
+    from planaria.errors import (
+        ToolDenied as ToolDenied,
+    )
+    from planaria.errors import (
+        ToolNotFound as ToolNotFound,
+    )
+    from planaria.errors import (
+        ToolTimeout as ToolTimeout,
+    )
+    from planaria.errors import (
+        WorkflowError as WorkflowError,
     )
     from planaria.executors.executor import Executor as Executor
     from planaria.executors.inprocess import InProcessConfig as InProcessConfig
@@ -115,14 +145,29 @@ if TYPE_CHECKING:
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
+    from planaria.workspace.artifacts import Artifact as Artifact
+    from planaria.workspace.storage.file import FileStorage as FileStorage
+    from planaria.workspace.storage.redis import RedisStorage as RedisStorage
+    from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
+    from planaria.workspace.storage.storage import Storage as Storage
+    from planaria.workspace.tools.call import ToolCall as ToolCall
+    from planaria.workspace.tools.environment import Environment as Environment
+    from planaria.workspace.tools.middleware import ToolMiddleware as ToolMiddleware
+    from planaria.workspace.tools.registry import ToolRegistry as ToolRegistry
+    from planaria.workspace.tools.tool import Tool as Tool
+    from planaria.workspace.tools.tool import ToolCallable as ToolCallable
+    from planaria.workspace.tools.tool import ToolParameter as ToolParameter
+    from planaria.workspace.workflows import Workflow as Workflow
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
     **dict.fromkeys(
         (
+            "ArtifactError",
             "CallbackError",
             "CapabilityError",
             "CrashError",
+            "DependencyError",
             "EncodeError",
             "ExecutionError",
             "Exited",
@@ -142,12 +187,21 @@ _HOMES = {
             "SnapshotMismatch",
             "SnapshotNotFound",
             "SnapshotVersionError",
+            "StorageError",
             "Suspend",
             "Suspended",
             "TimeoutError",
+            "ToolArgumentError",
+            "ToolCallError",
+            "ToolDefinitionError",
+            "ToolDenied",
+            "ToolNotFound",
+            "ToolTimeout",
+            "WorkflowError",
         ),
         "planaria.errors",
     ),
+    "Artifact": "planaria.workspace.artifacts",
     "AsyncSandbox": "planaria.session.sandbox",
     "AsyncBash": "planaria.session.bash",
     "AsyncSession": "planaria.session.async_session",
@@ -155,6 +209,7 @@ _HOMES = {
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
+    "FileStorage": "planaria.workspace.storage.file",
     "Executor": "planaria.executors.executor",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
@@ -171,6 +226,7 @@ _HOMES = {
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
+    "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria.protocol",
     "Result": "planaria.session.result",
@@ -179,8 +235,18 @@ _HOMES = {
     "Session": "planaria.session.session",
     "ShellLimits": "planaria.limits",
     "Snapshot": "planaria.snapshot.snapshot",
+    "SqliteStorage": "planaria.workspace.storage.sqlite",
     "SqliteStore": "planaria.stores.sqlite",
+    "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
+    "Environment": "planaria.workspace.tools.environment",
+    "ToolMiddleware": "planaria.workspace.tools.middleware",
+    "Tool": "planaria.workspace.tools.tool",
+    "ToolCall": "planaria.workspace.tools.call",
+    "ToolCallable": "planaria.workspace.tools.tool",
+    "ToolParameter": "planaria.workspace.tools.tool",
+    "ToolRegistry": "planaria.workspace.tools.registry",
+    "Workflow": "planaria.workspace.workflows",
 }
 
 

@@ -23,6 +23,16 @@ PlanariaError
  |    +-- SnapshotKeyError     the key is missing, needless, or not the one
  |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
  |    +-- SnapshotNotFound     a store has none of that name or version
+ +-- ToolDefinitionError       a tool cannot be made of what was given (which file and line is in .problems)
+ +-- ToolCallError             a call of a tool failed (also what its command said, and its exit code)
+ |    +-- ToolNotFound         there is no such tool or callable, or not in this scope (also a LookupError)
+ |    +-- ToolArgumentError    the arguments do not fit (also a TypeError)
+ |    +-- ToolTimeout          it took longer than the tool may (also a builtin TimeoutError)
+ |    +-- ToolDenied           a middleware, or who was asked, said no (also a PermissionError)
+ +-- StorageError              a workspace cannot be read or written
+ +-- WorkflowError             a workflow cannot be kept as it is
+ +-- ArtifactError             an artifact cannot be kept or read
+ +-- DependencyError           a requirement is not well formed
  +-- Suspended                 the execution waits for a call that was not answered yet
 
 Suspend                        raised by a callback that has no answer yet
@@ -34,9 +44,11 @@ import builtins
 from typing import Any
 
 __all__ = [
+    "ArtifactError",
     "CallbackError",
     "CapabilityError",
     "CrashError",
+    "DependencyError",
     "EncodeError",
     "ExecutionError",
     "Exited",
@@ -56,9 +68,17 @@ __all__ = [
     "SnapshotMismatch",
     "SnapshotNotFound",
     "SnapshotVersionError",
+    "StorageError",
     "Suspend",
     "Suspended",
     "TimeoutError",
+    "ToolArgumentError",
+    "ToolCallError",
+    "ToolDefinitionError",
+    "ToolDenied",
+    "ToolNotFound",
+    "ToolTimeout",
+    "WorkflowError",
 ]
 
 
@@ -212,6 +232,71 @@ class SnapshotMismatch(SnapshotError):
 
 class SnapshotNotFound(SnapshotError, LookupError):
     """A store has no snapshot of that name, or not that version of it."""
+
+
+class ToolDefinitionError(PlanariaError, ValueError):
+    """Tools cannot be made of what was given; `problems` has one line for each thing that is wrong."""
+
+    def __init__(self, problems: str | list[str]) -> None:
+        self.problems = [problems] if isinstance(problems, str) else problems
+        super().__init__("\n".join(self.problems))
+
+
+class ToolCallError(PlanariaError):
+    """A call of a tool failed.
+
+    `tool` and `callable` are the names it was called by. For a command, `exit_code` is its status (negative:
+    the signal that ended it), `stdout` and `stderr` what it had written; None and "" otherwise.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        tool: str = "",
+        callable: str | None = None,  # noqa: A002 - what a tool's functions are called everywhere
+        exit_code: int | None = None,
+        stdout: str = "",
+        stderr: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.tool = tool
+        self.callable = callable
+        self.exit_code = exit_code
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+class ToolNotFound(ToolCallError, LookupError):
+    """There is no such tool or callable, or it is outside the scope."""
+
+
+class ToolArgumentError(ToolCallError, TypeError):
+    """The arguments of a call do not fit the tool; nothing was run."""
+
+
+class ToolTimeout(ToolCallError, builtins.TimeoutError):
+    """A tool took longer than its `timeout`, and was stopped."""
+
+
+class ToolDenied(ToolCallError, PermissionError):
+    """A middleware refuses a call, or the approval that one asked for was not given; nothing was run."""
+
+
+class StorageError(PlanariaError):
+    """The place where a workspace is kept cannot be used, or has lost something; the message says which."""
+
+
+class WorkflowError(PlanariaError):
+    """A workflow cannot be kept: its name, its source or its `run`; the message says what to do."""
+
+
+class ArtifactError(PlanariaError):
+    """An artifact cannot be kept under that name or of that kind, or its data cannot be read."""
+
+
+class DependencyError(PlanariaError):
+    """A requirement, or a line of requirements.txt, is not well formed."""
 
 
 class Suspended(PlanariaError):

@@ -8,7 +8,7 @@ from typing import Any, Final, TextIO
 import click
 
 from planaria import __version__
-from planaria.cli.options import SessionOptions, image_file, session_options
+from planaria.cli.options import Command, SessionOptions, image_file, session_options
 from planaria.cli.streams import abandon_output
 from planaria.errors import PlanariaError
 
@@ -164,3 +164,68 @@ def remove(names: tuple[str, ...]) -> None:
     from planaria.cli.images import remove_images
 
     remove_images(names)
+
+
+@commands.group()
+def store() -> None:
+    """Move a workspace between storages, list it, compare two.
+
+    A workspace is tools, workflows, artifacts, requirements and snapshots. It is at a directory, or at
+    sqlite:///FILE or redis://HOST/0?prefix=PREFIX; URLs take workspace=ID for a tenant's.
+    """
+
+
+def _store_options(command: Command) -> Command:
+    for option in (
+        click.option("--snapshots/--no-snapshots", default=True, help="Snapshots, too (the default)."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    ):
+        command = option(command)
+    return command
+
+
+@store.command()
+@click.argument("source")
+@click.argument("target")
+@click.option("--overwrite", is_flag=True, help="Replace what differs there.")
+@_store_options
+def bootstrap(source: str, target: str, **options: Any) -> None:
+    """Bring into TARGET what it lacks of SOURCE; what differs there is kept."""
+    from planaria.cli.store import bring
+    from planaria.workspace.storage import transfer
+
+    bring(transfer.bootstrap, source, target, **options)
+
+
+@store.command()
+@click.argument("source")
+@click.argument("target")
+@click.option("--delete", is_flag=True, help="Remove what SOURCE does not have.")
+@_store_options
+def pull(source: str, target: str, **options: Any) -> None:
+    """Make TARGET have all of SOURCE as it is there."""
+    from planaria.cli.store import bring
+    from planaria.workspace.storage import transfer
+
+    bring(transfer.pull, source, target, **options)
+
+
+@store.command("list")
+@click.argument("place")
+@_store_options
+def list_store(place: str, **options: Any) -> None:
+    """List what is in a workspace."""
+    from planaria.cli.store import list_workspace
+
+    list_workspace(place, **options)
+
+
+@store.command()
+@click.argument("first")
+@click.argument("second")
+@_store_options
+def diff(first: str, second: str, **options: Any) -> None:
+    """Tell what was added (+), removed (-) and changed (~) from FIRST to SECOND (exit status 1)."""
+    from planaria.cli.store import show_difference
+
+    sys.exit(show_difference(first, second, **options))

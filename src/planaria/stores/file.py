@@ -13,26 +13,19 @@ is there.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote
 
+from planaria.stores.atomic import PARTIAL, locked, partial_file, sync_directory
 from planaria.stores.store import Kind, Shelves, Store
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["FileStore"]
+__all__ = ["FileStore", "folder_name"]
 
 Result = TypeVar("Result")
 
-_PARTIAL: Final = ".partial"
 _NAME: Final = "@"
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -50,32 +43,16 @@ class FileStore(Store):
             (self.path / kind).mkdir(parents=True, exist_ok=True)
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
-        with _locked(self.path / "lock", alone=False):
+        with locked(self.path / "lock", alone=False):
             return action(_Directory(self.path))
 
     _write = _read
 
     def _collect(self, action: Callable[[Shelves], Result]) -> Result:
-        with _locked(self.path / "lock", alone=True):
-            for leftover in self.path.glob(f"*/*/*{_PARTIAL}"):
+        with locked(self.path / "lock", alone=True):
+            for leftover in self.path.glob(f"*/*/*{PARTIAL}"):
                 leftover.unlink()  # nobody is writing
             return action(_Directory(self.path))
-
-
-@contextlib.contextmanager
-def _locked(path: Path, *, alone: bool) -> Iterator[None]:
-    if fcntl is None:  # pragma: no cover - Windows: everybody alone
-        import filelock
-
-        with filelock.FileLock(path):
-            yield
-        return
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 class _Directory(Shelves):
@@ -97,9 +74,9 @@ class _Directory(Shelves):
     def put(self, kind: Kind, digest: str, data: bytes) -> None:
         place = self._place(kind, digest)
         place.parent.mkdir(exist_ok=True)
-        with _partial(place, data) as partial:
+        with partial_file(place, data) as partial:
             os.replace(partial, place)
-        _sync_directory(place.parent)
+        sync_directory(place.parent)
 
     def remove(self, kind: Kind, digest: str) -> int:
         place = self._place(kind, digest)
@@ -108,7 +85,7 @@ class _Directory(Shelves):
         return size
 
     def digests(self, kind: Kind) -> Iterable[str]:
-        return [place.name for place in (self._root / kind).glob("*/*") if not place.name.endswith(_PARTIAL)]
+        return [place.name for place in (self._root / kind).glob("*/*") if not place.name.endswith(PARTIAL)]
 
     def names(self) -> Iterable[str]:
         return [
@@ -131,7 +108,7 @@ class _Directory(Shelves):
         folder = self._folder(name)
         folder.mkdir(exist_ok=True)
         number = max((int(place.name) for place in folder.iterdir() if place.name.isdecimal()), default=0)
-        with _partial(folder / "version", data) as partial:
+        with partial_file(folder / "version", data) as partial:
             while True:
                 number += 1
                 try:
@@ -140,8 +117,8 @@ class _Directory(Shelves):
                 except FileExistsError:  # another process was faster
                     continue
             os.unlink(partial)
-        _sync_directory(folder)
-        _sync_directory(folder.parent)
+        sync_directory(folder)
+        sync_directory(folder.parent)
 
     def forget(self, name: str, number: int) -> None:
         folder = self._folder(name)
@@ -157,27 +134,3 @@ def folder_name(name: str) -> str:
     return _NAME + "".join(
         letter if letter in _PLAIN else "".join(f"%{byte:02X}" for byte in letter.encode()) for letter in name
     )
-
-
-@contextlib.contextmanager
-def _partial(place: Path, data: bytes) -> Iterator[Path]:
-    """A complete file of `data` beside `place`, to be moved or linked there."""
-    partial = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}{_PARTIAL}")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        yield partial
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _sync_directory(path: Path) -> None:
-    """Have the directory's entries on the disk, where the system can say so."""
-    if os.name == "posix":
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -25,7 +25,7 @@ from planaria.stores.store import Kind, Shelves, Store
 if TYPE_CHECKING:
     from redis import Redis
 
-__all__ = ["RedisStore"]
+__all__ = ["RedisStore", "open_client"]
 
 Result = TypeVar("Result")
 
@@ -34,6 +34,22 @@ _ATTEMPTS: Final = 100
 #: After so many attempts a collector asks writers to hold back, for this many milliseconds at most.
 _PATIENCE: Final = 2
 _PAUSE: Final = 10_000
+
+
+def open_client(what: str, url: str | None, client: Any, parameter: str) -> tuple[Any, bool]:
+    """The client given to a `what` as its `parameter`, or a new one for `url`, and whether it is new."""
+    if (url is None) == (client is None):
+        raise TypeError(f"{what} needs either url= or {parameter}=")
+    try:
+        import redis
+    except ImportError as error:
+        raise ImportError(f"{what} needs the package redis: pip install 'planaria[redis]'") from error
+    own = client is None
+    if url is not None:
+        client = redis.Redis.from_url(url)
+    if client.get_encoder().decode_responses:
+        raise TypeError(f"{what} keeps bytes: make the client of {parameter}= without decode_responses")
+    return client, own
 
 
 class RedisStore(Store):
@@ -45,21 +61,10 @@ class RedisStore(Store):
     def __init__(
         self, url: str | None = None, *, client: Redis | None = None, prefix: str = "planaria:"
     ) -> None:
-        if (url is None) == (client is None):
-            raise TypeError("RedisStore needs either url= or client=")
-        try:
-            import redis
-        except ImportError as error:
-            raise ImportError("RedisStore needs the package redis: pip install 'planaria[redis]'") from error
+        self._client, self._own = open_client("RedisStore", url, client, "client")
+        import redis
+
         self._changed = redis.WatchError
-        self._own = client is None
-        self._client: Any = client
-        if url is not None:
-            self._client = redis.Redis.from_url(url)
-        if self._client.get_encoder().decode_responses:
-            raise TypeError(
-                "RedisStore(client=…): snapshots are bytes; make the client without decode_responses"
-            )
         self._prefix = prefix
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:

@@ -1,0 +1,1 @@
+"""Tools, workflows, artifacts and dependencies of an agent, over a storage."""

@@ -1,0 +1,262 @@
+"""Search by words, and by meaning when there is an embedder.
+
+The words are those of names, descriptions, parameters and tags; the scores are BM25's. Words are compared
+without capitals and endings, and identifiers by their parts, so that `fetchJSON`, `fetch_json` and "fetching
+json" meet. The same entries and query give the same scores on every machine. Nothing is downloaded; an
+`Embedder` is the caller's.
+
+    index = SearchIndex()
+    index.put(SearchEntry("curl", "curl", "Make HTTP requests", tags=("http",)))
+    index.search("request", limit=5)     # [("curl", …)]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import math
+import re
+import threading
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+__all__ = ["Embedder", "SearchEntry", "SearchIndex", "words"]
+
+#: BM25's saturation of repeated words, and how much long entries are held back.
+_SATURATION: Final = 1.2
+_LENGTH: Final = 0.75
+#: How often a word counts by where it stands.
+_NAME: Final = 3.0
+_TAGS: Final = 2.0
+#: The part of the embedder in a score of both.
+_MEANING: Final = 0.5
+#: Queries whose vectors are kept.
+_MAX_QUERIES: Final = 256
+
+_WORD: Final = re.compile(r"\w+")
+#: The parts of an identifier: HTTPServer2 is HTTP, Server, 2.
+_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_is_common: Final = re.compile(
+    "a|an|and|are|as|at|be|by|for|from|in|is|it|its|of|on|or|that|the|this|to|with"
+).fullmatch
+_VOWEL: Final = re.compile("[aeiouy]")
+_DOUBLED: Final = re.compile(r"([bdfgmnprt])\1$")
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose angles tell how near the texts are in meaning."""
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One vector for each text, all of one length."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEntry:
+    """What can be found of one thing."""
+
+    key: str
+    name: str
+    description: str = ""
+    parameters: Sequence[str] = ()
+    tags: Sequence[str] = ()
+
+    def text(self) -> str:
+        """As an embedder gets it."""
+        parts = (
+            self.name.replace("_", " "),
+            self.description,
+            " ".join(self.parameters),
+            " ".join(self.tags),
+        )
+        return "\n".join(part for part in parts if part)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as they are compared; an identifier gives its parts and itself."""
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        parts = _PART.findall(word) if word.isascii() else [part for part in word.split("_") if part]
+        if len(parts) > 1:
+            found.append("".join(parts))
+        found += parts
+    return [word for word in map(_stem, map(str.casefold, found)) if not _is_common(word)]
+
+
+def _stem(word: str) -> str:
+    """A word without the usual English endings: requests, requested and requesting are request."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("sses", "xes", "zes", "ches", "shes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        if len(word) > len(ending) + 2 and word.endswith(ending) and not word.endswith("eed"):
+            rest = word[: -len(ending)]
+            if _VOWEL.search(rest):
+                word = _DOUBLED.sub(r"\1", rest)
+            break
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+class SearchIndex:
+    """Entries that can be searched. May be used from many threads.
+
+    An entry that is put again unchanged costs nothing; one that has changed is indexed anew, alone. With an
+    `embedder`, texts are embedded when they are first searched, and once: vectors are kept by content.
+    """
+
+    def __init__(self, entries: Iterable[SearchEntry] = (), *, embedder: Embedder | None = None) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[str, SearchEntry] = {}
+        #: By word, then key: how much it counts there.
+        self._postings: dict[str, dict[str, float]] = {}
+        self._frequencies: dict[str, dict[str, float]] = {}
+        self._lengths: dict[str, float] = {}
+        #: By word, then key: its part of the score; forgotten when entries change.
+        self._impacts: dict[str, dict[str, float]] = {}
+        self._vectors = None if embedder is None else _Vectors(embedder)
+        for entry in entries:
+            self.put(entry)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def keys(self) -> set[str]:
+        """Of all entries."""
+        with self._lock:
+            return set(self._entries)
+
+    def put(self, entry: SearchEntry) -> None:
+        """Add an entry, in place of one of the same key."""
+        with self._lock:
+            if self._entries.get(entry.key) == entry:
+                return
+            self._discard(entry.key)
+            counts: Counter[str] = Counter()
+            for weight, texts in (
+                (_NAME, (entry.name,)),
+                (_TAGS, entry.tags),
+                (1.0, (entry.description, *entry.parameters)),
+            ):
+                for text in texts:
+                    for word in words(text):
+                        counts[word] += weight  # type: ignore[assignment]
+            frequencies: dict[str, float] = dict(counts)
+            self._entries[entry.key] = entry
+            self._frequencies[entry.key] = frequencies
+            self._lengths[entry.key] = sum(frequencies.values())
+            for word, count in frequencies.items():
+                self._postings.setdefault(word, {})[entry.key] = count
+            self._impacts.clear()
+
+    def discard(self, key: str) -> None:
+        """Remove an entry, if there is one."""
+        with self._lock:
+            self._discard(key)
+
+    def _discard(self, key: str) -> None:
+        if self._entries.pop(key, None) is None:
+            return
+        del self._lengths[key]
+        for word in self._frequencies.pop(key):
+            postings = self._postings[word]
+            del postings[key]
+            if not postings:
+                del self._postings[word]
+        self._impacts.clear()
+
+    def search(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
+        """The keys that fit best, with their scores, the best first: at most `limit`, and only what matches.
+
+        Scores of one search can be compared with each other. With an embedder they are the mean of the
+        score by words, as a part of the best one, and the cosine of the vectors.
+        """
+        with self._lock:
+            scores = self._score(query)
+            if self._vectors is not None and self._entries and query.strip():
+                best = max(scores.values(), default=1.0)
+                meanings = self._vectors.compare(query, self._entries)
+                scores = {
+                    key: (1 - _MEANING) * scores.get(key, 0.0) / best + _MEANING * meaning
+                    for key, meaning in meanings.items()
+                    if meaning > 0 or key in scores
+                }
+        # Rounded before they are compared: the order must not hang on the last bit.
+        ranked = heapq.nsmallest(max(limit, 0), ((-round(score, 9), key) for key, score in scores.items()))
+        return [(key, -score) for score, key in ranked]
+
+    def _score(self, query: str) -> dict[str, float]:
+        scores: dict[str, float] = {}
+        # The rarest last, so that the common ones are copied whole.
+        found = sorted(
+            ((self._impact(word), times) for word, times in Counter(words(query)).items()),
+            key=lambda one: -len(one[0]),
+        )
+        for impacts, times in found:
+            if not scores and times == 1:
+                scores = impacts.copy()
+                continue
+            for key, impact in impacts.items():
+                scores[key] = scores.get(key, 0.0) + impact * times
+        return scores
+
+    def _impact(self, word: str) -> dict[str, float]:
+        known = self._impacts.get(word)
+        if known is not None:
+            return known
+        postings = self._postings.get(word, {})
+        count = len(self._entries)
+        rarity = math.log(1 + (count - len(postings) + 0.5) / (len(postings) + 0.5))
+        mean = math.fsum(self._lengths.values()) / count if count else 1.0
+        impacts = {}
+        for key, frequency in postings.items():
+            damping = _SATURATION * (1 - _LENGTH + _LENGTH * self._lengths[key] / mean)
+            impacts[key] = rarity * frequency * (_SATURATION + 1) / (frequency + damping)
+        if postings:  # what a query makes up is not kept
+            self._impacts[word] = impacts
+        return impacts
+
+
+class _Vectors:
+    """Vectors of texts, of length one, by the digest of the text."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[bytes, array[float]] = {}
+        #: The last queries, the oldest first.
+        self._queries: dict[bytes, None] = {}
+
+    def compare(self, query: str, entries: dict[str, SearchEntry]) -> dict[str, float]:
+        """The cosine of the query with each entry."""
+        texts = {key: entry.text() for key, entry in entries.items()}
+        self._learn([query, *texts.values()])
+        wanted = self._known[_digest(query)]
+        kept = {_digest(text): self._known[_digest(text)] for text in texts.values()}
+        self._queries.pop(_digest(query), None)
+        self._queries[_digest(query)] = None
+        if len(self._queries) > _MAX_QUERIES:
+            del self._queries[next(iter(self._queries))]
+        # Of entries that are gone, nothing is kept.
+        self._known = kept | {digest: self._known[digest] for digest in self._queries}
+        return {key: sum(map(float.__mul__, wanted, kept[_digest(text)])) for key, text in texts.items()}
+
+    def _learn(self, texts: list[str]) -> None:
+        missing = {_digest(text): text for text in texts if _digest(text) not in self._known}
+        if not missing:
+            return
+        vectors = self._embedder.embed(list(missing.values()))
+        if len(vectors) != len(missing):
+            raise ValueError(f"the embedder gave {len(vectors)} vectors for {len(missing)} texts")
+        for digest, vector in zip(missing, vectors, strict=True):
+            length = math.sqrt(math.fsum(float(x) * float(x) for x in vector)) or 1.0
+            self._known[digest] = array("d", [float(x) / length for x in vector])
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,44 @@
+"""The names of tools, callables and parameters, as Python code writes them."""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+import re
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = ["identifier", "shown", "suggestion"]
+
+#: Longer names are nobody's slip of the pen, and comparing them takes long.
+_LONGEST: Final = 100
+_SEPARATORS = re.compile(r"[-. /:]+")
+
+
+def identifier(name: str) -> str:
+    """The name as an identifier: `my-tool` is `my_tool`, `from` is `from_`.
+
+    Raises ValueError when there is none, or when it begins with two underscores.
+    """
+    found = _SEPARATORS.sub("_", name.strip())
+    if found[:1].isdecimal():
+        found = "_" + found
+    if keyword.iskeyword(found):
+        found += "_"
+    if not found.isidentifier() or found.startswith("__"):
+        raise ValueError(f"{name!r} cannot be a name in Python code: letters, digits, '-' and '_' are wanted")
+    return found
+
+
+def shown(name: str) -> str:
+    """A name that came from code, for a message."""
+    return repr(name if len(name) <= _LONGEST else name[:_LONGEST] + "…")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?`, or what there is instead; to be put after a message about an unknown name."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1) if len(name) <= _LONGEST else []
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; there is {', '.join(map(repr, names))}" if names else ""
