@@ -146,6 +146,8 @@ if TYPE_CHECKING:
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
     from planaria.workspace.artifacts import Artifact as Artifact
+    from planaria.workspace.embedding import Embedder as Embedder
+    from planaria.workspace.embedding import StaticEmbedder as StaticEmbedder
     from planaria.workspace.storage.file import FileStorage as FileStorage
     from planaria.workspace.storage.redis import RedisStorage as RedisStorage
     from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
@@ -211,6 +213,8 @@ _HOMES = {
     "Completions": "planaria.session.result",
     "FileStorage": "planaria.workspace.storage.file",
     "Executor": "planaria.executors.executor",
+    "Embedder": "planaria.workspace.embedding",
+    "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
@@ -246,6 +250,7 @@ _HOMES = {
     "ToolCallable": "planaria.workspace.tools.tool",
     "ToolParameter": "planaria.workspace.tools.tool",
     "ToolRegistry": "planaria.workspace.tools.registry",
+    "StaticEmbedder": "planaria.workspace.embedding",
     "Workflow": "planaria.workspace.workflows",
 }
 

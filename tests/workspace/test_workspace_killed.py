@@ -302,4 +302,6 @@ def test_read_only(tmp_path: Path) -> None:
     assert storage.get_artifact_store().list() == []
     assert storage.get_dependency_list().list() == []
     assert storage.get_tool_definitions() == []
+    assert storage.list_snapshots() == []
+    storage.close()
     assert not (tmp_path / "none").exists()

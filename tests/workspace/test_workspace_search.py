@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import planaria
+from planaria.workspace.embedding import StaticEmbedder
 from planaria.workspace.search import SearchEntry, SearchIndex, words
 
 TOOLS = [
@@ -171,12 +174,35 @@ def test_texts_are_embedded_once() -> None:
     assert embedder.texts[len(TOOLS) + 2 :] == ["new\nrain"]
 
 
-def test_an_embedder_that_forgets() -> None:
-    """An embedder that gives fewer vectors than it got texts is an error that says so."""
+def test_vectors_that_do_not_fit() -> None:
+    """An embedder that gives other vectors than one of each text is an error that says so."""
 
     class Forgetful:
         def embed(self, texts: Sequence[str]) -> list[list[float]]:
-            return []
+            return [[1.0]]
 
-    with pytest.raises(ValueError, match="gave 0 vectors for 5 texts"):
+    with pytest.raises(ValueError, match=r"vectors of the shape \(1, 1\) for 5 texts"):
         SearchIndex(TOOLS, embedder=Forgetful()).search("x")
+
+
+def test_static_embedder(tmp_path: Path) -> None:
+    """A model of model2vec makes searches of a storage go by meaning, too."""
+    import numpy
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    vocabulary = ["[UNK]", "rain", "weather", "json", "parse"]
+    tokenizer = Tokenizer(
+        WordLevel({word: place for place, word in enumerate(vocabulary)}, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = Whitespace()
+    vectors = numpy.array([[0, 0], [1, 0.1], [1, 0], [0, 1], [0.1, 1]], dtype="f4")
+    StaticModel(vectors, tokenizer).save_pretrained(tmp_path / "model")
+    storage = planaria.FileStorage(tmp_path / "workspace", embedder=StaticEmbedder(tmp_path / "model"))
+    library = storage.get_workflow_library()
+    library.add("weather", "def run(): pass\n")
+    library.add("parse", "def run(): pass\n")
+    assert [one.name for one, _ in library.search("rain", 1)] == ["weather"]
+    assert [one.name for one, _ in library.search("json", 1)] == ["parse"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_snapshots import make_snapshot
 from storage_kinds import open_storage
 
 import planaria
@@ -158,6 +159,17 @@ def test_snapshots(storage_kind: str, place: str) -> None:
     stores = [open_storage(storage_kind, place, one).get_snapshot_store() for one in (None, "a", "A")]
     assert all(isinstance(store, Store) for store in stores)
     assert [store.list() for store in stores] == [[], [], []]
+    stores[1].save("s", make_snapshot(1))
+    assert [open_storage(storage_kind, place, one).list_snapshots() for one in (None, "a", "A")] == [
+        [],
+        ["s"],
+        [],
+    ]
+    storage = open_storage(storage_kind, place, "a")
+    assert storage.get_snapshot_store() is storage.get_snapshot_store()
+    storage.close()
+    storage.close()
+    assert storage.list_snapshots() == ["s"]
 
 
 def test_tool_definitions(storage: Storage) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from made_snapshots import make_snapshot
 from storage_kinds import KINDS, address, open_storage
 
 import planaria
 from planaria.workspace.storage.storage import Storage
 from planaria.workspace.storage.transfer import Change, bootstrap, diff, items, pull
 from planaria.workspace.storage.transfer import open_storage as open_place
-
-sys.path.append(str(Path(__file__).parents[1] / "stores"))
-from made_snapshots import make_snapshot
 
 
 def fill(storage: Storage) -> None:

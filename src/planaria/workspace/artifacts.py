@@ -26,7 +26,7 @@ from planaria.workspace.artifact_data import (
     kind_of_file,
 )
 from planaria.workspace.moments import moment, now
-from planaria.workspace.search import Embedder, SearchEntry, SearchIndex
+from planaria.workspace.search import SearchEntry, SearchIndex
 from planaria.workspace.storage.mirror import Mirror
 from planaria.workspace.storage.paths import check_segments, folder_of
 from planaria.workspace.storage.storage import PIECE, Documents, Entry, Storage, Upload
@@ -111,11 +111,11 @@ class ArtifactStore:
     Names are words with "/" between them for folders, as "reports/2024"; ArtifactError is raised for others.
     """
 
-    def __init__(self, storage: Storage, *, embedder: Embedder | None = None) -> None:
+    def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._lock = threading.Lock()
         self._records = Mirror(_INFO, _INFO_ENDING)
-        self._index = SearchIndex(embedder=embedder)
+        self._index = SearchIndex(embedder=storage.embedder)
 
     # -- saving and loading --------------------------------------------------------------------------------
 

@@ -12,18 +12,18 @@ json" meet. The same entries and query give the same scores on every machine. No
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import math
 import re
 import threading
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-__all__ = ["Embedder", "SearchEntry", "SearchIndex", "words"]
+from planaria.workspace.embedding import Embedder, Vectors
+
+__all__ = ["SearchEntry", "SearchIndex", "words"]
 
 #: BM25's saturation of repeated words, and how much long entries are held back.
 _SATURATION: Final = 1.2
@@ -33,8 +33,6 @@ _NAME: Final = 3.0
 _TAGS: Final = 2.0
 #: The part of the embedder in a score of both.
 _MEANING: Final = 0.5
-#: Queries whose vectors are kept.
-_MAX_QUERIES: Final = 256
 
 _WORD: Final = re.compile(r"\w+")
 #: The parts of an identifier: HTTPServer2 is HTTP, Server, 2.
@@ -44,13 +42,6 @@ _is_common: Final = re.compile(
 ).fullmatch
 _VOWEL: Final = re.compile("[aeiouy]")
 _DOUBLED: Final = re.compile(r"([bdfgmnprt])\1$")
-
-
-class Embedder(Protocol):
-    """Turns texts into vectors whose angles tell how near the texts are in meaning."""
-
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """One vector for each text, all of one length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +111,7 @@ class SearchIndex:
         self._lengths: dict[str, float] = {}
         #: By word, then key: its part of the score; forgotten when entries change.
         self._impacts: dict[str, dict[str, float]] = {}
-        self._vectors = None if embedder is None else _Vectors(embedder)
+        self._vectors = None if embedder is None else Vectors(embedder)
         for entry in entries:
             self.put(entry)
 
@@ -149,6 +140,8 @@ class SearchIndex:
                         counts[word] += weight  # type: ignore[assignment]
             frequencies: dict[str, float] = dict(counts)
             self._entries[entry.key] = entry
+            if self._vectors is not None:
+                self._vectors.put(entry.key, entry.text())
             self._frequencies[entry.key] = frequencies
             self._lengths[entry.key] = sum(frequencies.values())
             for word, count in frequencies.items():
@@ -163,6 +156,8 @@ class SearchIndex:
     def _discard(self, key: str) -> None:
         if self._entries.pop(key, None) is None:
             return
+        if self._vectors is not None:
+            self._vectors.discard(key)
         del self._lengths[key]
         for word in self._frequencies.pop(key):
             postings = self._postings[word]
@@ -181,7 +176,7 @@ class SearchIndex:
             scores = self._score(query)
             if self._vectors is not None and self._entries and query.strip():
                 best = max(scores.values(), default=1.0)
-                meanings = self._vectors.compare(query, self._entries)
+                meanings = self._vectors.compare(query)
                 scores = {
                     key: (1 - _MEANING) * scores.get(key, 0.0) / best + _MEANING * meaning
                     for key, meaning in meanings.items()
@@ -221,42 +216,3 @@ class SearchIndex:
         if postings:  # what a query makes up is not kept
             self._impacts[word] = impacts
         return impacts
-
-
-class _Vectors:
-    """Vectors of texts, of length one, by the digest of the text."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._known: dict[bytes, array[float]] = {}
-        #: The last queries, the oldest first.
-        self._queries: dict[bytes, None] = {}
-
-    def compare(self, query: str, entries: dict[str, SearchEntry]) -> dict[str, float]:
-        """The cosine of the query with each entry."""
-        texts = {key: entry.text() for key, entry in entries.items()}
-        self._learn([query, *texts.values()])
-        wanted = self._known[_digest(query)]
-        kept = {_digest(text): self._known[_digest(text)] for text in texts.values()}
-        self._queries.pop(_digest(query), None)
-        self._queries[_digest(query)] = None
-        if len(self._queries) > _MAX_QUERIES:
-            del self._queries[next(iter(self._queries))]
-        # Of entries that are gone, nothing is kept.
-        self._known = kept | {digest: self._known[digest] for digest in self._queries}
-        return {key: sum(map(float.__mul__, wanted, kept[_digest(text)])) for key, text in texts.items()}
-
-    def _learn(self, texts: list[str]) -> None:
-        missing = {_digest(text): text for text in texts if _digest(text) not in self._known}
-        if not missing:
-            return
-        vectors = self._embedder.embed(list(missing.values()))
-        if len(vectors) != len(missing):
-            raise ValueError(f"the embedder gave {len(vectors)} vectors for {len(missing)} texts")
-        for digest, vector in zip(missing, vectors, strict=True):
-            length = math.sqrt(math.fsum(float(x) * float(x) for x in vector)) or 1.0
-            self._known[digest] = array("d", [float(x) / length for x in vector])
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from planaria.errors import StorageError, WorkflowError
 from planaria.workspace.moments import moment, now
-from planaria.workspace.search import Embedder, SearchEntry, SearchIndex
+from planaria.workspace.search import SearchEntry, SearchIndex
 from planaria.workspace.source import Outline, read_source, why_not_a_name
 from planaria.workspace.storage.mirror import Mirror
 from planaria.workspace.storage.paths import why_not_a_segment
@@ -93,13 +93,13 @@ class _Record:
 class WorkflowLibrary:
     """The workflows of a storage. May be used from many threads and processes."""
 
-    def __init__(self, storage: Storage, *, embedder: Embedder | None = None) -> None:
+    def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._lock = threading.Lock()
         self._sources = Mirror(_FOLDER, _ENDING)
         self._infos = Mirror(_INFO, _INFO_ENDING)
         self._workflows: dict[str, Workflow] = {}
-        self._index = SearchIndex(embedder=embedder)
+        self._index = SearchIndex(embedder=storage.embedder)
 
     def list(self) -> list[Workflow]:
         """All workflows in their current version, by name; broken files with their `error`.

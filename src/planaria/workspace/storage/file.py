@@ -31,6 +31,7 @@ from planaria.workspace.storage.storage import PIECE, Documents, Entry, Revision
 
 if TYPE_CHECKING:
     from planaria.stores.store import Store
+    from planaria.workspace.embedding import Embedder
 
 __all__ = ["FileStorage"]
 
@@ -50,8 +51,14 @@ class FileStorage(Storage):
     `workspace_id`, the workspace is `base_path/workspaces/ID`. Raises StorageError when it cannot be used.
     """
 
-    def __init__(self, base_path: str | os.PathLike[str], *, workspace_id: str | None = None) -> None:
-        super().__init__(workspace_id)
+    def __init__(
+        self,
+        base_path: str | os.PathLike[str],
+        *,
+        workspace_id: str | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        super().__init__(workspace_id, embedder)
         self.base_path = Path(base_path).expanduser().absolute()
         self.path = self.base_path
         if workspace_id is not None:
@@ -90,13 +97,16 @@ class FileStorage(Storage):
             self._staging.mkdir(parents=True, exist_ok=True)
             return _StagedFile(self._staging / uuid.uuid4().hex)
 
-    def get_snapshot_store(self) -> Store:
+    def _open_snapshot_store(self) -> Store:
         from planaria.stores.file import FileStore
 
         with _told(self.path):
             return FileStore(self.path / "snapshots")
 
-    def close(self) -> None:
+    def list_snapshots(self) -> list[str]:
+        return super().list_snapshots() if (self.path / "snapshots").is_dir() else []
+
+    def _close(self) -> None:
         pass
 
     @property

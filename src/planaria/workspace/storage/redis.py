@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from planaria.stores.store import Store
+    from planaria.workspace.embedding import Embedder
 
 __all__ = ["RedisStorage"]
 
@@ -64,8 +65,9 @@ class RedisStorage(Storage):
         redis: Redis | None = None,
         prefix: str = "planaria:",
         workspace_id: str | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
-        super().__init__(workspace_id)
+        super().__init__(workspace_id, embedder)
         self._client, self._own = open_client("RedisStorage", url, redis, "redis")
         tenant = "" if workspace_id is None else f"/{workspace_id}"
         #: What all keys of this workspace begin with.
@@ -99,12 +101,12 @@ class RedisStorage(Storage):
     def upload(self) -> Upload:
         return _List(self._client, self.prefix)
 
-    def get_snapshot_store(self) -> Store:
+    def _open_snapshot_store(self) -> Store:
         from planaria.stores.redis import RedisStore
 
         return RedisStore(client=self._client, prefix=f"{self.prefix}snapshot:")
 
-    def close(self) -> None:
+    def _close(self) -> None:
         if self._own:
             self._client.close()
 

@@ -33,6 +33,7 @@ from planaria.workspace.storage.storage import (
 
 if TYPE_CHECKING:
     from planaria.stores.store import Store
+    from planaria.workspace.embedding import Embedder
 
 __all__ = ["SqliteStorage"]
 
@@ -60,8 +61,14 @@ class SqliteStorage(Storage):
     database.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, workspace_id: str | None = None) -> None:
-        super().__init__(workspace_id)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        workspace_id: str | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        super().__init__(workspace_id, embedder)
         path = os.path.expanduser(path)
         with _told(path):
             self._database = Database(path, _TABLES)
@@ -92,14 +99,14 @@ class SqliteStorage(Storage):
         with _told(self.path):
             return _Rows(self._database)
 
-    def get_snapshot_store(self) -> Store:
+    def _open_snapshot_store(self) -> Store:
         from planaria.stores.file import folder_name
         from planaria.stores.sqlite import SqliteStore
 
         with _told(self.path):
             return SqliteStore(self.path, prefix=f"snapshot {folder_name(self._workspace)} ")
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._database.close()
 
 

@@ -18,6 +18,7 @@ the `Documents`, and all that it writes is there afterwards or nothing is. Large
 from __future__ import annotations
 
 import functools
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from planaria.stores.store import Store
     from planaria.workspace.artifacts import ArtifactStore
     from planaria.workspace.dependencies import DependencyList
+    from planaria.workspace.embedding import Embedder
     from planaria.workspace.workflows import WorkflowLibrary
 
 __all__ = ["PIECE", "Documents", "Entry", "Revision", "Storage", "ToolText", "Upload", "visible_folders"]
@@ -156,12 +158,16 @@ class Storage(ABC):
     """A workspace's tools, workflows, artifacts, dependencies and snapshots.
 
     May be used from many threads and processes at once. With a `workspace_id`, a tenant of its own: it sees
-    nothing of others in the same place, nor they of it. Raises StorageError where the place cannot be used.
+    nothing of others in the same place, nor they of it. With an `embedder`, searches go by meaning, too.
+    Raises StorageError where the place cannot be used.
     """
 
-    def __init__(self, workspace_id: str | None = None) -> None:
+    def __init__(self, workspace_id: str | None = None, embedder: Embedder | None = None) -> None:
         check_workspace_id(workspace_id)
         self.workspace_id = workspace_id
+        self.embedder = embedder
+        self._lock = threading.Lock()
+        self._snapshots: Store | None = None
 
     # -- what backends are ---------------------------------------------------------------------------------
 
@@ -178,12 +184,12 @@ class Storage(ABC):
         """Begin to bring contents that are to become a document."""
 
     @abstractmethod
-    def get_snapshot_store(self) -> Store:
-        """Where the snapshots of this workspace are kept."""
+    def _open_snapshot_store(self) -> Store:
+        """A store for the snapshots of this workspace."""
 
     @abstractmethod
-    def close(self) -> None:
-        """Give connections back, where there are any; closing twice is harmless."""
+    def _close(self) -> None:
+        """Give connections back, where there are any."""
 
     # -- what they all have --------------------------------------------------------------------------------
 
@@ -200,6 +206,25 @@ class Storage(ABC):
         from planaria.workspace.dependencies import DependencyList
 
         return DependencyList(self)
+
+    def get_snapshot_store(self) -> Store:
+        """Where the snapshots of this workspace are kept."""
+        with self._lock:
+            if self._snapshots is None:
+                self._snapshots = self._open_snapshot_store()
+            return self._snapshots
+
+    def list_snapshots(self) -> list[str]:
+        """The names of the snapshots; nothing is made where there are none."""
+        return self.get_snapshot_store().list()
+
+    def close(self) -> None:
+        """Give connections back, where there are any; closing twice is harmless."""
+        with self._lock:
+            if self._snapshots is not None:
+                self._snapshots.close()
+            self._snapshots = None
+        self._close()
 
     # One of each: they know what they have read.
     @functools.cached_property

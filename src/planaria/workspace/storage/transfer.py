@@ -110,7 +110,7 @@ def items(storage: Storage, *, snapshots: bool = True) -> list[Item]:
 
     found += storage.read(lambda documents: list(action(documents)))
     if snapshots:
-        found += [Item("snapshot", name) for name in storage.get_snapshot_store().list()]
+        found += [Item("snapshot", name) for name in storage.list_snapshots()]
     return sorted(found)
 
 
