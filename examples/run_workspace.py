@@ -41,8 +41,8 @@ await workflows.cheapest(country="FR", pieces=3)
 async def main() -> None:
     with serving() as address, tempfile.TemporaryDirectory() as place:
         base = shutil.copytree(HERE, Path(place) / "workspace")
-        environment = Environment(values={"PRICES_URL": address, "PRICES_TOKEN": TOKEN})
-        async with AsyncSession.from_base(base, environment=environment) as session:
+        tools_see = Environment(values={"PRICES_URL": address, "PRICES_TOKEN": TOKEN})
+        async with AsyncSession.from_base(base, tool_environment=tools_see) as session:
             for tool in await session.list_tools():
                 names = ", ".join(one["name"] for one in tool["callables"])
                 print(f"{tool['name']} ({names}): {tool['description']}")
