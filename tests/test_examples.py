@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import planaria
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -23,3 +25,16 @@ def test_the_analysis_of_the_demo_runs(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[2:7]] == ["Beans", "Espresso", "Filters", "Grinder", "Kettle"]
     assert "The best month was December, with 33,266." in lines
     assert (tmp_path / "out" / "sales.png").read_bytes().startswith(b"\x89PNG\r\n")
+
+
+@pytest.mark.skipif(not hasattr(planaria.AsyncSession, "from_base"), reason="sessions have no workspaces yet")
+def test_the_workspace_runs() -> None:
+    """The code in the example calls a command, an MCP server and an HTTP interface, and saves a workflow."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "run_workspace.py"], stdout=subprocess.PIPE, check=True, text=True
+    )
+    assert "delivery (cost, days): What it costs to send something, and how long it takes" in done.stdout
+    assert "Kettle 49.5 €" in done.stdout
+    assert "'total': 194.5, 'days': '3 to 9'" in done.stdout
+    assert "cheapest to France: 3 × Filters" in done.stdout
+    assert "we do not deliver to 'XX'" in done.stdout.splitlines()[-1]

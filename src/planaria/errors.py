@@ -246,7 +246,9 @@ class ToolCallError(PlanariaError):
     """A call of a tool failed.
 
     `tool` and `callable` are the names it was called by. For a command, `exit_code` is its status (negative:
-    the signal that ended it), `stdout` and `stderr` what it had written; None and "" otherwise.
+    the signal that ended it), `stdout` and `stderr` what it had written; for HTTP, `status` is that of the
+    response and `stdout` the beginning of its body; for an MCP server, `stderr` is the end of what it had
+    written there. None and "" otherwise.
     """
 
     def __init__(
@@ -256,6 +258,7 @@ class ToolCallError(PlanariaError):
         tool: str = "",
         callable: str | None = None,  # noqa: A002 - what a tool's functions are called everywhere
         exit_code: int | None = None,
+        status: int | None = None,
         stdout: str = "",
         stderr: str = "",
     ) -> None:
@@ -263,6 +266,7 @@ class ToolCallError(PlanariaError):
         self.tool = tool
         self.callable = callable
         self.exit_code = exit_code
+        self.status = status
         self.stdout = stdout
         self.stderr = stderr
 

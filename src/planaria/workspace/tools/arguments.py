@@ -18,6 +18,7 @@ from planaria.workspace.tools.tool import ToolParameter
 __all__ = ["Argument", "bind"]
 
 _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "data": "str | bytes"}
+_PYTHON |= {"object": "dict[str, Any]", "any": "Any"}
 #: Numbers with more digits than any command wants, which take long to write out.
 _LARGEST_INTEGER = 10**100
 
@@ -123,6 +124,8 @@ class Argument:
             "number": is_number,
             "boolean": isinstance(value, bool),
             "data": isinstance(value, (str, bytes)),
+            "object": isinstance(value, Mapping),
+            "any": True,
         }[kind]
         if not fits:
             raise ValueError(f"{_PYTHON[kind]} is wanted, not {type(value).__name__} ({_repr.repr(value)})")

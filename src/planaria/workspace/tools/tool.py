@@ -94,10 +94,13 @@ class Tool(ABC):
     def close(self) -> None:  # noqa: B027 - most tools have nothing to give back
         """Give everything back, waiting for it; closing twice is harmless."""
 
-    def find(self, callable: str | None) -> ToolCallable:  # noqa: A002
-        """The function of that name. Raises ToolNotFound, with a suggestion."""
+    def find(self, callable: str | None, among: Iterable[ToolCallable] | None = None) -> ToolCallable:  # noqa: A002
+        """The function of that name, `among` those if `callables` must not be asked for them.
+
+        Raises ToolNotFound, with a suggestion.
+        """
         wanted = self.name if callable is None else callable
-        known = {one.name: one for one in self.callables}
+        known = {one.name: one for one in (self.callables if among is None else among)}
         found = known.get(wanted)
         if found is None and callable is not None:
             try:

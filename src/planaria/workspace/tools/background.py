@@ -1,0 +1,109 @@
+"""The event loop that MCP servers and HTTP connections live on, for as long as the process lives.
+
+They outlast the sessions that use them, and the loops of those: whoever calls, from whatever loop, waits
+there for what is done here. It is a loop of its own, since users' callbacks may block theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+__all__ = ["background_loop", "close_at_exit", "close_when_collected", "in_background", "run_in_background"]
+
+Result = TypeVar("Result")
+
+#: What closing everything may take when the interpreter exits, in seconds.
+_EXIT_TIMEOUT = 10.0
+
+_loop: asyncio.AbstractEventLoop | None = None
+_lock = threading.Lock()
+_closers: set[Callable[[], Awaitable[None]]] = set()
+
+
+def _forget() -> None:
+    """Neither threads nor what they held is a forked child's."""
+    global _loop, _lock
+    _loop = None
+    _lock = threading.Lock()
+    _closers.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The loop; its thread is started at the first call."""
+    global _loop
+    with _lock:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="planaria-tools", daemon=True).start()
+        return _loop
+
+
+async def in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Await a coroutine that runs on the background loop; cancelling this cancels it there."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, background_loop()))
+
+
+def run_in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine on the background loop and block until it is done.
+
+    Raises RuntimeError when called on the background loop itself, which would wait for itself forever.
+    """
+    loop = background_loop()
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        running = None
+    if running is loop:
+        coroutine.close()
+        raise RuntimeError("run_in_background() was called on the background loop")
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return future.result()
+    except BaseException:
+        # Nobody waits for it any more when it was Ctrl-C that ended the waiting.
+        future.cancel()
+        raise
+
+
+def close_at_exit(closer: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    """Await `closer()` on the background loop when the interpreter exits; returns what takes that back."""
+    _closers.add(closer)
+    return lambda: _closers.discard(closer)
+
+
+def close_when_collected(owner: object, closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run `closer()` on the background loop when nobody has `owner` any more, to which it must not refer."""
+    loop = background_loop()
+
+    def close() -> None:
+        # In a forked child, or after the end of the interpreter's threads, there is nothing to close.
+        if loop is _loop and not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(closer(), loop)
+
+    weakref.finalize(owner, close).atexit = False
+
+
+async def _close_all(closers: list[Callable[[], Awaitable[None]]]) -> None:
+    await asyncio.gather(*(closer() for closer in closers), return_exceptions=True)
+
+
+@atexit.register
+def _at_exit() -> None:
+    if _loop is None or not _closers:
+        return
+    future = asyncio.run_coroutine_threadsafe(_close_all(list(_closers)), _loop)
+    try:
+        future.result(_EXIT_TIMEOUT)
+    except TimeoutError:
+        # The interpreter exits all the same; guardians see to the processes that are left.
+        future.cancel()

@@ -1,0 +1,51 @@
+"""Secrets that definitions refer to, kept out of what code in a session gets to read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+from planaria.workspace.tools.environment import Environment
+
+__all__ = ["Redaction"]
+
+_REFERENCE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}")
+_SHORTEST: Final = 4
+"""Shorter values are in every other word; hiding them would only spoil the text."""
+
+
+class Redaction:
+    """Replaces secrets in texts by `***`, also as URLs and JSON write them."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = set()
+        for secret in secrets:
+            if len(secret) >= _SHORTEST:
+                forms |= {secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
+        # The longest first: one secret may begin with another.
+        pattern = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+        self._pattern = re.compile(pattern) if pattern else None
+
+    @classmethod
+    def of_references(
+        cls,
+        texts: Iterable[str],
+        environment: Environment,
+        known: Mapping[str, str],
+        others: Iterable[str] = (),
+    ) -> Redaction:
+        """One for the values of all `${NAME}` in some texts, and for others.
+
+        No secret are those that are `known` anyway, and what every program gets to see. Raises ToolCallError
+        as `Environment.substitute` does.
+        """
+        public = {*environment.base().values(), *known.values()}
+        references = {reference for text in texts for reference in _REFERENCE.findall(text)}
+        values = {environment.substitute(reference, known) for reference in references}
+        return cls([*(values - public), *others])
+
+    def __call__(self, text: str) -> str:
+        return text if self._pattern is None else self._pattern.sub("***", text)
