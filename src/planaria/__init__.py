@@ -115,6 +115,9 @@ if TYPE_CHECKING:
     from planaria.executors.executor import Executor as Executor
     from planaria.executors.inprocess import InProcessConfig as InProcessConfig
     from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
+    from planaria.executors.subprocess import SubprocessConfig as SubprocessConfig
+    from planaria.executors.subprocess import SubprocessExecutor as SubprocessExecutor
+    from planaria.executors.variables import Variables as Variables
     from planaria.executors.wasm import WasmExecutor as WasmExecutor
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
@@ -225,6 +228,9 @@ _HOMES = {
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",
     "Quota": "planaria.files.quota",
+    "SubprocessConfig": "planaria.executors.subprocess",
+    "SubprocessExecutor": "planaria.executors.subprocess",
+    "Variables": "planaria.executors.variables",
     "WasmExecutor": "planaria.executors.wasm",
     "VfsStorage": "planaria.files.storage",
     "NOT_GIVEN": "planaria.limits",

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from planaria import Executor, InProcessExecutor, Session, WasmExecutor
+from planaria import Executor, InProcessExecutor, Session, SubprocessExecutor, WasmExecutor
 
 #: How each home is made; those that need something beside may skip in here.
 HOMES: dict[str, Callable[[], Executor]] = {
     "wasm": WasmExecutor,
     "in-process": InProcessExecutor,
+    "subprocess": SubprocessExecutor,
 }
 
 

@@ -6,6 +6,7 @@ back, says what it can do, and stops it.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,13 +67,16 @@ class Executor(ABC):
 
     name: ClassVar[str]
     """What messages call this kind of home."""
-    capabilities: ClassVar[frozenset[str]]
+    capabilities: frozenset[str]
     """What this home offers, by name:
 
     timeout, reset, deps_install; process_isolation (code runs in another process), container_isolation,
     network_isolation, filesystem_isolation (it sees none of the host's files that it was not given);
-    memory_limit, cpu_limit; snapshot, fork, rewind, suspend; shell (`session.bash`), files (`session.files`).
+    memory_limit, cpu_limit; snapshot, fork, rewind, suspend; snapshot_pickle (`session.pickle_variables`);
+    shell (`session.bash`), files (`session.files`).
     """
+    is_copied_by_fork: ClassVar[bool] = True
+    """Whether a kernel at rest lives in a child of a fork of this process too."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """Arguments of a session that it cannot have in this home."""
     tier: str = "full"
@@ -127,6 +131,10 @@ class Executor(ABC):
     def abandon(self) -> None:
         """In a forked child: forget what only the parent has; `reset` makes it anew."""
 
+    def cpu_seconds(self) -> float:
+        """Processor time that the kernel has used, from whichever moment. Asked on the thread that enters."""
+        return time.thread_time()
+
     def move_up(self) -> None:  # noqa: B027 - most homes have one tier
         """Go on on the full tier, where there are tiers."""
 
@@ -153,6 +161,11 @@ class Executor(ABC):
     def spawn(self, host: Host, state: Any, files: FileSystem) -> Self:
         """Another executor with these settings that goes on from `state`. Capability: fork."""
         raise CapabilityError("fork", self.name)
+
+    @property
+    def python_version(self) -> str:
+        """The version of the kernel's Python, as "3.12". Capability: snapshot_pickle."""
+        raise CapabilityError("snapshot_pickle", self.name)
 
     def install(self, requirements: Sequence[str]) -> Installed:
         """Make packages importable, given as PEP 508 requirements. Capability: deps_install."""

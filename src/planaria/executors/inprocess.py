@@ -158,7 +158,8 @@ class InProcessExecutor(Executor):
     """
 
     name = "in-process"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"timeout", "cpu_limit", "reset", "suspend"})
+    capabilities = frozenset({"timeout", "cpu_limit", "reset", "suspend"})
+    is_copied_by_fork = False
     refuses: ClassVar[frozenset[str]] = frozenset({"env", "argv", "seed"})
 
     _host: Host

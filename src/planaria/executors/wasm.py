@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from planaria.errors import ProtocolError, SessionError
 from planaria.executors.door import Door, unknown
@@ -76,7 +76,7 @@ class WasmExecutor(Executor):
 
     name = "wasm"
 
-    capabilities: ClassVar[frozenset[str]] = frozenset(
+    capabilities = frozenset(
         {
             "timeout",
             "network_isolation",

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from planaria.errors import Suspended
+from planaria.executors.variables import Variables
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
@@ -178,7 +179,7 @@ class AsyncSession(BaseSession):
             raise cancelled
 
     def _after_fork(self) -> None:
-        if self._lock.locked():
+        if self._lock.locked() or not self._executor.is_copied_by_fork:
             self._lose_flight()
         self._lock = asyncio.Lock()
         self._loop = None
@@ -309,6 +310,16 @@ class AsyncSession(BaseSession):
         """Become what a snapshot is; see `Session.restore_state`."""
         async with self._turn():
             await self._in_thread(lambda: self._restore_snapshot(snapshot, key, missing, reseed))
+
+    async def pickle_variables(self) -> Variables:
+        """The user's variables by `cloudpickle`; see `Session.pickle_variables`."""
+        async with self._turn():
+            return await self._in_thread(self._pickle_variables)
+
+    async def unpickle_variables(self, variables: Variables | bytes) -> None:
+        """Take variables in place of the present ones; see `Session.unpickle_variables`."""
+        async with self._turn():
+            await self._in_thread(lambda: self._unpickle_variables(variables))
 
     async def save_as_image(self, name: str) -> Image:
         """Make the present state an image; see `Session.save_as_image`."""

@@ -66,7 +66,7 @@ class BaseSession(Cutting):
     def _enter(self, flight: Flight) -> list[HostCall]:
         """Enter the kernel once; returns the host calls that are new. Blocks."""
         run = flight.run
-        began = time.thread_time() if flight.cpu_left is not None else 0.0
+        began = self._executor.cpu_seconds() if flight.cpu_left is not None else 0.0
         self._changed = True
         try:
             entered = self._executor.enter(run.command(), flight.guard())
@@ -84,7 +84,8 @@ class BaseSession(Cutting):
             return []
         finally:
             if flight.cpu_left is not None:
-                flight.cpu_left = max(0.0, flight.cpu_left - (time.thread_time() - began))
+                used = max(0.0, self._executor.cpu_seconds() - began)
+                flight.cpu_left = max(0.0, flight.cpu_left - used)
         if entered.reason is not None and flight.reason is None:
             flight.by_keyboard = entered.reason == "interrupt" and not flight.asked
             interrupted = entered.reason

@@ -301,7 +301,7 @@ class SessionCore:
         raise NotImplementedError
 
     def _lose_flight(self) -> None:
-        """In a forked child: the thread that was inside this session does not exist here."""
+        """In a forked child: what this session's kernel lives from does not exist here."""
         self._executor.abandon()
         self._flight = None
         self._is_broken = True

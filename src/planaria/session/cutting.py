@@ -7,9 +7,12 @@ import time
 from typing import Any, Self
 
 from planaria.errors import (
+    CrashError,
     SessionBusy,
     SessionError,
+    SnapshotError,
 )
+from planaria.executors.variables import Variables
 from planaria.executors.wasm import WasmExecutor
 from planaria.images.image import Image
 from planaria.limits import ShellLimits
@@ -265,6 +268,33 @@ class Cutting(HostCalls):
         self._timeline = Timeline()
         self._changed = True
         self._adopt(state)
+
+    # -- variables alone -----------------------------------------------------------------------------------
+
+    def _pickle_variables(self) -> Variables:
+        executor = self._executor
+        executor.require("snapshot_pickle")
+        self._check_at_rest()
+        try:
+            return Variables.of_answer(executor.name, executor.python_version, self._tell(("pickle",)))
+        except ValueError as error:
+            raise SnapshotError(str(error)) from None
+        except SessionError as error:
+            raise SnapshotError(f"the variables cannot be pickled: {error}") from error
+
+    def _unpickle_variables(self, given: Variables | bytes) -> None:
+        executor = self._executor
+        executor.require("snapshot_pickle")
+        self._check_at_rest()
+        variables = given if isinstance(given, Variables) else Variables.from_bytes(given)
+        variables.check(executor.name, executor.python_version)
+        try:
+            self._tell(("unpickle", variables.pickle))
+        except CrashError:
+            raise
+        except SessionError as error:
+            raise SnapshotError(f"the variables cannot be restored: {error}") from error
+        self._changed = True
 
     def _save_as_image(self, name: str) -> Image:
         from planaria.images.saving import save_image

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from planaria.errors import SessionBusy, SessionClosed, Suspend, Suspended
+from planaria.executors.variables import Variables
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
@@ -160,7 +161,8 @@ class Session(BaseSession):
                 self._owner = None
 
     def _after_fork(self) -> None:
-        if self._owner not in (None, threading.get_ident()):
+        here = threading.get_ident()
+        if self._owner != here and (self._owner is not None or not self._executor.is_copied_by_fork):
             self._lose_flight()
             self._owner = None
         if self._owner is None:
@@ -332,6 +334,24 @@ class Session(BaseSession):
         """
         with self._turn():
             self._restore_snapshot(snapshot, key, missing, reseed)
+
+    def pickle_variables(self) -> Variables:
+        """The user's variables, as far as `cloudpickle` can write them, where the whole state cannot be had.
+
+        What could not be written is in `dropped`. Capability: snapshot_pickle. Raises SnapshotError.
+        """
+        with self._turn():
+            return self._pickle_variables()
+
+    def unpickle_variables(self, variables: Variables | bytes) -> None:
+        """Take variables in place of the present ones; only the kernel opens the pickle, which is as good as
+        running code.
+
+        Raises SnapshotMismatch when they are from another kind of executor or version of Python,
+        SnapshotCorrupt, and SnapshotError when the kernel cannot open them.
+        """
+        with self._turn():
+            self._unpickle_variables(variables)
 
     def save_as_image(self, name: str) -> Image:
         """Make the present state an image that new sessions can begin from, registered as `name`.

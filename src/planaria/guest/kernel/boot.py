@@ -14,6 +14,7 @@ from typing import Any
 from planaria.guest import shims
 from planaria.guest.kernel import figures
 from planaria.guest.kernel.kernel import Kernel
+from planaria.guest.kernel.loop import Loop, ParkingLoop
 from planaria.guest.kernel.streams import Streams, flushing_write
 from planaria.guest.kernel.terminal import Terminal
 
@@ -23,25 +24,33 @@ __all__ = ["leave", "start"]
 MAX_RECURSION_LIMIT = 50_000
 
 
-def start(door: Callable[[bytes], bytes], *, sandbox: bool = False) -> Kernel:
+def start(
+    door: Callable[[bytes], bytes],
+    *,
+    sandbox: bool = False,
+    streams: Streams | None = None,
+    loop_type: type[ParkingLoop] = Loop,
+) -> Kernel:
     """The kernel of this interpreter, ready for `enter`; with `sandbox`, the shims are applied first.
+
+    `streams` are its standard streams, if not those over descriptors 1 and 2.
 
     It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one
     of them.
     """
     if sandbox:
         shims.install(door)
-    streams = Streams()
+    streams = streams or Streams()
     sys.stdout, sys.stderr = streams.stdout, streams.stderr
     sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]
-    os.write = flushing_write(streams.flush)
+    os.write = flushing_write(streams.settle)
     terminal = Terminal(door, streams.flush)
     sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
     builtins.input = terminal.input
     getpass.getpass = terminal.getpass
     builtins.exit = builtins.quit = leave  # type: ignore[assignment]
 
-    kernel = Kernel(door, flush=streams.flush)
+    kernel = Kernel(door, flush=streams.flush, loop_type=loop_type)
     sys.modules["__main__"] = kernel.main
     if sandbox:
         kernel.idle = shims.run_pending

@@ -131,7 +131,10 @@ class Kernel:
     def enter(self) -> None:
         """Do one command and report. Never raises."""
         try:
-            command = decode(self._door(b"N"))
+            try:
+                command = decode(self._door(b"N"))
+            except MemoryError:
+                command = ("refuse",)
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
             report = self._error(error)

@@ -75,6 +75,10 @@ class Streams:
                 sys.stderr = self.stderr
         self.stdout.flush()
 
+    def settle(self) -> None:
+        """Before something is written to the descriptors themselves: what was printed goes first."""
+        self.flush()
+
 
 def flushing_write(flush: Callable[[], None]) -> Callable[[int, Any], int]:
     """An `os.write` that first writes out what the streams hold back, so that the order is kept."""

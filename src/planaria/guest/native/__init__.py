@@ -1,0 +1,1 @@
+"""A kernel that has a process of its own."""
