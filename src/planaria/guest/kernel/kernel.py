@@ -23,6 +23,7 @@ from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
 from planaria.guest.kernel.loop import HostCalls, Loop, ParkingLoop
 from planaria.guest.kernel.runs import OWN_CODE, Runs
+from planaria.guest.workspace.namespaces import namespaces
 from planaria.protocol import MAX_BYTES, decode, encode
 
 __all__ = ["Kernel"]
@@ -105,6 +106,8 @@ class Kernel:
         self.imports = imports.TierImports(door)
         #: Names that cells find without having defined them; the caller puts them into `builtins`.
         self.names: dict[str, Any] = {}
+        #: Those of them that are a workspace's.
+        self._workspace: dict[str, Any] = {}
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
         #: Called when a cell has nothing to do or ends: runs queued threads, and says whether there were any.
@@ -492,6 +495,7 @@ class Kernel:
 
     def _clear(self) -> Report:
         _call(names.clear, self.main, self._builtins)
+        self._new_names()  # whatever became of them
         return _NOTHING
 
     def _configure(self, settings: dict[str, Any]) -> Report:
@@ -499,7 +503,13 @@ class Kernel:
         callbacks = settings.pop("callbacks", None)
         if callbacks is not None:
             self._callbacks.declare(callbacks)
+        workspace = settings.pop("workspace", False)
+        if workspace is not False:
+            self._workspace = {} if workspace is None else self._namespaces(workspace)
+        if callbacks is not None or workspace is not False:
             self._new_names()
+        if "paths" in settings:
+            imports.look_in(settings.pop("paths"))
         if "value_limit" in settings:
             self._max_value = min(settings.pop("value_limit"), MAX_BYTES)
         if "tier_modules" in settings:
@@ -521,12 +531,23 @@ class Kernel:
         old = self.names
         self.names = {
             **self._callbacks.names,
+            **self._workspace,
             "display": self.display.show,
             "clear_output": self.display.clear,
             RUN_NAME: self._runs.run_equivalent,
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def _namespaces(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return namespaces(
+            settings,
+            blocking=self.call_blocking,
+            awaited=self._calls.make,
+            drive=self._runs.drive,
+            check=self.imports.stop_at,
+            look_in=imports.look_in,
+        )
 
     def add_command(self, name: str, function: Callable[..., Report]) -> None:
         """Have `function`, whose result is the report, called for a command of the host.

@@ -51,6 +51,21 @@ class Runs:
                     return await args[0]
         return function(*args, **kwargs)
 
+    def drive(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Take a coroutine to its end on a loop of its own, blocking, also where a loop runs already."""
+        running = asyncio._get_running_loop()
+        task = None if running is None else asyncio.current_task(running)
+        try:
+            if running is not None and task is not None:
+                asyncio.tasks._leave_task(running, task)
+            asyncio._set_running_loop(None)
+            with asyncio.Runner(loop_factory=self._new_loop) as runner:
+                return runner.run(coroutine)
+        finally:
+            asyncio._set_running_loop(running)
+            if running is not None and task is not None:
+                asyncio.tasks._enter_task(running, task)
+
     async def _run_until_complete(self, loop: ParkingLoop, awaitable: Any) -> Any:
         loop._check_closed()  # type: ignore[attr-defined]
         future = asyncio.ensure_future(awaitable, loop=loop)
