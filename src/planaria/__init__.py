@@ -221,7 +221,6 @@ _HOMES = {
     "FileStorage": "planaria.workspace.storage.file",
     "Executor": "planaria.executors.executor",
     "Embedder": "planaria.workspace.embedding",
-    "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",

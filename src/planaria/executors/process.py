@@ -7,6 +7,7 @@ import secrets
 import time
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from planaria.errors import ProtocolError, RuntimeSetupError, SessionError
@@ -191,8 +192,9 @@ class ProcessExecutor(Executor):
 
     # -- entering ------------------------------------------------------------------------------------------
 
-    def tell(self, command: tuple[Any, ...]) -> Entered:
-        return self.enter(command, Guard(deadline=time.monotonic() + self._patience))
+    def tell(self, settings: Mapping[str, Any]) -> Entered:
+        guard = Guard(deadline=time.monotonic() + self._patience)
+        return self.enter(("configure", dict(settings)), guard)
 
     def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
         while self._untold:

@@ -92,13 +92,14 @@ class _Workspaced(BaseSession):
     ) -> Self:
         """As `from_base`, with the kernel in a process of its own that has a virtual environment.
 
-        `python_version` is that of the environment, this one's unless given; with `cache_venv` it is kept for
-        later sessions that want the same.
+        The configured dependencies are in it from the beginning. `python_version` is the environment's, this
+        one's unless given; with `cache_venv` it is kept for later sessions that want the same.
         """
         from planaria.executors.subprocess import SubprocessConfig, SubprocessExecutor
 
         arguments["executor"] = SubprocessExecutor(
             config=SubprocessConfig(
+                deps=_configured(base_path, extra_deps),
                 default_timeout=timeout,
                 allow_runtime_deps=allow_runtime_deps,
                 python_version=python_version,
@@ -196,6 +197,13 @@ class _Workspaced(BaseSession):
         self._tell(("configure", {"paths": self._link.dependencies.paths}))
         self._changed = True
         return outcome
+
+
+def _configured(base: Place, extra_deps: Sequence[str] | None) -> tuple[str, ...]:
+    """The requirements of the workspace in a directory, and others."""
+    from planaria.workspace.storage.file import FileStorage
+
+    return (*FileStorage(base).get_dependency_list().list(), *(extra_deps or ()))
 
 
 class WorkspaceSession(_Workspaced):

@@ -23,7 +23,8 @@ from planaria.workspace.tools.names import identifier, shown, suggestion
 from planaria.workspace.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from planaria.workspace.search import Embedder, SearchEntry, SearchIndex
+    from planaria.workspace.embedding import Embedder
+    from planaria.workspace.search import SearchEntry, SearchIndex
     from planaria.workspace.tools.environment import Environment
     from planaria.workspace.tools.loading import DefinitionText
     from planaria.workspace.tools.stubs import Detail
