@@ -13,6 +13,7 @@ from planaria.errors import (
     ArtifactError,
     CallbackError,
     DependencyError,
+    SessionError,
     StorageError,
     ToolCallError,
     WorkflowError,
@@ -188,8 +189,12 @@ def describe_exception(error: BaseException) -> tuple[str, str] | tuple[str, str
     The type is the nearest builtin class of its ancestors. Names of host files are left out. Exceptions of a
     workspace arrive as what they are: the third item is what they are made with beside the message.
     """
-    if isinstance(error, (*_OWN, ToolCallError)):
-        return type(error).__name__, str(error), error.fields() if isinstance(error, ToolCallError) else {}
+    if isinstance(error, ToolCallError):
+        return type(error).__name__, str(error), error.fields()
+    if isinstance(error, SessionError):
+        return "SessionError", str(error), {}
+    if isinstance(error, _OWN):
+        return type(error).__name__, str(error), {}
     kind = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
     if isinstance(error, OSError) and error.errno is not None:
         return kind, f"[Errno {error.errno}] {error.strerror}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from planaria.errors import SessionError
+from planaria.errors import DependencyError
 from planaria.executors.executor import Executor
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class Dependencies:
         return _installed(outcome.installed, outcome.already_present, {**outcome.failed, **unread})
 
     def check_unlocked(self) -> None:
-        """Raises SessionError when code may not change the dependencies."""
+        """Raises DependencyError when code may not change the dependencies."""
         if not self._workspace.allow_runtime_deps:
-            raise SessionError(
+            raise DependencyError(
                 "code may not change the packages of this session (allow_runtime_deps=False); "
                 "what is configured can be installed with deps.sync()"
             )

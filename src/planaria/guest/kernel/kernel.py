@@ -22,7 +22,7 @@ from planaria.guest.kernel import completion, display, errors, imports, names
 from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
 from planaria.guest.kernel.loop import HostCalls, Loop, ParkingLoop
-from planaria.guest.kernel.runs import OWN_CODE, Runs
+from planaria.guest.kernel.runs import DRIVE_CODE, OWN_CODE, Runs
 from planaria.guest.workspace.namespaces import namespaces
 from planaria.protocol import MAX_BYTES, decode, encode
 
@@ -50,6 +50,11 @@ def _wait(loop: ParkingLoop, seconds: float | None) -> None:
 _GATES = frozenset({_call.__code__, _advance.__code__})
 #: No gates, but an interrupt is the loop's there too.
 _LOOPS_OWN = frozenset({OWN_CODE, _wait.__code__})
+#: These run user code too. Raised in themselves, an interrupt would lose the task whose turn it is, or leave a
+#: loop half open.
+_TURNS = frozenset({ParkingLoop._run_once.__code__, DRIVE_CODE})
+#: Where the loop of the sandbox sleeps; only an interrupt that is raised there ends that.
+_SLEEP = Loop.wait.__code__
 
 
 _NOTHING: Report = ("done", {})
@@ -229,11 +234,11 @@ class Kernel:
                 if user:
                     return "user"
                 return "loop" if code is _advance.__code__ else "kernel"
-            if code in _LOOPS_OWN:
+            if code in _LOOPS_OWN or (code in _TURNS and not user):
                 return "loop"
             if not user:
                 module = frame.f_globals.get("__name__", "")
-                user = not module.startswith(("planaria.guest.kernel", "asyncio."))
+                user = code is _SLEEP or not module.startswith(("planaria.guest.kernel", "asyncio."))
             frame = frame.f_back
         return "kernel"
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from planaria.guest.kernel.loop import ParkingLoop
 
-__all__ = ["OWN_CODE", "Park", "Runs"]
+__all__ = ["DRIVE_CODE", "OWN_CODE", "Park", "Runs"]
 
 
 class Park:
@@ -65,6 +65,7 @@ class Runs:
             asyncio._set_running_loop(running)
             if running is not None and task is not None:
                 asyncio.tasks._enter_task(running, task)
+            self._loop.raise_interrupt()  # one that came too late for the loop
 
     async def _run_until_complete(self, loop: ParkingLoop, awaitable: Any) -> Any:
         loop._check_closed()  # type: ignore[attr-defined]
@@ -108,3 +109,4 @@ class Runs:
 
 #: The code that sets up and tears down loops: an interrupt there would leave them half open.
 OWN_CODE: Final = Runs._asyncio_run.__code__
+DRIVE_CODE: Final = Runs.drive.__code__
