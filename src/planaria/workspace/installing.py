@@ -35,7 +35,7 @@ class Dependencies:
 
         listed = self._workspace.dependencies.list() if self._workspace.has_storage else []
         extra = map(canonical_requirement, self._workspace.extra_deps)
-        return [*listed, *(one for one in extra if one not in listed)]
+        return list(dict.fromkeys([*listed, *extra]))
 
     def add(self, package: str) -> dict[str, Any]:
         """Install a requirement and configure it; what cannot be installed is not configured."""

@@ -50,8 +50,8 @@ def _wait(loop: ParkingLoop, seconds: float | None) -> None:
 _GATES = frozenset({_call.__code__, _advance.__code__})
 #: No gates, but an interrupt is the loop's there too.
 _LOOPS_OWN = frozenset({OWN_CODE, _wait.__code__})
-#: These run user code too. Raised in themselves, an interrupt would lose the task whose turn it is, or leave a
-#: loop half open.
+#: These run user code too. Raised in themselves, an interrupt would lose the task whose turn it is, or leave
+#: a loop half open.
 _TURNS = frozenset({ParkingLoop._run_once.__code__, DRIVE_CODE})
 #: Where the loop of the sandbox sleeps; only an interrupt that is raised there ends that.
 _SLEEP = Loop.wait.__code__
