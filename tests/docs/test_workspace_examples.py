@@ -16,6 +16,7 @@ import pytest
 from local_network import CURL, local_network
 
 from planaria import AsyncSession, FileStorage, InProcessExecutor
+from planaria.runtime.cache import cache_directory
 
 ROOT = Path(__file__).parents[2]
 SEED = Path(os.environ.get("PLANARIA_SEEDS", ROOT.parent / "shared" / "seeds")) / "session_api.md"
@@ -52,8 +53,8 @@ Runs = list[Any]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory of work and a home, each with a workspace that has curl."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLANARIA_CACHE", str(cache_directory()))  # where the runtime is compiled already
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     with local_network(tmp_path) as home:
         for base in (tmp_path / ".code-mode", tmp_path / "home" / ".code-mode", tmp_path):
             (base / "tools").mkdir(parents=True)
