@@ -66,9 +66,9 @@ class WorkspaceLink:
         self.dependencies = Dependencies(workspace, session._executor)
         self._session = weakref.ref(session)
         self._calls = GuestCalls(workspace, self.dependencies, self._trace)
-        self._callbacks = {
-            name: Callback(name[1:], function) for name, function in self._calls.functions().items()
-        }
+        self._functions = self._calls.functions()
+        #: Those that were called; looking at a signature takes its time.
+        self._callbacks: dict[str, Callback] = {}
         self._released = False
         workspace.retain()
 
@@ -85,11 +85,17 @@ class WorkspaceLink:
     def settings(self) -> dict[str, Any]:
         """What the kernel is told."""
         tools = {tool.name: tool.description for tool in self.workspace.tools}
-        return {"workspace": {"tools": tools}, "paths": self.dependencies.paths}
+        settings: dict[str, Any] = {"workspace": {"tools": tools}}
+        if self.dependencies.paths:
+            settings["paths"] = self.dependencies.paths
+        return settings
 
     def callback(self, name: str) -> Callback | None:
         """The function behind a call of the kernel's."""
-        return self._callbacks.get(name)
+        callback = self._callbacks.get(name)
+        if callback is None and name in self._functions:
+            callback = self._callbacks[name] = Callback(name[1:], self._functions[name])
+        return callback
 
     @staticmethod
     def is_noticed(name: str) -> bool:

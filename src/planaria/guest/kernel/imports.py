@@ -71,8 +71,11 @@ class TierImports:
 
 
 def look_in(paths: Sequence[str]) -> None:
-    """Have modules found in these directories too, and what was put into any directory meanwhile."""
-    for path in paths:
-        if path not in sys.path:
-            sys.path.append(path)
-    importlib.invalidate_caches()
+    """Have modules found in these directories too.
+
+    When they are known already, what was put into any directory meanwhile is found.
+    """
+    new = [path for path in paths if path not in sys.path]
+    sys.path.extend(new)
+    if not new:  # it imports much, the first time
+        importlib.invalidate_caches()
