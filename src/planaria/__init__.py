@@ -250,6 +250,7 @@ _HOMES = {
     "Snapshot": "planaria.snapshot.snapshot",
     "SqliteStorage": "planaria.workspace.storage.sqlite",
     "SqliteStore": "planaria.stores.sqlite",
+    "StaticEmbedder": "planaria.workspace.embedding",
     "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
     "Environment": "planaria.workspace.tools.environment",
@@ -259,7 +260,6 @@ _HOMES = {
     "ToolCallable": "planaria.workspace.tools.tool",
     "ToolParameter": "planaria.workspace.tools.tool",
     "ToolRegistry": "planaria.workspace.tools.registry",
-    "StaticEmbedder": "planaria.workspace.embedding",
     "Workflow": "planaria.workspace.workflows",
 }
 

@@ -138,6 +138,36 @@ def test_runs(pages: list[tuple[int, int]], data: bytes) -> None:
     assert all(a[1] is b[1] for a, b in zip(runs, again, strict=True))
 
 
+_PAGE_SETS = st.sets(st.integers(0, 2 * SIZE // PAGE_BYTES - 1), max_size=40)
+
+
+def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
+    return memory._joined([(page * PAGE_BYTES, (page + 1) * PAGE_BYTES) for page in sorted(pages)])
+
+
+@linux
+@settings(max_examples=60, deadline=None)
+@given(_PAGE_SETS, _PAGE_SETS)
+def test_going_back(changed: set[int], kept: set[int]) -> None:
+    """A memory goes back to any earlier state: pages of that state are written, all other changed ones are the
+    file's again, or zero behind it, and are no longer told as changed.
+    """
+    image = file_of(bytes(range(256)) * (SIZE // 256))
+    area = Area(image, 2 * SIZE)
+    expected = bytearray(bytes(range(256)) * (SIZE // 256) + bytes(SIZE))
+    runs = [(page * PAGE_BYTES, bytes([page % 251 + 1]) * PAGE_BYTES) for page in sorted(kept)]
+    for start, data in runs:
+        expected[start : start + len(data)] = data
+    for page in changed:
+        area.map[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = b"x" * PAGE_BYTES
+    spans = memory.without(memory.dirty_runs(area.base, 2 * SIZE, image), _spans_of(kept))
+    assert spans == _spans_of(changed - kept)
+    memory.revert(area.base, spans, image)
+    write_runs(area.base, runs)
+    assert memory.dirty_runs(area.base, 2 * SIZE, image) == _spans_of(kept)
+    assert area.map[:] == bytes(expected)
+
+
 @linux
 def test_captures_and_threads() -> None:
     """A captured memory is a copy of its own; several threads may ask for changes at once."""

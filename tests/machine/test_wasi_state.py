@@ -122,6 +122,20 @@ def test_locks_end_with_their_holder() -> None:
     assert again.wasi.state()["locks"] == []
 
 
+def test_going_back_lets_go_of_locks() -> None:
+    """A guest that goes back holds the locks of that moment, and lets go of those that it took since."""
+    guest = Guest()
+    for name in (b"x.db", b"y.db"):
+        guest.create(name)
+    guest.call("path_create_directory", 3, b"x.db.lock")
+    state = guest.wasi.state()
+    guest.call("path_create_directory", 3, b"y.db.lock")
+    guest.wasi.restore(state)
+    assert guest.wasi.state()["locks"] == ["/x.db.lock"]
+    assert guest.raw("path_create_directory", 3, b"x.db.lock") == Errno.EXIST
+    assert guest.raw("path_create_directory", 3, b"y.db.lock") == 0
+
+
 def test_a_listing_goes_on() -> None:
     """A directory that was being read is read to the end as it was, in the fork too."""
     guest = Guest()

@@ -108,6 +108,34 @@ def test_sessions_leave_nothing(how: str) -> None:
     assert after[1] - before[1] < 10
 
 
+def test_forgotten_without_the_collector() -> None:
+    """A session that nobody holds gives its memory back at once, not only when cycles are collected."""
+    sessions = [planaria.Session() for _ in range(4)]
+    sessions[0].execute("x = 1")
+    sessions[1].fork()
+    sessions[2].execute("x = 1")
+    sessions[2].undo()
+    sessions[3].snapshot_state()
+    machines = [weakref.ref(one._executor._machine) for one in sessions]  # type: ignore[attr-defined]
+    gc.disable()
+    try:
+        sessions.clear()
+        time.sleep(0.05)  # another thread may be looking at one of them
+        assert [one() for one in machines] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_few_pages_are_written() -> None:
+    """What a session allocates lies together, and settings that are the usual ones are not told to it: the
+    first execution writes to fewer than a hundred pages of its memory.
+    """
+    with planaria.Session() as session:
+        session.execute("x = 1")
+        state = session._executor.capture()
+        assert 0 < sum(len(data) for _, data in state.runs) < 100 * 4096
+
+
 def test_forgotten_while_waiting() -> None:
     """A session that waits, with a call on its way, is collected as well."""
 

@@ -262,3 +262,117 @@ def test_with_await() -> None:
             assert session.execution_count == 0
 
     asyncio.run(main())
+
+
+# -- going back in the same machine, and beginning ---------------------------------------------------------------
+
+
+def test_going_back_after_growth() -> None:
+    """Going back is right whether or not the memory grew since, and again after that."""
+    with planaria.Session() as session:
+        session.execute("data = list(range(50_000))")
+        snapshot = session.snapshot_state()
+        for change in ("data = None", "data.append(bytes(20 << 20))", "data.clear()", "data[7] = 'x'"):
+            for _ in range(2):
+                session.execute(change)
+                session.restore_state(snapshot)
+                assert session.execute("len(data), data[7], sum(data)").value == (50_000, 7, 1_249_975_000)
+
+
+def test_going_back_keeps_descriptors() -> None:
+    """Files that were open are open again at their positions, and those opened since are not."""
+    with planaria.Session() as session:
+        session.execute("f = open('a.txt', 'w+'); f.write('abc'); f.flush(); position = f.seek(1)")
+        session.checkpoint("here")
+        session.execute("f.seek(0); f.write('xyz'); f.close(); g = open('b.txt', 'w'); number = g.fileno()")
+        number = session.execute("number").value
+        session.rewind("here")
+        assert session.execute("f.tell(), f.read(), 'g' in globals()").value == (1, "bc", False)
+        with pytest.raises(planaria.ExecutionError, match=r"b\.txt"):
+            session.execute("open('b.txt')")
+        assert session.execute("open('c.txt', 'w').fileno()").value <= number + 1
+
+
+def test_first_execution_again() -> None:
+    """The first execution, undone and made again, draws the same random numbers; after that others come."""
+    source = "import random; random.random()"
+    with planaria.Session() as session:
+        first = session.execute(source).value
+        session.undo()
+        assert session.execute(source).value == first
+        session.reset()
+        assert session.execute(source).value != first
+
+
+@pytest.mark.parametrize("image", [None, "saved"])
+def test_random_numbers(image: str | None) -> None:
+    """Each new session draws numbers of its own, whether anything was executed before it is forked or not."""
+    source = "import random, uuid; (random.random(), str(uuid.uuid4()))"
+    arguments: dict[str, Any] = {}
+    if image is not None:
+        with planaria.Session() as session:
+            session.execute("import random; random.seed(1)")
+            arguments["image"] = session.save_as_image("test-random-numbers")
+    try:
+        parent, other = planaria.Session(**arguments), planaria.Session(**arguments)
+        with parent, other:
+            children = parent.fork(2)
+            grandchildren = children[0].fork(1)
+            drawn = [one.execute(source).value for one in (parent, other, *children, *grandchildren)]
+            for child in (*children, *grandchildren):
+                child.close()
+        numbers = [number for pair in drawn for number in pair]
+        assert len(set(numbers)) == len(numbers)
+    finally:
+        if image is not None:
+            planaria.Image.remove("test-random-numbers")
+
+
+def test_copies_without_numbers_of_their_own() -> None:
+    """A fork with reseed=False draws what its parent draws, as does a restored snapshot, also when nothing was
+    executed before.
+    """
+    source = "import random; random.random()"
+    with planaria.Session() as parent:
+        (child,) = parent.fork(reseed=False)
+        (grandchild,) = child.fork(reseed=False)
+        snapshot = bytes(child.snapshot_state())
+        restored = planaria.Session.from_snapshot(snapshot, reseed=False)
+        drawn = {one.execute(source).value for one in (parent, child, grandchild, restored)}
+        assert len(drawn) == 1
+        for one in (child, grandchild, restored):
+            one.close()
+
+
+def test_seeded_from_the_beginning() -> None:
+    """With a seed the first numbers are the same in every session and in its forks; `reset` begins again."""
+    source = "import random; random.random()"
+    with planaria.Session(seed=5) as one, planaria.Session(seed=5) as two:
+        (child,) = two.fork()
+        first = one.execute(source).value
+        assert {two.execute(source).value, child.execute(source).value} == {first}
+        one.reset()
+        assert one.execute(source).value == first
+        child.close()
+
+
+def test_settings_beside_the_usual() -> None:
+    """What a session is given beyond the usual is so from its first execution, in its forks, and after
+    `reset`.
+    """
+    source = "import sys, os; (sys.argv, sys.getrecursionlimit(), os.environ['A'])"
+    with planaria.Session(
+        argv=["prog", "x"], limits=planaria.Limits(recursion=500), env={"A": "b"}
+    ) as session:
+        (child,) = session.fork()
+        for one in (session, child):
+            assert one.execute(source).value == (["prog", "x"], 500, "b")
+        child.close()
+        session.reset()
+        assert session.execute(source).value == (["prog", "x"], 500, "b")
+        image = session.save_as_image("test-usual-settings")
+    try:
+        with planaria.Session(image=image) as plain:
+            assert plain.execute(source).value == ([""], 1000, "b")
+    finally:
+        planaria.Image.remove(image.name)

@@ -163,6 +163,32 @@ def test_killed_between_the_files_of_one_write(tmp_path: Path) -> None:
     assert not (tmp_path / ".storage/journal").exists()
 
 
+@pytest.mark.parametrize(
+    "journal",
+    [
+        "{",
+        "[1]",
+        '[["s", "../outside"]]',
+        '[["s", "/outside"]]',
+        '[["s", "a/../../outside"]]',
+        '[["../../s", "tools/a"]]',
+        '[[null, "../outside"]]',
+        '[["s", 1]]',
+    ],
+)
+def test_forged_journal(tmp_path: Path, journal: str) -> None:
+    """A journal that leads out of the workspace, or is none, is refused before anything is moved."""
+    (tmp_path / "outside").write_text("safe")
+    storage = planaria.FileStorage(tmp_path / "workspace")
+    storage.set_tool_definition("a", "")
+    (tmp_path / "workspace/.storage/staging/s").write_text("forged")
+    (tmp_path / "workspace/.storage/journal").write_text(journal)
+    for use in (storage.get_tool_definitions, lambda: storage.set_tool_definition("b", "")):
+        with pytest.raises(planaria.StorageError, match="journal is damaged"):
+            use()
+    assert (tmp_path / "outside").read_text() == "safe"
+
+
 def test_redis_killed_in_the_middle_of_a_write(tmp_path: Path) -> None:
     """When Redis dies while an artifact is brought, the old one is there when Redis is back."""
     server = RedisServer(tmp_path, "--appendonly", "yes", "--appendfsync", "always")

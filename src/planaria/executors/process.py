@@ -193,8 +193,7 @@ class ProcessExecutor(Executor):
     # -- entering ------------------------------------------------------------------------------------------
 
     def tell(self, settings: Mapping[str, Any]) -> Entered:
-        guard = Guard(deadline=time.monotonic() + self._patience)
-        return self.enter(("configure", dict(settings)), guard)
+        return self.enter(("configure", dict(settings)), Guard(deadline=time.monotonic() + self._patience))
 
     def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
         while self._untold:

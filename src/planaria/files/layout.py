@@ -131,10 +131,7 @@ def connect(
     """
     if not isinstance(tree, MountFileSystem):
         return
-    for mounted in tree.mounts():
-        filesystem = mounted.filesystem
-        if mounted.shared:
-            continue
+    for filesystem in tree.own_filesystems():
         if isinstance(filesystem, DeviceFileSystem):
             filesystem.connect(output=output, random=random)
         elif isinstance(filesystem, ProcFileSystem):

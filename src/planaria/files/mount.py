@@ -117,6 +117,10 @@ class MountFileSystem(NodeFileSystem):
             for mount in self._points()
         ]
 
+    def own_filesystems(self) -> Iterator[NodeFileSystem]:
+        """What is mounted and belongs to this tree alone."""
+        return (mount.filesystem for mount in self._points() if not mount.shared)
+
     def _points(self) -> Iterator[MountPoint]:
         pending = [self.top]
         while pending:

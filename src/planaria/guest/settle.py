@@ -25,40 +25,49 @@ _plugs: list[list[object]] = []
 #: How large holes are looked for, in bytes: the allocator hands out multiples of 16. All of these together
 #: (8 MB) are left free behind everything, so that small sessions need not grow their memory: as long as its
 #: size is the same, going back to an earlier state is cheap.
-_HOLES = (*(1 << power for power in range(22, 10, -1)), *range(1008, 16, -16))
+_SIZES = (*(1 << power for power in range(22, 10, -1)), *range(1008, 16, -16))
+#: Larger holes stay: what is allocated in one of them lies together as well.
+_LARGEST_PLUG = 1 << 20
 #: So many plugs are kept in one list: one that grew would move, and leave holes.
 _CHUNK = 1 << 14
 
 
 def _plug(last: int) -> None:
-    """Fill all holes before the address `last`: what a session allocates then lies close together, behind it.
+    """Fill the holes before the address `last`: what a session allocates then lies close together.
 
-    The allocator (dlmalloc, in wasi-libc) takes memory from behind everything when no hole is large enough.
+    The allocator (dlmalloc, in wasi-libc) takes the smallest hole that fits, and memory behind everything
+    when there is none.
     """
     header = sys.getsizeof(b"")
-    behind: list[object] = [None] * (len(_HOLES) + 1)  # freed at the end, all together
-    plugs = _new_chunk()
-    count = 0
-    for number, size in enumerate(_HOLES):
+    behind: list[object] = [None] * (len(_SIZES) + 1)  # freed at the end, all together
+    plugs = _Chunks(_plugs)
+    holding = _Chunks([])  # the large holes, meanwhile
+    for number, size in enumerate(_SIZES):
         length = size - header - 4  # the allocator keeps 4 bytes for itself
+        put = plugs.put if size <= _LARGEST_PLUG else holding.put
         while id(plug := bytes(length)) < last:
-            plugs[count] = plug
-            count += 1
-            if count == _CHUNK:
-                plugs, count = _new_chunk(), 0
+            put(plug)
         behind[number] = plug
     while id(smallest := object()) < last:
-        plugs[count] = smallest
-        count += 1
-        if count == _CHUNK:
-            plugs, count = _new_chunk(), 0
+        plugs.put(smallest)
     behind[-1] = smallest
 
 
-def _new_chunk() -> list[object]:
-    plugs: list[object] = [None] * _CHUNK
-    _plugs.append(plugs)
-    return plugs
+class _Chunks:
+    """Objects in lists that never grow."""
+
+    __slots__ = ("_chunks", "_count")
+
+    def __init__(self, chunks: list[list[object]]) -> None:
+        self._chunks = chunks
+        self._count = _CHUNK
+
+    def put(self, item: object) -> None:
+        if self._count == _CHUNK:
+            self._chunks.append([None] * _CHUNK)
+            self._count = 0
+        self._chunks[-1][self._count] = item
+        self._count += 1
 
 
 def settle(door: Callable[[bytes], bytes]) -> None:

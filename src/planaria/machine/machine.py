@@ -107,7 +107,7 @@ class Machine:
         #: The ticker's count when the deadline was last set, one tick after it.
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
-        instance = instantiate(store, module)
+        self._instance = instance = instantiate(store, module)
         memory: wasmtime.Memory = export(store, instance, "memory")
         self._memory = memory
         self._base = memory_base(store, memory)
@@ -119,7 +119,6 @@ class Machine:
         self._call = self._function(instance, "PyObject_CallNoArgs")
         self._release = self._function(instance, "_Py_DecRef")
         self._set_interrupt = self._function(instance, "PyErr_SetInterruptEx")
-        self._turn = self._function(instance, "turn")
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         self._image: MemoryFile | None = None
@@ -232,10 +231,11 @@ class Machine:
         """Run source in the guest's `__main__`, as the artifact offers it; for booting only."""
 
         def run() -> int:
+            turn = self._function(self._instance, "turn")
             data = source.encode()
             at = self.allocate(len(data))
             self.memory.write(at, data)
-            return self._turn(at, len(data))
+            return turn(at, len(data))
 
         return self._guarded(run, Guard())
 

@@ -74,13 +74,10 @@ class Ticker:
         idle = tick = 0
         self._asleep = False
         while True:
-            running = list(self._running)
-            if running:
+            if self._running:
                 idle = 0
                 tick += 1
-                now = time.monotonic()
-                due = [guest for guest in running if guest.due(now)]
-                if due or (tick % _VISIT_TICKS == 0 and any(guest.on_main_thread for guest in running)):
+                if self._anybody_due(tick):
                     self.visit()
             else:
                 idle += 1
@@ -95,3 +92,10 @@ class Ticker:
                     idle = 0
                     continue
             time.sleep(TICK_SECONDS)
+
+    def _anybody_due(self, tick: int) -> bool:
+        """In a frame of its own, so that the sleeping thread keeps no guest alive."""
+        running = list(self._running)
+        now = time.monotonic()
+        due = [guest for guest in running if guest.due(now)]
+        return bool(due) or (tick % _VISIT_TICKS == 0 and any(guest.on_main_thread for guest in running))

@@ -406,7 +406,7 @@ class SessionCore:
             self._executor.tell_later(seed)
 
     def _shell_settings(self) -> dict[str, Any]:
-        return {"commands": list(self._commands), "shell_limits": asdict(self._shell_limits)}
+        return {"commands": list(self._commands), "shell_limits": _told(self._shell_limits)}
 
     def _tell(self, command: tuple[Any, ...]) -> Any:
         """Give the kernel a command that runs no code of the user's; returns its answer."""
@@ -479,6 +479,12 @@ class SessionCore:
 
     def _new_collector(self) -> Collector:
         return Collector(self._limits.output, self._listeners)
+
+
+@cache
+def _told(limits: ShellLimits) -> dict[str, Any]:
+    """As the kernel is told; not to be changed."""
+    return asdict(limits)
 
 
 def _seconds(milliseconds: float | None) -> float | None:

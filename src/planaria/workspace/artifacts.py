@@ -114,7 +114,11 @@ class ArtifactStore:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._lock = threading.Lock()
-        self._records = Mirror(_INFO, _INFO_ENDING)
+        self._infos = Mirror(_INFO, _INFO_ENDING)
+        #: What the documents in `_infos` say.
+        self._records: dict[str, _Record] = {}
+        #: What the index knows.
+        self._indexed: dict[str, Artifact] = {}
         self._index = SearchIndex(embedder=storage.embedder)
 
     # -- saving and loading --------------------------------------------------------------------------------
@@ -228,10 +232,12 @@ class ArtifactStore:
         """
         with self._lock:
             found = self._storage.read(self._all)
-            for name in self._index.keys() - found.keys():
+            for name in self._indexed.keys() - found.keys():
                 self._index.discard(name)
-            for artifact in found.values():
-                self._index.put(_search_entry(artifact))
+            for name, artifact in found.items():
+                if self._indexed.get(name) != artifact:
+                    self._index.put(_search_entry(artifact))
+            self._indexed = found
             ranked = self._index.search(query, limit if metadata is None else len(found))
         fitting = [(found[name], score) for name, score in ranked if _fits(found[name], metadata)]
         return fitting[: max(limit, 0)]
@@ -241,17 +247,22 @@ class ArtifactStore:
         return [artifact.path, _info_path(artifact.name)]
 
     def _all(self, documents: Documents) -> dict[str, Artifact]:
-        self._records.refresh(documents, is_exact=True)
-        self._records.changed.clear()
+        self._infos.refresh(documents, is_exact=True)
+        for stem in sorted(self._infos.changed):
+            record = _record(self._infos.contents.get(stem), stem.replace("%2F", "/").replace("%25", "%"))
+            if record is None:
+                self._records.pop(stem, None)
+            else:
+                self._records[stem] = record
+            self._infos.changed.discard(stem)
         files: dict[str, Entry] = {}
         for folder in documents.folders(_FOLDER):
             below = f"{folder}/".removeprefix(f"{_FOLDER}/")
             files.update((below + name, entry) for name, entry in documents.entries(folder).items())
         found: dict[str, Artifact] = {}
         owned: set[str] = set()
-        for stem, data in self._records.contents.items():
-            record = _record(data, stem.replace("%2F", "/").replace("%25", "%"))
-            if record is not None and record.file in files:
+        for record in self._records.values():
+            if record.file in files:
                 found[record.name] = record.artifact(files[record.file])
                 owned.add(record.file)
         for file in files.keys() - owned:

@@ -118,11 +118,6 @@ class SearchIndex:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def keys(self) -> set[str]:
-        """Of all entries."""
-        with self._lock:
-            return set(self._entries)
-
     def put(self, entry: SearchEntry) -> None:
         """Add an entry, in place of one of the same key."""
         with self._lock:

@@ -55,7 +55,7 @@ def read_source(source: bytes) -> Outline:
     except UnicodeDecodeError as error:
         return Outline(error=f"the source is not UTF-8: {error.reason} at byte {error.start}")
     except SyntaxError as error:
-        return Outline(error=f"line {error.lineno}: {error.msg}")
+        return Outline(error=error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}")
     except ValueError as error:  # zero bytes, or a number of too many digits
         return Outline(error=str(error))
     except (RecursionError, MemoryError):

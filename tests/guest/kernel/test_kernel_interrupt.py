@@ -180,14 +180,14 @@ def test_small_recursion_limit(host: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "kind"),
     [
-        ("import asyncio\nwhile True: await asyncio.sleep(0)", "KeyboardInterrupt"),
+        ("import asyncio\nwhile True: ready.set(); await asyncio.sleep(0)", "KeyboardInterrupt"),
         (
-            "import asyncio\nasync def m():\n    while True: await asyncio.sleep(0)\nasyncio.run(m())",
+            "import asyncio\nasync def m():\n    while True: ready.set(); await asyncio.sleep(0)\nasyncio.run(m())",
             "KeyboardInterrupt",
         ),
-        ("class A:\n    def __repr__(self):\n        while True: pass\nA()", "KeyboardInterrupt"),
-        ("class B(Exception):\n    def __str__(self):\n        while True: pass\nraise B", "B"),
-        ("class C:\n    def _repr_html_(self):\n        while True: pass\nC()", "KeyboardInterrupt"),
+        ("class A:\n    def __repr__(self):\n        while True: ready.set()\nA()", "KeyboardInterrupt"),
+        ("class B(Exception):\n    def __str__(self):\n        while True: ready.set()\nraise B", "B"),
+        ("class C:\n    def _repr_html_(self):\n        while True: ready.set()\nC()", "KeyboardInterrupt"),
     ],
 )
 def test_one_interrupt_ends_what_does_not_end(host: Any, source: str, kind: str) -> None:
@@ -195,10 +195,22 @@ def test_one_interrupt_ends_what_does_not_end(host: Any, source: str, kind: str)
     import os
 
     old = signal.signal(signal.SIGINT, host.kernel.on_interrupt)
-    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    ready, over = threading.Event(), threading.Event()
+    host.main.__dict__["ready"] = ready
+
+    def interrupt() -> None:
+        ready.wait(30)
+        told = -1
+        while told < host.dropped and not over.wait(0.02):  # once more when it hit no code of the user's
+            told = host.dropped
+            os.kill(os.getpid(), signal.SIGINT)
+            over.wait(0.1)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     try:
         assert host.error(source)["type"] == kind
     finally:
-        timer.join()
+        over.set()
+        thread.join()
         signal.signal(signal.SIGINT, old)

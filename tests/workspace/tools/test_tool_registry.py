@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from waiting import wait
 
 from planaria import (
@@ -95,6 +99,7 @@ def test_keywords_and_digits_make_names(registry: ToolRegistry) -> None:
     """A name that is a keyword gets an underscore behind it, one that begins with a digit in front."""
     assert registry.add(double, name="import").name == "import_"
     assert registry.add(double, name="7zip").name == "_7zip"
+    assert registry.add(double, name="\N{LATIN SMALL LIGATURE FI}nd").name == "find"
     assert registry.call("import", None, {"number": 1}) == registry.call("7zip", None, {"number": 1}) == 2
 
 
@@ -134,6 +139,26 @@ def test_removed_tool_is_closed_and_gone(registry: ToolRegistry) -> None:
     registry.close()
 
 
+def test_registry_is_closed_by_with() -> None:
+    """A registry in a `with` statement is closed at its end."""
+    with ToolRegistry([double]) as tools:
+        assert len(tools) == 1
+    assert len(tools) == 0
+
+
+@pytest.mark.parametrize(("module", "packages"), [("yaml", "PyYAML"), ("pydantic", "pydantic")])
+def test_missing_extra_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str, packages: str
+) -> None:
+    """Without the packages of the extra, loading and adding say what to install."""
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=rf"{packages}.*: pip install 'planaria\[tools\]'"):
+        ToolRegistry().load(tmp_path)
+    if module == "pydantic":
+        with pytest.raises(ImportError, match=r"pip install 'planaria\[tools\]'"):
+            ToolRegistry([double])
+
+
 def test_scope_holds_everywhere(registry: ToolRegistry) -> None:
     """What is outside a scope cannot be listed, counted, got, called, or seen in stubs; suggestions do not name it."""
     scope = registry.scoped(["safe", "other"])
@@ -162,6 +187,33 @@ def test_scopes_within_scopes_only_narrow(registry: ToolRegistry) -> None:
     assert len(registry) == 4
     with pytest.raises(TypeError, match="a list of tags"):
         registry.scoped("math")
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("xyz"))),
+    st.lists(st.sets(st.sampled_from("xyzw")), max_size=3),
+)
+def test_scopes_are_the_tools_with_a_tag_of_each(tools: dict[str, set[str]], scopes: list[set[str]]) -> None:
+    """For any tags and any nested scopes, exactly the tools with a tag of each scope exist, everywhere."""
+    registry = ToolRegistry()
+    for name, tags in tools.items():
+        registry.add(double, name=name, tags=tags)
+    scope = registry
+    for tags in scopes:
+        scope = scope.scoped(tags)
+    inside = sorted(name for name, tags in tools.items() if all(tags & one for one in scopes))
+    assert [tool.name for tool in scope] == [tool["name"] for tool in scope.list()] == inside
+    assert sorted(tool["name"] for tool in scope.search("twice number", limit=99)) == inside
+    assert [line for line in scope.stubs("names").splitlines() if line.startswith("tools.")] == [
+        f"tools.{name}(...)" for name in inside
+    ]
+    for name in tools:
+        assert (name in scope) == (name in inside)
+        if name in inside:
+            assert scope.call(name, None, {"number": 1}) == 2
+        else:
+            with pytest.raises(ToolNotFound):
+                scope.call(name, None, {"number": 1})
 
 
 def test_calls_leave_records(registry: ToolRegistry) -> None:
@@ -295,11 +347,12 @@ def test_middleware_rewrites_arguments_and_results(registry: ToolRegistry) -> No
         def after(self, call: ToolCall, result: Any) -> Any:
             return f"{call.tool}: {result}"
 
-    registry.middleware.append(Rewriting())
+    scope = registry.scoped(["math"])
+    registry.middleware = [Rewriting()]
     given = {"number": 1}
     assert registry.call("double", None, given) == "double: 22"
     assert given == {"number": 1}
-    assert registry.scoped(["math"]).call("double", None, given) == "double: 22"
+    assert scope.call("double", None, given) == "double: 22"
 
 
 def test_middleware_denies(registry: ToolRegistry) -> None:

@@ -138,10 +138,10 @@ def _seed(seed: int | bytes) -> None:
     """Seed every generator that is already there; those of an image would give all sessions the same
     numbers.
     """
+    number = seed if isinstance(seed, int) else int.from_bytes(seed, "little")
     if "random" in sys.modules:
-        sys.modules["random"].seed(seed)
+        sys.modules["random"].seed(number)  # of bytes it would take a hash
     if "numpy.random" in sys.modules:
-        number = seed if isinstance(seed, int) else int.from_bytes(seed, "little")
         sys.modules["numpy.random"].seed(number % (1 << 32))
     if "tempfile" in sys.modules:
         vars(sys.modules["tempfile"])["_name_sequence"] = None

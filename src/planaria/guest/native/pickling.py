@@ -45,7 +45,7 @@ def _pickled(kernel: Kernel) -> tuple[str, Any]:
 
 def _pickler(space: dict[str, Any]) -> Callable[[object], bytes]:
     """A function that pickles a value; functions in it keep `space` for their global variables."""
-    import cloudpickle  # type: ignore[import-not-found,unused-ignore]
+    import cloudpickle  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     stand_in: dict[str, Any] = {}
 

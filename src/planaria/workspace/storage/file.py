@@ -161,10 +161,13 @@ class FileStorage(Storage):
     def _carry_out(self) -> None:
         """Do what the journal says, if there is one: the writer was killed, or is this one."""
         try:
-            moves = json.loads(self._journal.read_bytes())
+            journal = self._journal.read_bytes()
         except FileNotFoundError:
             self._sweep()
             return
+        moves = _read_journal(journal, self._journal)
+        for _, path in moves:
+            _Directory(self.path).check_way(path)
         for staged, path in moves:
             self._move(staged, path)
         for folder in {(self.path / path).parent for _, path in moves}:
@@ -266,7 +269,10 @@ class _Directory(Documents):
         now = time.time()
         found: dict[str, Entry] = {}
         for one in self._scan(folder):
-            status = one.stat(follow_symlinks=False)
+            try:
+                status = one.stat(follow_symlinks=False)
+            except FileNotFoundError:  # somebody has just removed it
+                continue
             if _is_file(status) and why_not_a_segment(one.name) is None:
                 found[one.name] = _entry(status, now)
         return found
@@ -301,6 +307,19 @@ class _Directory(Documents):
             return Revision(None, is_complete=True)
         is_hidden = folder_of(folder)[1].startswith(".")
         return Revision(_token(status, time.time()), is_complete=is_hidden)
+
+
+def _read_journal(data: bytes, place: Path) -> list[tuple[str | None, str]]:
+    """Which staged file goes where. Raises StorageError for a journal that is none of ours."""
+    try:
+        moves = [(staged, path) for staged, path in json.loads(data)]
+        for staged, path in moves:
+            names = [*path.split("/"), *([] if staged is None else [staged])]
+            if any(why_not_a_segment(name.removeprefix(".")) is not None for name in names):
+                raise ValueError
+    except (ValueError, TypeError, AttributeError):
+        raise StorageError(f"{place} is damaged: remove it; the write that it is of is then lost") from None
+    return moves
 
 
 def _is_file(status: os.stat_result) -> bool:

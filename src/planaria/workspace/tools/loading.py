@@ -58,6 +58,11 @@ def load_tools(
     `folder` is what `${TOOL_DIR}` stands for in texts; in files, it is the directory they are in. `refusal`
     may tell why a tool is not wanted. Raises ToolDefinitionError with all that is wrong in any of them.
     """
+    try:
+        import pydantic  # noqa: F401
+        import yaml  # noqa: F401
+    except ImportError as error:
+        raise ImportError("tools in YAML need pydantic and PyYAML: pip install 'planaria[tools]'") from error
     environment = environment or Environment()
     problems: list[str] = []
     texts: list[DefinitionText]

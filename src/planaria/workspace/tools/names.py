@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,7 +21,8 @@ def identifier(name: str) -> str:
 
     Raises ValueError when there is none, or when it begins with two underscores.
     """
-    found = _SEPARATORS.sub("_", name.strip())
+    # As Python itself reads names.
+    found = unicodedata.normalize("NFKC", _SEPARATORS.sub("_", name.strip()))
     if found[:1].isdecimal():
         found = "_" + found
     if keyword.iskeyword(found):

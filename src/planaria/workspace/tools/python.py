@@ -157,6 +157,10 @@ def python_tool(
     An object of a class `WebSearch` is called `web_search` if nothing else is said; one that can be called
     itself is a function besides. Raises ToolDefinitionError when nothing can be made of it.
     """
+    try:
+        import pydantic  # noqa: F401
+    except ImportError as error:
+        raise ImportError("tools of functions need pydantic: pip install 'planaria[tools]'") from error
     if inspect.isclass(target):
         raise ToolDefinitionError(f"a tool is a function or an object; make one: {target.__name__}(...)")
     is_function = inspect.isroutine(target) or isinstance(target, functools.partial)

@@ -51,8 +51,7 @@ class ToolRegistry:
         embedder: Embedder | None = None,
     ) -> None:
         self._tools: dict[str, Tool] = {}
-        #: Objects with `before(call)` and `after(call, result)`, or one of them; may be changed at any time.
-        self.middleware: list[Any] = list(middleware)
+        self._middleware = list(middleware)
         #: A tool is in scope when it has a tag of each.
         self._scopes: tuple[frozenset[str], ...] = ()
         self._embedder = embedder
@@ -64,6 +63,16 @@ class ToolRegistry:
         else:
             for tool in tools:
                 self.add(tool)
+
+    @property
+    def middleware(self) -> builtins.list[Any]:
+        """Objects with `before(call)` and `after(call, result)`, or one of them; the list may be changed."""
+        return self._middleware
+
+    @middleware.setter
+    def middleware(self, middleware: Iterable[Any]) -> None:
+        # The list stays the same one: scopes share it.
+        self._middleware[:] = list(middleware)
 
     def add(
         self,
@@ -138,7 +147,7 @@ class ToolRegistry:
             raise TypeError(f"scoped(tags={tags!r}): a list of tags is wanted")
         view = ToolRegistry(embedder=self._embedder)
         view._tools = self._tools
-        view.middleware = self.middleware
+        view._middleware = self._middleware
         view._scopes = (*self._scopes, frozenset(tags))
         return view
 
@@ -266,8 +275,8 @@ class ToolRegistry:
             call.tool, call.tags = tool.name, tool.tags
             if decision is not True:
                 raise denied(call, decision)
-            if self.middleware:
-                value = _advance(_through(tool, call, tuple(self.middleware)))
+            if self._middleware:
+                value = _advance(_through(tool, call, tuple(self._middleware)))
             else:
                 value = tool.call(callable, call.arguments)
         except BaseException as error:
@@ -277,6 +286,12 @@ class ToolRegistry:
             return _finish(call, began, value)
         _succeeded(call, began)
         return value
+
+    def __enter__(self) -> ToolRegistry:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close all tools, waiting for their servers; a view of a scope leaves them alone.
