@@ -150,6 +150,7 @@ def test_headers(define: Define) -> None:
     )
     headers = call(tool, "get", one="1")["headers"]
     assert (headers["x-one"], headers["x-all"]) == ("is 1", "every")
+    assert headers["user-agent"].startswith("planaria/")
     assert "x-one" not in call(tool, "get")["headers"]
 
 

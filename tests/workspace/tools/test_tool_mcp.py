@@ -382,6 +382,20 @@ def test_never_answers(define: Define) -> None:
     assert wait_until_gone(int(error.stderr))
 
 
+def test_silence_is_waited_for_once(define: Define, tmp_path: Path) -> None:
+    """A server that did not answer is not waited for by the next who ask, but is tried again later."""
+    starts = tmp_path / "starts"
+    tool = define(f"command: sh\nargs: [-c, 'echo >> {starts}; sleep 600']\nstart_timeout: 2")
+    for _ in range(3):
+        with pytest.raises(ToolTimeout, match="did not answer within start_timeout=2 s"):
+            assert tool.callables
+    assert starts.read_text() == "\n"
+    time.sleep(2)
+    with pytest.raises(ToolTimeout):
+        call(tool, "add")
+    assert starts.read_text() == "\n\n"
+
+
 def test_nonsense(define: Define) -> None:
     """A server that writes what are no messages is an error that shows the first of it."""
     error = failing(define, "import time; print('Welcome!'); time.sleep(600)", start_timeout=1)

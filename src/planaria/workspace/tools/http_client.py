@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import httpx
 
+from planaria import __version__
 from planaria.errors import ToolCallError, ToolTimeout
 from planaria.workspace.tools.http_requests import Request
 from planaria.workspace.tools.redaction import Redaction
@@ -82,7 +83,8 @@ class Answer:
 
 def connection_pool() -> httpx.AsyncClient:
     """Connections for any number of clients on one event loop."""
-    pool = httpx.AsyncClient(timeout=None, follow_redirects=False)
+    agent = {"User-Agent": f"planaria/{__version__}"}
+    pool = httpx.AsyncClient(headers=agent, timeout=None, follow_redirects=False)
     # What one session was sent is not for another.
     pool.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     return pool

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from planaria.errors import ToolArgumentError
 from planaria.limits import NOT_GIVEN
-from planaria.workspace.tools.schemas import json_value
+from planaria.workspace.tools.schemas import encodable, json_value
 from planaria.workspace.tools.tool import ToolCallable
 
 __all__ = ["BodyKind", "Endpoint", "QueryStyle", "Request", "placeholders"]
@@ -103,11 +103,18 @@ class Endpoint:
             case "text" | "bytes":
                 if not isinstance(value, (str, bytes)):
                     raise ToolArgumentError(f"the body is text or bytes, not {type(value).__name__}")
-                return {"content": value.encode() if isinstance(value, str) else value}
+                content = encodable(value, "the body").encode() if isinstance(value, str) else value
+                return {"content": content}
+            case _ if not isinstance(value, Mapping):
+                raise ToolArgumentError(f"the body is a dict of its fields, not {type(value).__name__}")
             case "form":
-                return {"form": [pair for name, one in value.items() for pair in _pairs(name, one)]}
+                return {
+                    "form": [pair for name, one in value.items() for pair in _pairs(_text("", name), one)]
+                }
             case "multipart":
-                return {"files": [part for name, one in value.items() for part in _parts(name, one)]}
+                return {
+                    "files": [part for name, one in value.items() for part in _parts(_text("", name), one)]
+                }
 
 
 def placeholders(template: Any) -> Iterator[str]:
@@ -150,8 +157,10 @@ def _text(name: str, value: Any) -> str:
     """One value as text in a URL, header or form."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (str, int, float)):
-        return str(value)
+    if isinstance(value, str):
+        return encodable(value, name)
+    if isinstance(value, (int, float)):
+        return str(json_value(value, name))
     raise ToolArgumentError(f"{name} is text or a number here, not {type(value).__name__}")
 
 
@@ -184,7 +193,8 @@ def _pairs(name: str, value: Any, style: QueryStyle = "repeated") -> Iterator[tu
         return
     if isinstance(value, Mapping):
         for key, one in value.items():
-            yield from _pairs(f"{name}[{key}]" if style == "deep" else str(key), one, style)
+            key = _text(name, key)
+            yield f"{name}[{key}]" if style == "deep" else key, _text(name, one)
     elif isinstance(value, (list, tuple)):
         if style == "joined":
             yield name, ",".join(_text(name, one) for one in value)

@@ -118,7 +118,10 @@ class HttpTool(Tool):
 
     def _read(self, name: str) -> str:
         """The text of a document's file. Raises ValueError."""
-        name = self._environment.substitute(name, self._extra)
+        try:
+            name = self._environment.substitute(name, self._extra)
+        except ToolCallError as error:
+            raise ValueError(str(error)) from None
         if self._folder is None and not Path(name).is_absolute():
             raise ValueError(f"{name!r}: this definition is in no file that the path could be relative to")
         path = (self._folder or Path()) / name

@@ -136,7 +136,7 @@ class _Launch:
                 **self._environment.base(),
                 **{name: value(text) for name, text in definition.env.items()},
             },
-            directory / value(definition.cwd or ""),
+            directory / Path(value(definition.cwd or "")).expanduser(),
         )
 
 

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
 from mcp.client.client import Client
@@ -25,6 +24,7 @@ from mcp_types import (
     ToolListChangedNotification,
 )
 
+from planaria import __version__
 from planaria.errors import ToolCallError, ToolTimeout
 from planaria.workspace.tools.background import close_at_exit
 from planaria.workspace.tools.mcp_connection import HttpTarget, ProcessTarget, http_transport
@@ -64,9 +64,9 @@ class _SessionLost(Exception):
 class McpServer:
     """A server that tools are called on; `start_timeout` in seconds, `max_result` in bytes of one message.
 
-    `target` is asked for at each start. All methods are for the background loop, and raise ToolCallError
-    (ToolTimeout when time is up), whose message says how the server ended, and whose `stderr` is the last it
-    wrote there.
+    `target` is asked for at each start. A server that did not answer is not started again for as long as it
+    was waited for. All methods are for the background loop, and raise ToolCallError (ToolTimeout when time is
+    up), whose message says how the server ended, and whose `stderr` is the last it wrote there.
     """
 
     def __init__(
@@ -85,6 +85,8 @@ class McpServer:
         self._changing = asyncio.Lock()
         self._is_closed = False
         self._closes_at_exit: Callable[[], None] | None = None
+        #: A server that did not answer, and until when it is not waited for again.
+        self._silence: tuple[float, str, str] | None = None
 
     async def tools(self, *, afresh: bool = False) -> dict[str, Tool]:
         """The server's tools by name, asked for once in its life and again when it says they changed.
@@ -130,6 +132,9 @@ class McpServer:
                 if not self._connection.ended.is_set():
                     return self._connection
                 await self._close(self._connection)
+            now = asyncio.get_running_loop().time()
+            if self._silence is not None and now < self._silence[0]:
+                raise ToolTimeout(self._silence[1], tool=self._name, stderr=self._silence[2])
             connection = self._connection = self._open()
             try:
                 await _first_of(
@@ -145,7 +150,11 @@ class McpServer:
             await self._close(connection)
             if is_late:
                 message = f"did not answer within start_timeout={self._start_timeout:g} s"
-                raise self._error(connection, message, ToolTimeout)
+                error = self._error(connection, message, ToolTimeout)
+                # Code that looks for tools would wait for it each time.
+                later = asyncio.get_running_loop().time() + self._start_timeout
+                self._silence = later, str(error), error.stderr
+                raise error
             verb = "reached" if connection.process is None else "started"
             raise self._error(connection, f"could not be {verb}: {_end(connection)}")
 
@@ -172,7 +181,7 @@ class McpServer:
             transport,
             mode="legacy" if isinstance(target, HttpTarget) and target.is_sse else "auto",
             message_handler=take,
-            client_info=Implementation(name="planaria", version=version("planaria")),
+            client_info=Implementation(name="planaria", version=__version__),
             cache=None,
         )
         connection.owner = asyncio.create_task(self._own(connection))

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+import reprlib
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from planaria.errors import ToolArgumentError
 from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.tool import ToolCallable, ToolParameter
 
-__all__ = ["Names", "annotation", "json_value", "merged", "resolve", "schema_parameters", "with_wire_names"]
+__all__ = [
+    "Names",
+    "annotation",
+    "encodable",
+    "json_value",
+    "merged",
+    "resolve",
+    "schema_parameters",
+    "with_wire_names",
+]
 
 _DEPTH: Final = 6
 """How deep an annotation describes; what is below is Any."""
+_JSON_DEPTH: Final = 100
+_LARGEST_INTEGER: Final = 10**1000
 _LITERALS: Final = 20
 _SIMPLE: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
@@ -25,9 +37,13 @@ class Names:
         self._taken: set[str] = set()
 
     def take(self, name: str) -> str:
-        """A free identifier for that name; what no identifier has becomes `_`."""
+        """A free identifier for that name; what no identifier has becomes `_`, and `2d` is `n2d`.
+
+        None of them begins with an underscore: such names are not for everybody.
+        """
         words = "".join(one if f"_{one}".isidentifier() else " " for one in name).split()
-        found = wanted = identifier("_".join(words).strip("_") or "_")
+        cleaned = "_".join(words).strip("_")
+        found = wanted = identifier(cleaned if cleaned[:1].isidentifier() else f"n{cleaned}")
         number = 1
         while found in self._taken:
             number += 1
@@ -114,7 +130,8 @@ def _of_type(kind: Any, schema: Mapping[str, Any], document: Mapping[str, Any], 
         if isinstance(values, Mapping) and not schema.get("properties"):
             return f"dict[str, {annotation(values, document, depth - 1)}]"
         return "dict[str, Any]"
-    if kind == "string" and schema.get("format") == "binary":
+    is_raw = "contentMediaType" in schema and "contentEncoding" not in schema
+    if kind == "string" and (is_raw or schema.get("format") == "binary"):
         return "bytes"
     return _SIMPLE.get(kind, "Any") if isinstance(kind, str) else "Any"
 
@@ -178,7 +195,7 @@ def with_wire_names(
         if own is None:
             if not takes_others:
                 raise ToolArgumentError(
-                    f"{called}() has no parameter {name!r}{suggestion(name, known)}",
+                    f"{called}() has no parameter {reprlib.repr(name)}{suggestion(name, known)}",
                     tool=tool,
                     callable=function.name,
                 )
@@ -197,25 +214,73 @@ def with_wire_names(
     return found
 
 
-def json_value(value: Any, where: str, inside: Collection[int] = ()) -> Any:
+def json_value(value: Any, where: str) -> Any:
     """A value as JSON has it, tuples as lists.
 
     Raises ToolArgumentError, with `where` it is, for what JSON has not: bytes, NaN, keys that are no text.
     """
-    if value is None or isinstance(value, (str, bool, int)):
+    try:
+        return _json(value, ())
+    except _NotJson as error:
+        raise ToolArgumentError(f"{where}{error.path} {error}") from None
+
+
+def encodable(text: str, where: str) -> str:
+    """The text, if it has a form in UTF-8. Raises ToolArgumentError for halves of surrogate pairs."""
+    try:
+        return _encodable(text)
+    except _NotJson as error:
+        raise ToolArgumentError(f"{where} {error}") from None
+
+
+class _NotJson(Exception):
+    """A value that has no form in JSON; `path` leads there, and is made on the way back."""
+
+    path = ""
+
+    def within(self, key: object) -> _NotJson:
+        self.path = f"[{reprlib.repr(key)}]{self.path}"
+        return self
+
+
+def _json(value: Any, inside: tuple[int, ...]) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _encodable(value)
+    if isinstance(value, int):
+        # Python itself refuses to write down much longer ones.
+        if not -_LARGEST_INTEGER < value < _LARGEST_INTEGER:
+            raise _NotJson("is a number of more than 1,000 digits")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ToolArgumentError(f"{where} is {value}, which JSON has not")
+            raise _NotJson(f"is {value}, which JSON has not")
         return value
-    if id(value) in inside:
-        raise ToolArgumentError(f"{where} contains itself")
-    within = {*inside, id(value)}
-    if isinstance(value, (list, tuple)):
-        return [json_value(one, f"{where}[{index}]", within) for index, one in enumerate(value)]
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise ToolArgumentError(f"{where} has the key {key!r}; keys in JSON are text")
-        return {key: json_value(one, f"{where}[{key!r}]", within) for key, one in value.items()}
-    raise ToolArgumentError(f"{where} is of type {type(value).__name__}, which JSON has not")
+    if not isinstance(value, (list, tuple, Mapping)):
+        raise _NotJson(f"is of type {type(value).__name__}, which JSON has not")
+    if len(inside) >= _JSON_DEPTH or id(value) in inside:
+        raise _NotJson(f"is nested more than {_JSON_DEPTH} deep")
+    within = (*inside, id(value))
+    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+    found = []
+    for key, one in pairs:
+        try:
+            found.append((key, _json(one, within)))
+        except _NotJson as error:
+            raise error.within(key) from None
+    if not isinstance(value, Mapping):
+        return [one for _, one in found]
+    for key in value:
+        if not isinstance(key, str):
+            raise _NotJson(f"has the key {reprlib.repr(key)}; keys in JSON are text")
+        _encodable(key)
+    return dict(found)
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _NotJson("has half of a surrogate pair, which cannot be sent") from None
+    return text
