@@ -118,17 +118,27 @@ class _Workspaced(BaseSession):
         allow_runtime_deps: bool = True,
         sync_deps_on_start: bool = False,
         image: str | None = None,
+        python_version: str | None = None,
+        network: bool = False,
         **arguments: Any,
     ) -> Self:
         """As `from_base`, with the kernel in a container of Docker or Podman.
 
-        `image` is what the container is made of, one with planaria's kernel; by default it is built.
+        The configured dependencies are in it from the beginning. `image` has a Python of 3.11 or newer; the
+        official one of `python_version` unless given. Without `network` nothing can be installed later.
         """
         from planaria.executors.container import ContainerConfig, ContainerExecutor
 
-        config = {} if image is None else {"image": image}
+        chosen: dict[str, Any] = {} if python_version is None else {"python_version": python_version}
         arguments["executor"] = ContainerExecutor(
-            config=ContainerConfig(default_timeout=timeout, allow_runtime_deps=allow_runtime_deps, **config)
+            config=ContainerConfig(
+                image=image,
+                network=network,
+                deps=_configured(base_path, extra_deps),
+                default_timeout=timeout,
+                allow_runtime_deps=allow_runtime_deps,
+                **chosen,
+            )
         )
         return cls._of(base_path, timeout, extra_deps, allow_runtime_deps, sync_deps_on_start, arguments)
 
