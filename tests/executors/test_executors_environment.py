@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from planaria import ExecutionError, RuntimeSetupError, Session, SubprocessConfig, SubprocessExecutor
+from planaria import (
+    ExecutionError,
+    InProcessConfig,
+    InProcessExecutor,
+    RuntimeSetupError,
+    Session,
+    SubprocessConfig,
+    SubprocessExecutor,
+)
 from planaria.executors import environment, installer
 from planaria.executors.environment import guest_directory
 from planaria.executors.interpreters import find_interpreter, find_uv
@@ -258,3 +266,30 @@ def test_what_is_no_version_or_too_old_is_refused(version: str) -> None:
     """A text that names no version that a kernel can have is a ValueError."""
     with pytest.raises(ValueError, match="python_version="):
         find_interpreter(version)
+
+
+@pytest.mark.usefixtures("index", "tool")
+def test_packages_of_an_in_process_session() -> None:
+    """What an in-process session installs can be imported until it is closed, beside the host's packages."""
+    path = list(sys.path)
+    executor = InProcessExecutor(InProcessConfig(deps=("sample_one<2", "pytest")))
+    try:
+        with Session(executor=executor) as session:
+            assert session.execute("import sample_one; sample_one.version").value == "1.0"
+            outcome = executor.install(["sample_two", "pytest", "sample_three"])
+            assert (outcome.installed, outcome.already_present) == (["sample_two"], ["pytest"])
+            assert list(outcome.failed) == ["sample_three"]
+            assert session.execute("import sample_two; sample_two.version").value == "1.0"
+            gone = executor.uninstall(["sample_two", "sample_four"])
+            assert (gone.removed, gone.not_found) == (["sample_two"], ["sample_four"])
+        assert sys.path == path
+    finally:
+        for name in ("sample_one", "sample_two"):
+            sys.modules.pop(name, None)
+
+
+@pytest.mark.usefixtures("index", "tool")
+def test_requirements_of_an_in_process_session_that_are_not_there() -> None:
+    """A requirement that cannot be installed is an error of the session, with its name and the reason."""
+    with pytest.raises(RuntimeSetupError, match="sample_three"):
+        Session(executor=InProcessExecutor(InProcessConfig(deps=("sample_three",))))

@@ -27,7 +27,7 @@ from planaria.executors.interpreters import Interpreter, find_interpreter
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.library import guest_digest, guest_sources
 
-__all__ = ["Environment", "guest_directory", "prepare"]
+__all__ = ["Environment", "guest_directory", "is_met", "normal_name", "prepare"]
 
 _READY: Final = "planaria-ready.json"
 #: In a session's environment: makes those of the shared one importable.
@@ -113,13 +113,18 @@ class Environment:
         """Directories for PATH."""
         return [str(one / "bin") for one in (self.directory, self._base) if one is not None]
 
+    @property
+    def package_directories(self) -> list[Path]:
+        """Where modules are imported from, the session's own first."""
+        return [one for one in (self.packages, self._base_packages) if one is not None]
+
     def install(self, requirements: Sequence[str]) -> Installed:
         """Install what is not there in a version that fits."""
         outcome = Installed()
         wanted: list[str] = []
         present = self._present()
         for requirement in requirements:
-            (outcome.already_present if _is_met(requirement, present) else wanted).append(requirement)
+            (outcome.already_present if is_met(requirement, present) else wanted).append(requirement)
         if not wanted:
             return outcome
         failure = self._installer.install(wanted)
@@ -140,16 +145,16 @@ class Environment:
         """Remove packages; also the directory of packages that is to be left, if there is one now."""
         outcome = Uninstalled()
         left = None
-        here = {_normal(name) for name, _ in _distributions(self.packages)}
+        here = {normal_name(name) for name, _ in _distributions(self.packages)}
         below = set()
         if self._base_packages is not None:
-            below = {_normal(name) for name, _ in _distributions(self._base_packages)}
+            below = {normal_name(name) for name, _ in _distributions(self._base_packages)}
         for name in names:
-            if _normal(name) in below:
+            if normal_name(name) in below:
                 left = left or self._take_over()
                 below = set()
-                here = {_normal(one) for one, _ in _distributions(self.packages)}
-            if _normal(name) not in here:
+                here = {normal_name(one) for one, _ in _distributions(self.packages)}
+            if normal_name(name) not in here:
                 outcome.not_found.append(name)
                 continue
             failure = self._installer.uninstall(name)
@@ -181,9 +186,8 @@ class Environment:
     def _present(self) -> dict[str, str]:
         """The versions of what is installed, by normal name."""
         found: dict[str, str] = {}
-        for directory in (self._base_packages, self.packages):
-            if directory is not None:
-                found.update((_normal(name), version) for name, version in _distributions(directory))
+        for directory in reversed(self.package_directories):
+            found.update((normal_name(name), version) for name, version in _distributions(directory))
         return found
 
     def close(self) -> None:
@@ -283,12 +287,12 @@ def _distributions(packages: Path) -> Iterator[tuple[str, str]]:
             yield name, version
 
 
-def _normal(name: str) -> str:
+def normal_name(name: str) -> str:
     """A name of a distribution as they are compared."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _is_met(requirement: str, present: dict[str, str]) -> bool:
+def is_met(requirement: str, present: dict[str, str]) -> bool:
     """Whether an installed version fits; a requirement that names a place or extras is never met."""
     from packaging.requirements import InvalidRequirement, Requirement
 
@@ -296,7 +300,7 @@ def _is_met(requirement: str, present: dict[str, str]) -> bool:
         wanted = Requirement(requirement)
     except InvalidRequirement:
         return False  # the installer tells what is wrong with it
-    version = present.get(_normal(wanted.name))
+    version = present.get(normal_name(wanted.name))
     if version is None or wanted.url or wanted.extras:
         return False
     return wanted.specifier.contains(version, prereleases=True)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib.metadata
 import io
 import queue
 import sys
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from planaria.errors import SessionError
+from planaria.errors import RuntimeSetupError, SessionError
 from planaria.executors.capture import captured, switched
 from planaria.executors.door import Door
-from planaria.executors.executor import Entered, Executor, Host, Origin
+from planaria.executors.environment import Environment, is_met, normal_name, prepare
+from planaria.executors.executor import Entered, Executor, Host, Installed, Origin, Uninstalled
 from planaria.executors.signals import Interrupts
 from planaria.guest.kernel import hosted
 from planaria.guest.kernel.kernel import Kernel
@@ -43,9 +46,11 @@ class InProcessConfig:
     tools_path: Path | str | None = None
     """A directory of tool definitions, beside those of the storage."""
     deps: tuple[str, ...] = ()
-    """Requirements of the session beside those of its storage."""
+    """Requirements (PEP 508) of the session, beside its storage's; installed before the kernel starts."""
     allow_runtime_deps: bool = True
     """Whether code may change the dependencies."""
+    install_timeout: float = 600.0
+    """Seconds that one installation may take."""
 
 
 class _GivenUp(BaseException):
@@ -167,6 +172,7 @@ class InProcessExecutor(Executor):
     def __init__(self, config: InProcessConfig | None = None) -> None:
         self.config = config or InProcessConfig()
         self._home: _Home | None = None
+        self._environment: Environment | None = None
         self._interrupts = Interrupts(self._look_up)
 
     def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
@@ -174,6 +180,11 @@ class InProcessExecutor(Executor):
             raise SessionError("this executor has a session already; make another one")
         self._host = host
         self._door = Door(host, self._interrupts.outside)
+        if self.config.deps:
+            failed = self.install(self.config.deps).failed
+            if failed:
+                reasons = "\n".join(f"{name}: {reason}" for name, reason in failed.items())
+                raise RuntimeSetupError(f"the requirements of this session cannot be installed:\n{reasons}")
         self.reset()
 
     @property
@@ -186,11 +197,18 @@ class InProcessExecutor(Executor):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
     def reset(self) -> None:
-        self.close()
+        self._end_home()
         self._home = home = _Home()
         self._end = weakref.finalize(self, home.end)
 
     def close(self) -> None:
+        self._end_home()
+        environment, self._environment = self._environment, None
+        if environment is not None:
+            _import_from(environment.package_directories, [])
+            environment.close()
+
+    def _end_home(self) -> None:
         if self._home is not None:
             self._home = None
             self._end()
@@ -207,6 +225,31 @@ class InProcessExecutor(Executor):
     def _look_up(self) -> None:
         if self._home is not None:
             self._home.events.put(b"")
+
+    # -- dependencies --------------------------------------------------------------------------------------
+
+    def install(self, requirements: Sequence[str]) -> Installed:
+        present = {
+            normal_name(one.name): one.version for one in importlib.metadata.distributions() if one.name
+        }
+        there = [one for one in requirements if is_met(one, present)]
+        wanted = [one for one in requirements if one not in there]
+        if not wanted:
+            return Installed(already_present=there)
+        if self._environment is None:
+            timeout = self.config.install_timeout
+            self._environment = prepare(None, (), venv_path=None, cached=True, timeout=timeout)
+        outcome = self._environment.install(wanted)
+        _import_from([], self._environment.package_directories)
+        outcome.already_present.extend(there)
+        return outcome
+
+    def uninstall(self, names: Sequence[str]) -> Uninstalled:
+        if self._environment is None:
+            return Uninstalled(not_found=list(names))
+        outcome, _ = self._environment.uninstall(names)
+        importlib.invalidate_caches()
+        return outcome
 
     # -- entering ------------------------------------------------------------------------------------------
 
@@ -225,12 +268,12 @@ class InProcessExecutor(Executor):
             try:
                 self._attend(home, clock)
             except BaseException:
-                self.close()
+                self._end_home()
                 raise
             finally:
                 home.host = home.door = None
         if not self._door.has_report:
-            self.close()
+            self._end_home()
         return self._door.ended(self._interrupts.reason)
 
     def _attend(self, home: _Home, clock: _Clock | None) -> None:
@@ -254,6 +297,15 @@ class InProcessExecutor(Executor):
                 interrupts.delivered = _interrupt(home)
             if interrupts.is_hopeless:
                 raise Stopped("the code heeds no interrupt", interrupts.reason, goes_on=True)
+
+
+def _import_from(no_more: Sequence[Path], now: Sequence[Path]) -> None:
+    """Have the process import from other directories, the last of all."""
+    for directory in no_more:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(directory))
+    sys.path.extend(str(directory) for directory in now if str(directory) not in sys.path)
+    importlib.invalidate_caches()
 
 
 def _interrupt(home: _Home) -> bool:
