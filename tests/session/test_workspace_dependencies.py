@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,13 +63,15 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Session]]:
     yield make
     for session in made:
         session.close()
+    for name in ("one", "two", "needed", "greeting"):
+        sys.modules.pop(name, None)
 
 
 def value(session: Session, code: str) -> Any:
     return session.execute(code).value
 
 
-@pytest.mark.parametrize("home", ["from_base", "subprocess"])
+@pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])
 def test_add_and_remove(make: Any, make_wheel: MakeWheel, home: str) -> None:
     """A dependency with all that it needs can be imported at once, is configured, and can be removed."""
     make_wheel("needed", {"needed/__init__.py": "value = 5\n"})
@@ -92,11 +95,12 @@ def test_add_and_remove(make: Any, make_wheel: MakeWheel, home: str) -> None:
     }
     assert session.remove_dep("greeting")["not_found"] == ["greeting"]
     session.reset()
+    session.run("import sys; sys.modules.pop('greeting', None)")  # in this process it is still imported
     assert session.run("import greeting").error.type == "ModuleNotFoundError"
     assert session.list_deps() == []
 
 
-@pytest.mark.parametrize("home", ["from_base", "subprocess"])
+@pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])
 def test_from_code(make: Any, make_wheel: MakeWheel, home: str) -> None:
     """Code adds and removes dependencies, plainly and awaited."""
     make_wheel("one")
@@ -195,7 +199,7 @@ def test_lock_down(make: Any, make_wheel: MakeWheel) -> None:
     assert value(session, "import one, two; one.version") == "1.0"
 
 
-@pytest.mark.parametrize("home", ["from_base", "subprocess"])
+@pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])
 def test_sync_on_start(make: Any, make_wheel: MakeWheel, tmp_path: Path, home: str) -> None:
     """With sync_deps_on_start everything configured is there before the first execution."""
     make_wheel("one")
@@ -231,7 +235,11 @@ def test_sync_failures(make: Any, make_wheel: MakeWheel, tmp_path: Path) -> None
 
 def test_where_nothing_can_be_installed(make: Any) -> None:
     """In a home without deps_install a change is a CapabilityError, on the host and in the code."""
-    session = make("inprocess")
+
+    class Fixed(planaria.InProcessExecutor):
+        capabilities = planaria.InProcessExecutor.capabilities - {"deps_install"}
+
+    session = make(executor=Fixed())
     with pytest.raises(planaria.CapabilityError, match="deps_install"):
         session.add_dep("one")
     assert "deps_install" in session.run("deps.add('one')").error.message
