@@ -263,6 +263,25 @@ def test_approval_elsewhere() -> None:
         assert execution.result().value == 42
 
 
+def test_approval_under_asyncio() -> None:
+    """The same under asyncio, where an asynchronous tool goes on after it was approved."""
+
+    async def main() -> None:
+        registry = ToolRegistry([slowly, add], middleware=[Asking()])
+        async with AsyncSession(tools=registry) as session:
+            code = "import asyncio\nawait asyncio.gather(tools.slowly.call_async('x'), tools.add.call_async(a=1))"
+            result = await session.run(code)
+            first, second = result.suspended
+            execution = session.run_in_progress
+            assert execution is not None
+            await execution.resolve(second.id, True)
+            assert [call.id for call in execution.pending] == [first.id]
+            await execution.resolve(first.id, True)
+            assert (await execution.result()).value == ["x", 2]
+
+    asyncio.run(main())
+
+
 # -- workflows and artifacts ---------------------------------------------------------------------------------
 
 
