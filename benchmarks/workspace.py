@@ -3,8 +3,8 @@
     python benchmarks/workspace.py
     python benchmarks/workspace.py --only search
 
-Everything is in temporary places; Redis is measured where there is a `redis-server`. Sections of other parts
-of the workspace stand beside `SEARCH` and `STORAGE`.
+Everything is in temporary places; Redis is measured where there is a `redis-server`. "--only tool" measures
+how code calls tools.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import measure
 from measure import Row, Stopwatch, Task
@@ -160,6 +161,46 @@ def stream(storage: Storage) -> Callable[[], object]:
 
 
 KINDS = ("file", "SQLite", "Redis")
+
+
+class Looking:
+    """A middleware that sees every call and changes none."""
+
+    def before(self, call: planaria.ToolCall) -> None: ...
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def tool_call(
+    call: str, middleware: Sequence[Any] = (), *, home: str = "from_base", calls: int = 1000
+) -> Task:
+    """One call of a plain Python function, of many in a loop of the code, from end to end."""
+
+    def task(watch: Stopwatch, repeats: int) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            tools = planaria.ToolRegistry([add], middleware=middleware)
+            session = getattr(planaria.Session, home)(directory, tools=tools)
+            session.add_workflow("add", "def run(a): return tools.add(a=a, b=1)\n")
+            code = f"for _ in range({calls}): {call}"
+            session.execute(code)
+            watch.times = calls
+            for _ in range(repeats):
+                with watch:
+                    session.execute(code)
+            session.close()
+
+    return task
+
+
+def starting(watch: Stopwatch, repeats: int) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        for _ in range(repeats):
+            with watch, planaria.Session.from_base(directory, tools=[add]) as session:
+                session.execute("1")
+
+
 SEARCH = [
     *(
         Row(f"search among {WORKFLOWS} workflows, {kind}", {"ours": search(kind)}, most=20e-3, repeats=10)
@@ -178,5 +219,18 @@ STORAGE = [
     for kind in KINDS
 ]
 
+TOOL_CALLS = [
+    Row("tool call in the sandbox, plain", {"ours": tool_call("tools.add(a=1, b=2)")}, most=200e-6),
+    Row("tool call in the sandbox, awaited", {"ours": tool_call("await tools.add(a=1, b=2)")}),
+    Row(
+        "tool call through a registry with middleware",
+        {"ours": tool_call("tools.add(a=1, b=2)", [Looking()])},
+    ),
+    Row("a workflow that calls a tool", {"ours": tool_call("workflows.add(a=1)", calls=100)}),
+    Row("tool call in this process", {"ours": tool_call("tools.add(a=1, b=2)", home="inprocess")}),
+    Row("tool call in a child process", {"ours": tool_call("tools.add(a=1, b=2)", home="subprocess")}),
+    Row("session with a workspace: make, run, close", {"ours": starting}),
+]
+
 if __name__ == "__main__":
-    measure.main(__file__, [*SEARCH, *STORAGE], __doc__ or "")
+    measure.main(__file__, [*SEARCH, *STORAGE, *TOOL_CALLS], __doc__ or "")

@@ -112,6 +112,9 @@ if TYPE_CHECKING:
     from planaria.errors import (
         WorkflowError as WorkflowError,
     )
+    from planaria.errors import (
+        WorkflowNotFound as WorkflowNotFound,
+    )
     from planaria.executors.executor import Executor as Executor
     from planaria.executors.inprocess import InProcessConfig as InProcessConfig
     from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
@@ -203,6 +206,7 @@ _HOMES = {
             "ToolNotFound",
             "ToolTimeout",
             "WorkflowError",
+            "WorkflowNotFound",
         ),
         "planaria.errors",
     ),

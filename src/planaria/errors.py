@@ -30,7 +30,8 @@ PlanariaError
  |    +-- ToolTimeout          it took longer than the tool may (also a builtin TimeoutError)
  |    +-- ToolDenied           a middleware, or who was asked, said no (also a PermissionError)
  +-- StorageError              a workspace cannot be read or written
- +-- WorkflowError             a workflow cannot be kept as it is
+ +-- WorkflowError             a workflow cannot be kept, or run, as it is
+ |    +-- WorkflowNotFound     there is none of that name (also a LookupError)
  +-- ArtifactError             an artifact cannot be kept or read
  +-- DependencyError           a requirement is not well formed
  +-- Suspended                 the execution waits for a call that was not answered yet
@@ -79,6 +80,7 @@ __all__ = [
     "ToolNotFound",
     "ToolTimeout",
     "WorkflowError",
+    "WorkflowNotFound",
 ]
 
 
@@ -270,6 +272,16 @@ class ToolCallError(PlanariaError):
         self.stdout = stdout
         self.stderr = stderr
 
+    def fields(self) -> dict[str, Any]:
+        """What it was made with beside the message."""
+        return {
+            "tool": self.tool,
+            "callable": self.callable,
+            "exit_code": self.exit_code,
+            "stdout": self.stdout,
+            "stderr": self.stderr,
+        }
+
 
 class ToolNotFound(ToolCallError, LookupError):
     """There is no such tool or callable, or it is outside the scope."""
@@ -292,7 +304,11 @@ class StorageError(PlanariaError):
 
 
 class WorkflowError(PlanariaError):
-    """A workflow cannot be kept: its name, its source or its `run`; the message says what to do."""
+    """A workflow cannot be kept or run: its name, its source or its `run`; the message says what to do."""
+
+
+class WorkflowNotFound(WorkflowError, LookupError):
+    """Code wants a workflow that there is not."""
 
 
 class ArtifactError(PlanariaError):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import planaria
-from planaria.images.packages import bundled
+from planaria.runtime.packages import bundled
 
 Build = Callable[..., planaria.Image]
 MakeWheel = Callable[..., Path]
@@ -92,7 +92,7 @@ def test_names_that_lead_out(build: Build, make_wheel: MakeWheel, path: str) -> 
 
 def test_bombs(build: Build, make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wheel that is larger than packages may be is refused while it is unpacked."""
-    monkeypatch.setattr("planaria.images.packages._MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("planaria.runtime.packages._MOST_BYTES", 1 << 20)
     house = make_wheel("bomb", {"bomb.py": b"\n" * (2 << 20)})
     with pytest.raises(planaria.ImageError, match=r"bomb.*more bytes than are allowed"):
         build(packages=["bomb"], find_links=[str(house)], index=False)

@@ -77,6 +77,8 @@ class Executor(ABC):
     """
     is_copied_by_fork: ClassVar[bool] = True
     """Whether a kernel at rest lives in a child of a fork of this process too."""
+    packages_path: ClassVar[str | None] = None
+    """Where `install` puts packages, if the kernel has to be told to look there."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """Arguments of a session that it cannot have in this home."""
     tier: str = "full"

@@ -167,7 +167,7 @@ class InProcessExecutor(Executor):
     """
 
     name = "in-process"
-    capabilities = frozenset({"timeout", "cpu_limit", "reset", "suspend"})
+    capabilities = frozenset({"timeout", "cpu_limit", "reset", "suspend", "deps_install"})
     is_copied_by_fork = False
     refuses: ClassVar[frozenset[str]] = frozenset({"env", "argv", "seed"})
 

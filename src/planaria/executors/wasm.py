@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from planaria.errors import ProtocolError, SessionError
 from planaria.executors.door import Door, unknown
-from planaria.executors.executor import Entered, Executor, Host, Origin
+from planaria.executors.executor import Entered, Executor, Host, Installed, Origin, Uninstalled
 from planaria.files.filesystem import FileSystem, FileSystemSnapshot
-from planaria.files.layout import connect
+from planaria.files.layout import SITE, connect
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
@@ -93,6 +93,7 @@ class WasmExecutor(Executor):
             "files",
         }
     )
+    packages_path = SITE
 
     #: Whether the guest may have objects made immortal.
     _settles = False
@@ -314,6 +315,21 @@ class WasmExecutor(Executor):
         other._tier = self._tier
         other.restore(state, files=False)
         return other
+
+    def install(self, requirements: Sequence[str]) -> Installed:
+        """Unpack wheels in pure Python into the session's files, at `packages_path`.
+
+        What the runtime brings is already present. Takes as long as pip does.
+        """
+        from planaria.executors.wheels import install  # pip's part is seldom wanted
+
+        return install(requirements, self.files)
+
+    def uninstall(self, names: Sequence[str]) -> Uninstalled:
+        """Remove what `install` has put there; what the runtime brings cannot be removed."""
+        from planaria.executors.wheels import uninstall
+
+        return uninstall(names, self.files)
 
     def abandon(self) -> None:
         """In a forked child: forget a machine in which a thread was that does not exist here."""

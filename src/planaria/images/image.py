@@ -24,7 +24,7 @@ from planaria.machine.recipe import Recipe
 from planaria.machine.trees import keep_tree
 
 if TYPE_CHECKING:
-    from planaria.images.packages import Wheel
+    from planaria.runtime.packages import Wheel
 
 __all__ = ["Image", "current", "find_image"]
 
@@ -113,7 +113,7 @@ class Image:
         tree: str | None = None
         if packages or files:
             with tempfile.TemporaryDirectory(prefix="planaria-wheels-") as directory:
-                from planaria.images.packages import fetch  # pip's part is seldom wanted
+                from planaria.runtime.packages import fetch  # pip's part is seldom wanted
 
                 found = (
                     fetch(list(packages), Path(directory), find_links=find_links, index=index)
@@ -184,7 +184,7 @@ def _tree(
     """The files of a base with packages and other files put into them; times stand still."""
     tree = standard_layout(root=base, clock=lambda: MOMENT)
     if found:
-        from planaria.images.packages import unpack
+        from planaria.runtime.packages import unpack
 
         unpack(found, tree)
     view = Files(tree, os.fsdecode(HOME))

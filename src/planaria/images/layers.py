@@ -13,7 +13,7 @@ from typing import Any, Final
 from planaria.errors import ImageError, ProtocolError, RuntimeSetupError
 from planaria.executors.executor import Origin
 from planaria.executors.wasm import TierNeeded, WasmExecutor
-from planaria.files.layout import standard_layout
+from planaria.files.layout import SITE, standard_layout
 from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.guest.warming import SOURCES, VALUES, WARMING
@@ -26,10 +26,7 @@ from planaria.machine.wasi.random import SeededRandom
 from planaria.runtime.library import library
 from planaria.runtime.tiers import Tier
 
-__all__ = ["SITE", "BuildingHost", "base_of", "image_of", "root_files"]
-
-#: Where packages go; Python's own place for those of a user (site.getusersitepackages).
-SITE: Final = "/home/user/.local/lib/python3.15/site-packages"
+__all__ = ["BuildingHost", "base_of", "image_of", "root_files"]
 
 #: Seconds that making an image may take.
 PATIENCE: Final = 600.0

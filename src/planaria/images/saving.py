@@ -38,7 +38,7 @@ def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
     copy = executor.spawn(BuildingHost(), state, tree)
     try:
         guard = Guard(deadline=time.monotonic() + _PATIENCE)
-        copy.enter(("configure", SETTINGS), guard)
+        copy.enter(("configure", {**SETTINGS, "workspace": None}), guard)
         memory, system = copy.settle()
     except (Stopped, ProtocolError) as error:
         raise ImageError(f"this session cannot be saved as an image: {error}") from error

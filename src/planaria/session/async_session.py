@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from planaria.errors import Suspended
 from planaria.executors.variables import Variables
+from planaria.executors.wasm import WasmExecutor
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
-from planaria.session.base import Answer, BaseSession
-from planaria.session.callbacks import describe_exception
+from planaria.session.base import Answer
+from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.execution import AsyncExecution
 from planaria.session.flight import Flight
 from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
+from planaria.session.workspace import AsyncWorkspaceSession
 from planaria.snapshot.requirements import Missing
 from planaria.snapshot.snapshot import Snapshot
 
@@ -28,13 +31,16 @@ __all__ = ["AsyncSession"]
 T = TypeVar("T")
 
 
-class AsyncSession(BaseSession):
+class AsyncSession(AsyncWorkspaceSession):
     """Python in a sandbox, alive between calls, for use under asyncio.
 
     The sandbox runs on a thread beside the event loop. Asynchronous callbacks run on the loop that awaits the
     execution, plain ones on threads; calls awaited together run together. Cancelling the task that awaits an
     execution interrupts the code and keeps the session.
     """
+
+    def _starts_at_once(self) -> bool:
+        return isinstance(self._executor, WasmExecutor)
 
     def _prepare(self) -> None:
         self._lock = asyncio.Lock()
@@ -88,13 +94,25 @@ class AsyncSession(BaseSession):
         async with self._turn():
             return await self._in_thread(lambda: self._analyze(script))
 
-    async def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> AsyncExecution:
+    @overload
+    async def start(self) -> None: ...
+
+    @overload
+    async def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> AsyncExecution: ...
+
+    async def start(
+        self, code: str | None = None, timeout: float | NotGiven | None = NOT_GIVEN
+    ) -> AsyncExecution | None:
         """Begin to execute `code` and return when it is over or waits.
+
+        Without `code`, only make the session ready; see `Session.start`.
 
         Callbacks are called as in `run`; one that raises `Suspend` leaves its call pending, for
         `Execution.resolve`. While the execution waits the session can be captured, forked and closed.
         """
         async with self._turn():
+            if code is None:
+                return None
             flight = self._begin(code, timeout)
             await self._advance(flight, sleep=False)
             return AsyncExecution(self, flight)
@@ -143,6 +161,8 @@ class AsyncSession(BaseSession):
         async with self._lock:
             self._make_ready()
             self._loop = loop
+            if not self._is_ready:
+                await self._in_thread(self._get_ready)
             yield
 
     async def _drive(self, flight: Flight, sleep: bool) -> None:
@@ -232,7 +252,11 @@ class AsyncSession(BaseSession):
             callback = self._admit(call.name, call.args, keywords)
         except Exception as error:
             self._settle(flight, call, ("error", *describe_exception(error)))
-            return
+        else:
+            self._start_function(flight, call, callback)
+
+    def _start_function(self, flight: Flight, call: HostCall, callback: Callback) -> None:
+        keywords = call.kwargs or {}
         self._answers[call.id] = asyncio.ensure_future(self._call_async(callback, call.args, keywords))
 
     def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
@@ -244,8 +268,14 @@ class AsyncSession(BaseSession):
             callback = self._admit(name, arguments, keywords)
         except Exception as error:
             return ("error", *describe_exception(error))
-        future = asyncio.run_coroutine_threadsafe(self._call_async(callback, arguments, keywords), loop)
-        answer = self._block(flight, name, future)
+        if self._runs_here(callback):
+            # On a thread beside, so that it can be given up; the loop is only asked when there is a need.
+            answer = self._block(flight, name, submit(lambda: self._call_here(callback, arguments, keywords)))
+            waiting = self._await(callback, answer[1]) if inspect.isawaitable(answer[1]) else None
+        else:
+            waiting = self._call_async(callback, arguments, keywords)
+        if waiting is not None:
+            answer = self._block(flight, name, asyncio.run_coroutine_threadsafe(waiting, loop))
         if answer[0] == "suspend":
             return self._cannot_suspend(name)
         return answer
@@ -336,10 +366,13 @@ class AsyncSession(BaseSession):
         """Give the sandbox back. Closing twice is harmless; anything else afterwards is SessionClosed."""
         self._check_not_calling_back()
         async with self._lock:
-            self._close()
+            if self._workspace is None and isinstance(self._executor, WasmExecutor):
+                self._close()
+            else:  # servers and processes take their time
+                await self._in_thread(self._close)
 
     async def __aenter__(self) -> Self:
-        self._check_open()
+        await self.start()
         return self
 
     async def __aexit__(

@@ -124,8 +124,9 @@ class BaseSession(Cutting):
         self._executor.move_up()
         self._drop_answers()
         pending = {call.id: call for call in point.state.pending}
-        if not flight.callbacks and not (self._listeners.any and flight.collector.has_output):
+        if not flight.noticed and not (self._listeners.any and flight.collector.has_output):
             flight.collector = self._new_collector()
+            flight.tool_calls.clear()
             flight.run.begin_again(self._executor.tier, pending)
             return
         flight.run.pending = pending
@@ -164,6 +165,8 @@ class BaseSession(Cutting):
         self._flight = None
         self._pending = flight.run.pending
         flight.inside = False
+        if self._workspace is not None:
+            self._workspace.end_execution()
 
     def _parks(self, flight: Flight, sleep: bool) -> bool:
         """Whether to leave a run that waits to itself, because only somebody else could get it further."""
@@ -185,6 +188,7 @@ class BaseSession(Cutting):
             execution_count=flight.run.count,
             duration_ms=(time.monotonic() - flight.started) * 1e3,
             callback_invocations=flight.callbacks,
+            tool_calls=list(flight.tool_calls),
             peak_memory_bytes=self._executor.memory_bytes,
             stdout_truncated=stdout_truncated,
             stderr_truncated=stderr_truncated,
@@ -197,6 +201,8 @@ class BaseSession(Cutting):
         self._flight = None
         flight.inside = False
         self._pending = flight.run.pending
+        if self._workspace is not None:
+            self._workspace.end_execution()
         collector = flight.collector
         try:
             collector.finish()
@@ -219,6 +225,7 @@ class BaseSession(Cutting):
             execution_count=flight.run.count,
             duration_ms=(time.monotonic() - flight.started) * 1e3,
             callback_invocations=flight.callbacks,
+            tool_calls=list(flight.tool_calls),
             peak_memory_bytes=self._executor.memory_bytes,
             stdout_truncated=stdout_truncated,
             stderr_truncated=stderr_truncated,

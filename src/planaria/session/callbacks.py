@@ -9,11 +9,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from planaria.errors import CallbackError
+from planaria.errors import (
+    ArtifactError,
+    CallbackError,
+    DependencyError,
+    SessionError,
+    StorageError,
+    ToolCallError,
+    WorkflowError,
+)
 
 __all__ = ["Callback", "CallbackRegistry", "Callbacks", "describe_exception"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: What arrives in the sandbox as what it is.
+_OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
 
 #: What a user may give as `callbacks=`.
 Callbacks = "CallbackRegistry | Iterable[Callback | Mapping[str, Any] | Callable[..., Any]]"
@@ -172,11 +183,18 @@ class CallbackRegistry:
         return self._callbacks.get(name)
 
 
-def describe_exception(error: BaseException) -> tuple[str, str]:
+def describe_exception(error: BaseException) -> tuple[str, str] | tuple[str, str, dict[str, Any]]:
     """The builtin type and the message with which a host exception arrives in the sandbox.
 
-    The type is the nearest builtin class of its ancestors. Names of host files are left out.
+    The type is the nearest builtin class of its ancestors. Names of host files are left out. Exceptions of a
+    workspace arrive as what they are: the third item is what they are made with beside the message.
     """
+    if isinstance(error, ToolCallError):
+        return type(error).__name__, str(error), error.fields()
+    if isinstance(error, SessionError):
+        return "SessionError", str(error), {}
+    if isinstance(error, _OWN):
+        return type(error).__name__, str(error), {}
     kind = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
     if isinstance(error, OSError) and error.errno is not None:
         return kind, f"[Errno {error.errno}] {error.strerror}"

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from planaria.errors import (
     CrashError,
@@ -47,6 +47,12 @@ from planaria.session.result import Completions
 from planaria.session.run import HostCall
 from planaria.session.timeline import Budget, Timeline
 from planaria.snapshot.record import Declaration
+
+if TYPE_CHECKING:
+    from planaria.session.workspace_link import WorkspaceLink
+    from planaria.workspace.storage.storage import Storage
+    from planaria.workspace.tools.environment import Environment
+    from planaria.workspace.tools.registry import ToolRegistry
 
 __all__ = ["Answer", "SessionCore", "calling_back"]
 
@@ -101,6 +107,12 @@ class SessionCore:
         argv: Sequence[str] = ("",),
         image: str | Image | None = None,
         executor: Executor | None = None,
+        storage: Storage | None = None,
+        tools: ToolRegistry | Iterable[Any] | str | os.PathLike[str] | None = None,
+        tool_environment: Environment | None = None,
+        extra_deps: Sequence[str] = (),
+        allow_runtime_deps: bool = True,
+        sync_deps_on_start: bool = False,
     ) -> None:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
@@ -128,6 +140,14 @@ class SessionCore:
 
         `executor` is the home of its kernel, a `WasmExecutor` unless given. What belongs to the sandbox alone
         (files, images, clock) is refused with another one.
+
+        With `storage`, `tools` or both the session has a workspace: code finds `tools`, `workflows`,
+        `artifacts` and `deps`. `storage` is where it is kept (see `planaria.FileStorage`). `tools` come
+        beside those that the storage defines: a list of functions, objects and `planaria.Tool`s, or a
+        directory of YAML files; or a `planaria.ToolRegistry`, which is taken as it is. `tool_environment` has
+        what definitions may refer to as `${NAME}`. `extra_deps` are requirements of this session beside the
+        configured ones; with `sync_deps_on_start` all of them are installed before anything is executed.
+        Without `allow_runtime_deps` code cannot change the dependencies.
         """
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
@@ -154,9 +174,56 @@ class SessionCore:
             if commands:
                 self._executor.require("shell")
             origin = None
-        self._executor.start(SessionHost(self), self._limits, origin)
-        self._configure()
+        self._origin = origin
+        #: Whether its kernel lives, and what has to be done before anything is executed.
+        self._lives = False
+        self._syncs = sync_deps_on_start
+        self._workspace: WorkspaceLink | None = None
+        config = getattr(self._executor, "config", None)
+        tools_path = getattr(config, "tools_path", None)
+        if storage is not None or tools is not None or tools_path is not None:
+            from planaria.session.workspace_link import open_workspace
+
+            self._workspace = open_workspace(
+                self,
+                storage=storage,
+                tools=tools,
+                tools_path=tools_path,
+                environment=tool_environment,
+                extra_deps=(*getattr(config, "deps", ()), *extra_deps),
+                allow_runtime_deps=allow_runtime_deps and getattr(config, "allow_runtime_deps", True),
+                callbacks=self._callbacks,
+            )
+        elif sync_deps_on_start or extra_deps:
+            raise TypeError("sync_deps_on_start= and extra_deps= are for sessions with storage= or tools=")
+        if self._starts_at_once():
+            self._bring_to_life()
         self._register()
+
+    def _starts_at_once(self) -> bool:
+        """Whether the kernel is brought to life by the constructor, rather than when it is first needed."""
+        return True
+
+    def _bring_to_life(self) -> None:
+        """May block for long where an executor has to make its home first."""
+        self._executor.start(SessionHost(self), self._limits, self._origin)
+        self._configure()
+        self._lives = True
+
+    @property
+    def _is_ready(self) -> bool:
+        return self._lives and not self._syncs
+
+    def _get_ready(self) -> None:
+        """With the session held: whatever comes before the first execution. May block for long."""
+        if not self._lives:
+            self._bring_to_life()
+        if self._syncs:
+            self._syncs = False
+            assert self._workspace is not None
+            self._workspace.sync()
+            self._tell(("configure", {"paths": self._workspace.dependencies.paths}))
+            self._changed = True
 
     def _register(self) -> None:
         _sessions.add(self)
@@ -295,6 +362,8 @@ class SessionCore:
             self._drop_answers()
             self._flight = None
             self._executor.close()
+            if self._workspace is not None:
+                self._workspace.release()
 
     def _after_fork(self) -> None:
         """Be usable in a child of this process, where only the forking thread exists."""
@@ -324,6 +393,8 @@ class SessionCore:
         }
         if "shell" in self._executor.capabilities:
             settings |= self._shell_settings()
+        if self._workspace is not None:
+            settings |= self._workspace.settings()
         if self._environment:
             settings["environ"] = self._environment
         told = self._executor.settings

@@ -24,7 +24,7 @@ from planaria.session.host_calls import HostCalls
 from planaria.session.run import Run
 from planaria.session.timeline import HistoryEntry, Point, Timeline
 from planaria.snapshot.reading import read_state
-from planaria.snapshot.record import Declaration
+from planaria.snapshot.record import WORKSPACE, Declaration
 from planaria.snapshot.requirements import Lacking, Missing
 from planaria.snapshot.reviving import ask, revive
 from planaria.snapshot.snapshot import Snapshot
@@ -59,12 +59,17 @@ class Cutting(HostCalls):
         other._seed = self._seed
         other._argv = self._argv
         other._closed = False
+        other._origin = self._origin
+        other._lives, other._syncs = True, False
+        other._workspace = None
         other._clean_slate()
         other._missing = dict(self._missing)
         other._prepare()
         other._timeline.points = list(self._timeline.points)
         other._timeline.past = self._timeline.past
         other._executor = self._executor.spawn(SessionHost(other), state.kernel, self._executor.files.fork())
+        if self._workspace is not None:
+            other._workspace = self._workspace.linked_to(other)
         other._adopt(state)
         if reseed and self._seed is None:
             other._executor.tell_later({"reseed": os.urandom(16)})
@@ -212,7 +217,13 @@ class Cutting(HostCalls):
 
     def _declarations(self) -> list[Declaration]:
         """The callbacks that the guest knows: this session's, and those that a snapshot had and it lacks."""
-        return [*(callback.declaration() for callback in self._callbacks), *self._missing.values()]
+        return [*self._own_declarations(), *self._missing.values()]
+
+    def _own_declarations(self) -> list[Declaration]:
+        own: list[Declaration] = [callback.declaration() for callback in self._callbacks]
+        if self._workspace is not None:
+            own.append({"name": WORKSPACE, "description": ""})
+        return own
 
     def _restore_snapshot(
         self, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
@@ -222,7 +233,7 @@ class Cutting(HostCalls):
         # A state is left as it is unless this session has something to say to it.
         usual = not self._commands and self._shell_limits == ShellLimits()
         settings = {} if usual else self._shell_settings()
-        declarations: list[Declaration] = [callback.declaration() for callback in self._callbacks]
+        declarations = self._own_declarations()
         live = snapshot.live
         absent: dict[str, Declaration] = {}
         if (
@@ -235,7 +246,7 @@ class Cutting(HostCalls):
             state, tier, known = live.state, live.tier, list(live.declarations)
         else:
             snapshot.check_key(key)
-            lacking = Lacking.of(snapshot, self._callbacks, self._executor.files)
+            lacking = Lacking.of(snapshot, declarations, self._executor.files)
             lacking.judge(missing)
             state = read_state(
                 snapshot,
@@ -246,8 +257,10 @@ class Cutting(HostCalls):
             absent = lacking.callbacks
             declarations += absent.values()
             tier, known = snapshot.header.tier, list(snapshot.record.declarations)
+            if self._workspace is not None:
+                settings |= self._workspace.settings()
         if encode(declarations) != encode(known):
-            settings["callbacks"] = declarations
+            settings["callbacks"] = [one for one in declarations if one["name"] != WORKSPACE]
         if reseed and self._seed is None:
             settings["reseed"] = os.urandom(16)
         # Memory from elsewhere may turn out not to live; a state of this session's own does.

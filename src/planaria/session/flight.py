@@ -6,12 +6,16 @@ import contextlib
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, InvalidStateError
+from typing import TYPE_CHECKING
 
 from planaria.errors import PlanariaError
 from planaria.limits import Guard, Limits, StopReason
 from planaria.session.collector import Collector
 from planaria.session.result import Result
 from planaria.session.run import Run
+
+if TYPE_CHECKING:
+    from planaria.workspace.tools.call import ToolCall
 
 __all__ = ["Flight"]
 
@@ -28,6 +32,10 @@ class Flight:
         self.deadline = None if timeout is None else self.started + timeout
         self.cpu_left = limits.cpu_time
         self.callbacks = 0
+        #: Whether somebody outside may have noticed what it did.
+        self.noticed = False
+        #: The calls of tools, in order.
+        self.tool_calls: list[ToolCall] = []
         self.reason: StopReason | None = None
         #: The error that the execution ends with, whatever the kernel says it ended with.
         self.failure: PlanariaError | None = None

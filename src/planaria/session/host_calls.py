@@ -19,6 +19,7 @@ from planaria.session.core import Answer, SessionCore, calling_back
 from planaria.session.flight import Flight
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
+from planaria.snapshot.record import WORKSPACE
 
 __all__ = ["HostCalls"]
 
@@ -33,26 +34,45 @@ class HostCalls(SessionCore):
         """
         flight = self._flight
         assert flight is not None
-        callback = self._commands.get(name[1:]) if name.startswith("!") else self._callbacks.get(name)
+        callback = self._named(name)
         if callback is None:
+            if name[:1] == "@" and WORKSPACE in self._missing:
+                raise NameError("the session that this snapshot was taken from had a workspace; this has not")
             if name in self._missing:
                 raise NameError(
                     f"the session that this snapshot was taken from had a callback {name!r}; this has not"
                 )
             raise NameError(f"there is no callback {name!r} in this session")
+        if self._workspace is not None and not self._workspace.is_noticed(name):
+            self._check_arguments(callback, arguments, keywords)
+            return callback
         limit = self._limits.callbacks
         if limit is not None and flight.callbacks >= limit:
             message = f"the limit callbacks={limit} of one execution is reached at {name}()"
             flight.failure = flight.failure or LimitError(message, limit="callbacks")
             self._stop(flight)
             raise RuntimeError(f"no more than {limit} callbacks in one execution")
+        self._check_arguments(callback, arguments, keywords)
+        flight.callbacks += 1
+        flight.noticed = True
+        return callback
+
+    def _named(self, name: str) -> Callback | None:
+        """The function that the kernel calls by this name."""
+        match name[:1]:
+            case "!":
+                return self._commands.get(name[1:])
+            case "@":
+                return None if self._workspace is None else self._workspace.callback(name)
+        return self._callbacks.get(name)
+
+    @staticmethod
+    def _check_arguments(callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         if callback.signature is not None:
             try:
                 callback.signature.bind(*arguments, **keywords)
             except TypeError as error:
                 raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
-        flight.callbacks += 1
-        return callback
 
     def _call_plainly(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a plain function, marked as inside this session."""
@@ -61,6 +81,19 @@ class HostCalls(SessionCore):
             return callback.function(*arguments, **keywords)
         finally:
             calling_back.reset(token)
+
+    def _runs_here(self, callback: Callback) -> bool:
+        """Whether calling it needs no event loop."""
+        return not callback.is_async and self._limits.callback_timeout is None
+
+    def _call_here(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
+        """Call a plain function on this thread; what it returns may be an awaitable. Never raises."""
+        try:
+            return ("ok", self._call_plainly(callback, arguments, keywords))
+        except Suspend as suspend:
+            return ("suspend", suspend.reason)
+        except Exception as error:
+            return ("error", *describe_exception(error))
 
     async def _call_async(
         self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]
@@ -130,8 +163,8 @@ class HostCalls(SessionCore):
         match answer:
             case ("ok", value):
                 run.resolve(call.id, value)
-            case ("error", kind, message):
-                run.reject(call.id, kind, message)
+            case ("error", kind, message, *fields):
+                run.reject(call.id, kind, message, *fields)
             case ("suspend", reason):
                 flight.suspended[call.id] = reason
 
@@ -156,8 +189,19 @@ class HostCalls(SessionCore):
         call = flight.run.pending.get(identifier)
         if call is None:
             raise KeyError(f"no call {identifier} is pending; pending: {list(flight.run.pending.values())}")
-        flight.suspended.pop(identifier, None)
+        reason = flight.suspended.pop(identifier, "")
+        if reason and answer[0] == "ok" and self._workspace is not None and call.name == "@tools.call":
+            from planaria.workspace.tools.middleware import asks_approval
+
+            if asks_approval(reason):
+                # The answer is a decision: what the call gives comes of going on with it.
+                self._start_function(flight, call, self._workspace.resuming(answer[1]))
+                return
         self._settle(flight, call, answer)
+
+    def _start_function(self, flight: Flight, call: HostCall, callback: Callback) -> None:
+        """Have a function answer a call that waits."""
+        raise NotImplementedError
 
     def _check_in_flight(self, flight: Flight) -> None:
         if flight is not self._flight:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import html
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planaria.errors import ExecutionError, PlanariaError, TimeoutError
 from planaria.session.run import HostCall
+
+if TYPE_CHECKING:
+    from planaria.workspace.tools.call import ToolCall
 
 __all__ = ["Completions", "Output", "Result"]
 
@@ -68,6 +71,8 @@ class Result:
     execution_count: int = 0
     duration_ms: float = 0.0
     callback_invocations: int = 0
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    """A record of every call of a tool, in order: names, arguments, duration, outcome."""
     peak_memory_bytes: int = 0
     stdout_truncated: bool = False
     stderr_truncated: bool = False

@@ -103,10 +103,13 @@ class Run:
         del self.pending[identifier]
         self._answers.append((identifier, True, value))
 
-    def reject(self, identifier: int, kind: str, message: str) -> None:
-        """Answer a pending call with an exception of a builtin type. Raises KeyError as `resolve` does."""
+    def reject(self, identifier: int, kind: str, message: str, *fields: dict[str, Any]) -> None:
+        """Answer a pending call with an exception of a builtin type; with `fields`, of one of ours.
+
+        Raises KeyError as `resolve` does.
+        """
         del self.pending[identifier]
-        self._answers.append((identifier, False, (kind, message)))
+        self._answers.append((identifier, False, (kind, message, *fields)))
 
     def refuse_answers(self, refuse: Callable[[Any], tuple[str, str] | None]) -> None:
         """After the last command could not be sent: it will be sent again.

@@ -9,27 +9,28 @@ import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, overload
 
-from planaria.errors import SessionBusy, SessionClosed, Suspend, Suspended
+from planaria.errors import SessionBusy, SessionClosed, Suspended
 from planaria.executors.variables import Variables
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
-from planaria.session.base import Answer, BaseSession
+from planaria.session.base import Answer
 from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.execution import Execution
 from planaria.session.flight import Flight
 from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import callback_loop
+from planaria.session.workspace import WorkspaceSession
 from planaria.snapshot.requirements import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["Session"]
 
 
-class Session(BaseSession):
+class Session(WorkspaceSession):
     """Python in a sandbox, alive between calls.
 
     May be used from any thread; one execution at a time, others wait for their turn. Plain callbacks run on
@@ -97,13 +98,26 @@ class Session(BaseSession):
         with self._turn():
             return self._analyze(script)
 
-    def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Execution:
+    @overload
+    def start(self) -> None: ...
+
+    @overload
+    def start(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Execution: ...
+
+    def start(
+        self, code: str | None = None, timeout: float | NotGiven | None = NOT_GIVEN
+    ) -> Execution | None:
         """Begin to execute `code` and return when it is over or waits.
+
+        Without `code`, only make the session ready, which is done before the first execution anyway: its home
+        is made, and with `sync_deps_on_start` its dependencies are installed.
 
         Callbacks are called as in `run`; one that raises `Suspend` leaves its call pending, for
         `Execution.resolve`. While the execution waits the session can be captured, forked and closed.
         """
         with self._turn():
+            if code is None:
+                return None
             flight = self._begin(code, timeout)
             self._advance(flight, sleep=False)
             return Execution(self, flight)
@@ -156,6 +170,8 @@ class Session(BaseSession):
             self._owner = here
             try:
                 self._make_ready()
+                if not self._is_ready:
+                    self._get_ready()
                 yield
             finally:
                 self._owner = None
@@ -214,7 +230,11 @@ class Session(BaseSession):
             callback = self._admit(call.name, call.args, keywords)
         except Exception as error:
             self._settle(flight, call, ("error", *describe_exception(error)))
-            return
+        else:
+            self._start_function(flight, call, callback)
+
+    def _start_function(self, flight: Flight, call: HostCall, callback: Callback) -> None:
+        keywords = call.kwargs or {}
         if self._runs_here(callback):
             answer = self._call_here(callback, call.args, keywords)
             if answer[0] == "ok" and inspect.isawaitable(answer[1]):
@@ -223,17 +243,6 @@ class Session(BaseSession):
                 self._settle(flight, call, answer)
         else:
             self._answers[call.id] = self._start(self._call_async(callback, call.args, keywords))
-
-    def _runs_here(self, callback: Callback) -> bool:
-        return not callback.is_async and self._limits.callback_timeout is None
-
-    def _call_here(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
-        try:
-            return ("ok", self._call_plainly(callback, arguments, keywords))
-        except Suspend as suspend:
-            return ("suspend", suspend.reason)
-        except Exception as error:
-            return ("error", *describe_exception(error))
 
     @staticmethod
     def _start(coroutine: Coroutine[Any, Any, Answer]) -> Future[Answer]:
@@ -372,7 +381,7 @@ class Session(BaseSession):
             self._close()
 
     def __enter__(self) -> Self:
-        self._check_open()
+        self.start()
         return self
 
     def __exit__(

@@ -12,10 +12,13 @@ from planaria.errors import ProtocolError, SnapshotCorrupt
 from planaria.protocol import decode, encode
 from planaria.snapshot.state import HostCall, WaitingRun
 
-__all__ = ["Declaration", "Record", "fingerprint"]
+__all__ = ["WORKSPACE", "Declaration", "Record", "fingerprint"]
 
 #: A callback as the kernel is told about it; see `session.callbacks.Callback.declaration`.
 Declaration = dict[str, Any]
+
+#: The declaration by which a snapshot says that its session had a workspace; no callback can have the name.
+WORKSPACE: Final = "@workspace"
 
 _KINDS: Final = frozenset(kind.name for kind in inspect._ParameterKind)
 _MAX_COUNT: Final = 1 << 53
@@ -126,11 +129,17 @@ def _run(value: object) -> WaitingRun:
     _refuse("the waiting execution")
 
 
+def _is_name(name: str) -> bool:
+    return name == WORKSPACE or all(
+        part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")
+    )
+
+
 def _declaration(value: object) -> Declaration:
     match value:
         case {"name": str(name), "description": str(description), **rest} if (
             not rest.keys() - {"schema", "signature"}
-            and all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
+            and _is_name(name)
             and isinstance(rest.get("schema"), (dict, type(None)))
         ):
             _check_signature(rest.get("signature"))

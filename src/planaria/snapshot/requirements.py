@@ -5,28 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from planaria.errors import SnapshotMismatch
 from planaria.files.filesystem import FileSystem
 from planaria.files.manifest import text_of
 from planaria.files.mount import MountFileSystem
-from planaria.snapshot.record import Declaration, fingerprint
+from planaria.snapshot.record import WORKSPACE, Declaration, fingerprint
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["Lacking", "Missing"]
 
 #: What to do when a session lacks something.
 Missing = Literal["error", "warn", "ignore"]
-
-
-class Declared(Protocol):
-    """A callback of the receiving session."""
-
-    @property
-    def name(self) -> str: ...
-
-    def declaration(self) -> Declaration: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +31,12 @@ class Lacking:
     mounts: list[str]
 
     @classmethod
-    def of(cls, snapshot: Snapshot, callbacks: Iterable[Declared], files: FileSystem) -> Lacking:
-        """Compare by names and fingerprints. Raises SnapshotCorrupt for damaged tables."""
-        here = {callback.name: callback.declaration() for callback in callbacks}
+    def of(cls, snapshot: Snapshot, declarations: Iterable[Declaration], files: FileSystem) -> Lacking:
+        """Compare with what the receiving session declares, by names and fingerprints.
+
+        Raises SnapshotCorrupt for damaged tables.
+        """
+        here = {declaration["name"]: declaration for declaration in declarations}
         there = {declaration["name"]: declaration for declaration in snapshot.record.declarations}
         mounted = (
             {text_of(mount.path) for mount in files.mounts()} if isinstance(files, MountFileSystem) else set()
@@ -58,8 +52,11 @@ class Lacking:
         if missing not in ("error", "warn", "ignore"):
             raise ValueError(f"missing={missing!r}: 'error', 'warn' or 'ignore'")
         told: list[str] = []
-        if self.callbacks:
-            told.append(f"the callbacks {', '.join(map(repr, self.callbacks))}, which this session has not")
+        callbacks = [name for name in self.callbacks if name != WORKSPACE]
+        if callbacks:
+            told.append(f"the callbacks {', '.join(map(repr, callbacks))}, which this session has not")
+        if WORKSPACE in self.callbacks:
+            told.append("a workspace (storage= or tools=), which this session has not")
         if self.changed:
             told.append(
                 f"the callbacks {', '.join(map(repr, self.changed))}, which take other arguments here"

@@ -152,10 +152,14 @@ class ArtifactStore:
         artifact, data = self._read(name, lambda documents, path: documents.fetch(path))
         return decode_data(artifact.kind, data, name)
 
+    def open(self, name: str) -> tuple[Artifact, BinaryIO]:
+        """What is known of an artifact, and `reader` of that same one."""
+        artifact, pieces = self._read(name, lambda documents, path: documents.pieces(path))
+        return artifact, cast(BinaryIO, io.BufferedReader(_Pieces(pieces)))
+
     def reader(self, name: str) -> BinaryIO:
         """The bytes of an artifact as a file, read within bounded memory. Raises ArtifactError without it."""
-        _, pieces = self._read(name, lambda documents, path: documents.pieces(path))
-        return cast(BinaryIO, io.BufferedReader(_Pieces(pieces)))
+        return self.open(name)[1]
 
     def _read(self, name: str, take: Any) -> tuple[Artifact, Any]:
         def action(documents: Documents) -> tuple[Artifact, Any] | None:

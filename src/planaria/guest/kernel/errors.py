@@ -9,6 +9,8 @@ import traceback
 from types import TracebackType
 from typing import Any
 
+import planaria.errors
+
 __all__ = ["describe", "exception_of", "is_library", "type_name"]
 
 #: Characters of a message or traceback in a report; what is cut says so.
@@ -128,10 +130,17 @@ def _plain_traceback(error: BaseException, message: str) -> str:
     return f"Traceback (most recent call last):\n{''.join(places)}{type(error).__name__}: {message}\n"
 
 
-def exception_of(name: str, message: str) -> BaseException:
-    """An exception of the builtin type of this name, or a RuntimeError that names the type."""
+def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) -> BaseException:
+    """An exception of the builtin type of this name, or a RuntimeError that names the type.
+
+    With `fields`, the type is one of planaria's own that takes these as keyword arguments.
+    """
     import builtins
 
+    if fields is not None:
+        own = getattr(planaria.errors, name, None)
+        if isinstance(own, type) and issubclass(own, planaria.errors.PlanariaError):
+            return own(message, **fields)
     kind = getattr(builtins, name, None)
     if isinstance(kind, type) and issubclass(kind, BaseException):
         if issubclass(kind, OSError) or not issubclass(

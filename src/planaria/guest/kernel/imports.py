@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
@@ -10,7 +11,7 @@ from types import ModuleType
 
 from planaria.protocol import encode
 
-__all__ = ["TierImports", "TierNeededError"]
+__all__ = ["TierImports", "TierNeededError", "look_in"]
 
 
 class TierNeededError(Exception):
@@ -50,6 +51,16 @@ class TierImports:
         if found:
             raise TierNeededError(list(found))
 
+    def stop_at(self, source: str) -> None:
+        """Tell the host, which does not return from that, when a source imports one of `modules`."""
+        if self.modules and "import" in source:
+            try:
+                self.check(ast.parse(source))
+            except SyntaxError:
+                return  # whoever compiles it says so
+            except TierNeededError as needed:
+                self._door(b"T" + encode(needed.modules))
+
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -57,3 +68,14 @@ class TierImports:
         if top in self.modules:
             self._door(b"T" + encode([top]))
         return None
+
+
+def look_in(paths: Sequence[str]) -> None:
+    """Have modules found in these directories too.
+
+    When they are known already, what was put into any directory meanwhile is found.
+    """
+    new = [path for path in paths if path not in sys.path]
+    sys.path.extend(new)
+    if not new:  # it imports much, the first time
+        importlib.invalidate_caches()

@@ -22,7 +22,8 @@ from planaria.guest.kernel import completion, display, errors, imports, names
 from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
 from planaria.guest.kernel.loop import HostCalls, Loop, ParkingLoop
-from planaria.guest.kernel.runs import OWN_CODE, Runs
+from planaria.guest.kernel.runs import DRIVE_CODE, OWN_CODE, Runs
+from planaria.guest.workspace.namespaces import namespaces
 from planaria.protocol import MAX_BYTES, decode, encode
 
 __all__ = ["Kernel"]
@@ -49,6 +50,11 @@ def _wait(loop: ParkingLoop, seconds: float | None) -> None:
 _GATES = frozenset({_call.__code__, _advance.__code__})
 #: No gates, but an interrupt is the loop's there too.
 _LOOPS_OWN = frozenset({OWN_CODE, _wait.__code__})
+#: These run user code too. Raised in themselves, an interrupt would lose the task whose turn it is, or leave
+#: a loop half open.
+_TURNS = frozenset({ParkingLoop._run_once.__code__, DRIVE_CODE})
+#: Where the loop of the sandbox sleeps; only an interrupt that is raised there ends that.
+_SLEEP = Loop.wait.__code__
 
 
 _NOTHING: Report = ("done", {})
@@ -105,6 +111,8 @@ class Kernel:
         self.imports = imports.TierImports(door)
         #: Names that cells find without having defined them; the caller puts them into `builtins`.
         self.names: dict[str, Any] = {}
+        #: Those of them that are a workspace's.
+        self._workspace: dict[str, Any] = {}
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
         #: Called when a cell has nothing to do or ends: runs queued threads, and says whether there were any.
@@ -226,11 +234,11 @@ class Kernel:
                 if user:
                     return "user"
                 return "loop" if code is _advance.__code__ else "kernel"
-            if code in _LOOPS_OWN:
+            if code in _LOOPS_OWN or (code in _TURNS and not user):
                 return "loop"
             if not user:
                 module = frame.f_globals.get("__name__", "")
-                user = not module.startswith(("planaria.guest.kernel", "asyncio."))
+                user = code is _SLEEP or not module.startswith(("planaria.guest.kernel", "asyncio."))
             frame = frame.f_back
         return "kernel"
 
@@ -492,6 +500,7 @@ class Kernel:
 
     def _clear(self) -> Report:
         _call(names.clear, self.main, self._builtins)
+        self._new_names()  # whatever became of them
         return _NOTHING
 
     def _configure(self, settings: dict[str, Any]) -> Report:
@@ -499,7 +508,13 @@ class Kernel:
         callbacks = settings.pop("callbacks", None)
         if callbacks is not None:
             self._callbacks.declare(callbacks)
+        workspace = settings.pop("workspace", False)
+        if workspace is not False:
+            self._workspace = {} if workspace is None else self._namespaces(workspace)
+        if callbacks is not None or workspace is not False:
             self._new_names()
+        if "paths" in settings:
+            imports.look_in(settings.pop("paths"))
         if "value_limit" in settings:
             self._max_value = min(settings.pop("value_limit"), MAX_BYTES)
         if "tier_modules" in settings:
@@ -521,12 +536,23 @@ class Kernel:
         old = self.names
         self.names = {
             **self._callbacks.names,
+            **self._workspace,
             "display": self.display.show,
             "clear_output": self.display.clear,
             RUN_NAME: self._runs.run_equivalent,
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def _namespaces(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return namespaces(
+            settings,
+            blocking=self.call_blocking,
+            awaited=self._calls.make,
+            drive=self._runs.drive,
+            check=self.imports.stop_at,
+            look_in=imports.look_in,
+        )
 
     def add_command(self, name: str, function: Callable[..., Report]) -> None:
         """Have `function`, whose result is the report, called for a command of the host.

@@ -143,9 +143,7 @@ class ParkingLoop(asyncio.BaseEventLoop):
         sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
         try:
             while not until.done():
-                if self._calls.interrupted:
-                    self._calls.interrupted = False
-                    raise KeyboardInterrupt
+                self.raise_interrupt()
                 if self._scheduled:
                     self._take_due()
                 if not ready:
@@ -161,6 +159,12 @@ class ParkingLoop(asyncio.BaseEventLoop):
             sys.set_asyncgen_hooks(*hooks)
             self._thread_id = None  # type: ignore[assignment]
             asyncio._set_running_loop(old)
+
+    def raise_interrupt(self) -> None:
+        """Raise KeyboardInterrupt if one came while the machinery of a loop ran."""
+        if self._calls.interrupted:
+            self._calls.interrupted = False
+            raise KeyboardInterrupt
 
     def next_timer(self) -> float | None:
         """Seconds until the next timer, at least 0; None when there is none."""
@@ -199,6 +203,7 @@ class ParkingLoop(asyncio.BaseEventLoop):
 
     def _run_once(self) -> None:
         """One turn of `run_forever`, which BaseEventLoop drives."""
+        self.raise_interrupt()
         self._take_due()
         if not self._ready and not self._stopping:
             number = self._calls.pending_of(self)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from planaria.guest.kernel.loop import ParkingLoop
 
-__all__ = ["OWN_CODE", "Park", "Runs"]
+__all__ = ["DRIVE_CODE", "OWN_CODE", "Park", "Runs"]
 
 
 class Park:
@@ -50,6 +50,22 @@ class Runs:
                 if loop is self._loop:
                     return await args[0]
         return function(*args, **kwargs)
+
+    def drive(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Take a coroutine to its end on a loop of its own, blocking, also where a loop runs already."""
+        running = asyncio._get_running_loop()
+        task = None if running is None else asyncio.current_task(running)
+        try:
+            if running is not None and task is not None:
+                asyncio.tasks._leave_task(running, task)
+            asyncio._set_running_loop(None)
+            with asyncio.Runner(loop_factory=self._new_loop) as runner:
+                return runner.run(coroutine)
+        finally:
+            asyncio._set_running_loop(running)
+            if running is not None and task is not None:
+                asyncio.tasks._enter_task(running, task)
+            self._loop.raise_interrupt()  # one that came too late for the loop
 
     async def _run_until_complete(self, loop: ParkingLoop, awaitable: Any) -> Any:
         loop._check_closed()  # type: ignore[attr-defined]
@@ -93,3 +109,4 @@ class Runs:
 
 #: The code that sets up and tears down loops: an interrupt there would leave them half open.
 OWN_CODE: Final = Runs._asyncio_run.__code__
+DRIVE_CODE: Final = Runs.drive.__code__

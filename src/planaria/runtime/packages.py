@@ -1,4 +1,4 @@
-"""Packages for images: resolved and fetched on the host, unpacked into a tree, never executed.
+"""Packages for the guest: resolved and fetched on the host, unpacked into a tree, never executed.
 
 The work of resolving is pip's. It is told to take nothing but wheels in pure Python, and that the guest is
 what it resolves for; of what the runtime brings itself it is given wheels without contents, so that those
@@ -7,6 +7,7 @@ count as there, in the versions that they have.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
 import json
@@ -16,22 +17,24 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
-from planaria.errors import FileSystemError, ImageError
+from planaria.errors import FileSystemError, ImageError, ProtocolError
 from planaria.files.archive import import_zip
 from planaria.files.filesystem import FileKind, FileSystem
-from planaria.files.layout import make_directories
+from planaria.files.layout import SITE, make_directories
 from planaria.files.transfer import copy_tree
-from planaria.images.layers import SITE
+from planaria.files.view import Files
+from planaria.protocol import decode, encode
 from planaria.runtime.artifact import artifact
 
-__all__ = ["Wheel", "bundled", "fetch", "unpack"]
+__all__ = ["Wheel", "bundled", "fetch", "installed", "normal_name", "remove", "unpack"]
 
 #: The guest's Python, for which packages are chosen.
 _PYTHON: Final = "3.15"
@@ -73,9 +76,14 @@ _NATIVE: Final = (
     *("--platform", "manylinux2014_x86_64", "--platform", "any"),
 )
 _NATIVE_SUFFIXES: Final = (".so", ".pyd", ".dll", ".dylib")
-#: What the packages of an image may take unpacked.
+#: What is written beside the metadata of a distribution: its files, as a frame.
+_FILES: Final = "planaria-files"
+#: What packages may take unpacked.
 _MOST_BYTES: Final = 1 << 30
 _MOST_FILES: Final = 200_000
+_DIST_INFO: Final = re.compile(r"[^/]+\.dist-info/METADATA")
+_DIRECTORY: Final = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)\.dist-info")
+_DATA: Final = re.compile(r"^[^/]+\.data/(?:purelib|platlib)/")
 #: Seconds that resolving and fetching may take.
 _PATIENCE: Final = 600.0
 
@@ -96,7 +104,7 @@ class Wheel:
         parts = path.name.removesuffix(".whl").split("-")
         if path.suffix != ".whl" or len(parts) not in (5, 6):
             raise ImageError(f"{path.name} is not a wheel")
-        return cls(path, _normal(parts[0]), parts[1], "-".join(parts[-3:]))
+        return cls(path, normal_name(parts[0]), parts[1], "-".join(parts[-3:]))
 
     @property
     def is_pure(self) -> bool:
@@ -106,7 +114,7 @@ class Wheel:
         return f"{self.name}=={self.version}"
 
 
-def _normal(name: str) -> str:
+def normal_name(name: str) -> str:
     """The one form of a distribution's name (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -125,7 +133,7 @@ def _bundled_metadata() -> dict[str, tuple[str, bytes]]:
             if re.fullmatch(r"[^/]+\.dist-info/METADATA", member):
                 text = archive.read(member)
                 headers = HeaderParser().parsestr(text.decode("utf-8", "replace"))
-                found[_normal(headers["Name"])] = (headers["Version"], text)
+                found[normal_name(headers["Name"])] = (headers["Version"], text)
     return found
 
 
@@ -133,13 +141,18 @@ def _bundled_metadata() -> dict[str, tuple[str, bytes]]:
 
 
 def fetch(
-    requirements: Sequence[str], directory: Path, *, find_links: Sequence[str] = (), index: bool = True
+    requirements: Sequence[str],
+    directory: Path,
+    *,
+    find_links: Sequence[str] = (),
+    index: bool = True,
+    fixed: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Wheel]:
     """Download the wheels that satisfy `requirements` (as pip takes them) and all that they need.
 
     What the runtime brings is not among them. `find_links` are directories or pages with wheels, beside the
-    index that pip is configured for; without `index` there is nothing but them. Raises ImageError, which
-    names all packages that need native code.
+    index that pip is configured for; without `index` there is nothing but them. `fixed` are versions that
+    must be kept, by name. Raises ImageError, which names all packages that need native code.
     """
     for requirement in requirements:
         if not isinstance(requirement, str) or requirement.lstrip().startswith("-"):
@@ -152,7 +165,8 @@ def fetch(
     if not index:
         links.append("--no-index")
     constraints = directory / "constraints.txt"
-    constraints.write_text("".join(f"{name}=={version}\n" for name, version in bundled().items()), "utf-8")
+    versions = {**fixed, **bundled()}
+    constraints.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()), "utf-8")
     common = [*links, "--constraint", str(constraints), *requirements]
     target = directory / "wheels"
     problem = _pip(["download", "--dest", str(target), "--only-binary", ":all:", *_PURE, *common])
@@ -278,6 +292,7 @@ def unpack(wheels: Iterable[Wheel], tree: FileSystem) -> None:
             data = io.BytesIO(wheel.path.read_bytes())
             import_zip(tree, site, data, max_bytes=_MOST_BYTES, max_nodes=_MOST_FILES)
             _spread_data(tree, site)
+            _note_files(tree, data)
         except (FileSystemError, OSError) as error:
             raise ImageError(f"the wheel {wheel.path.name} cannot be unpacked: {error}") from error
 
@@ -295,6 +310,18 @@ def _spread_data(tree: FileSystem, site: bytes) -> None:
             _remove(tree, place)
 
 
+def _note_files(tree: FileSystem, data: io.BytesIO) -> None:
+    """Write down which files a wheel has brought, for `remove`."""
+    with zipfile.ZipFile(data) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+    metadata = next((name for name in names if _DIST_INFO.fullmatch(name)), None)
+    if metadata is None:
+        raise OSError("it has no metadata")
+    note = f"{metadata.partition('/')[0]}/{_FILES}"
+    files = sorted({_DATA.sub("", name) for name in names} | {note})
+    Files(tree, SITE).write_bytes(note, encode(files))
+
+
 def _remove(tree: FileSystem, path: bytes) -> None:
     for entry in tree.scandir(path):
         inner = path + b"/" + entry.name
@@ -303,3 +330,74 @@ def _remove(tree: FileSystem, path: bytes) -> None:
         else:
             tree.unlink(inner)
     tree.rmdir(path)
+
+
+# -- what is there ----------------------------------------------------------------------------------------
+
+
+def installed(tree: FileSystem) -> dict[str, str]:
+    """The distributions in the guest's directory for packages: versions by normal names."""
+    return {name: version for name, (version, _) in _directories(tree).items()}
+
+
+def _directories(tree: FileSystem) -> dict[str, tuple[str, str]]:
+    """Versions and the names of the directories with the metadata."""
+    found = {}
+    try:
+        entries = list(tree.scandir(SITE.encode()))
+    except OSError:
+        return {}
+    for entry in entries:
+        directory = entry.name.decode("utf-8", "replace")
+        match = _DIRECTORY.fullmatch(directory)
+        if match is not None and entry.kind is FileKind.DIRECTORY:
+            found[normal_name(match["name"])] = (match["version"], directory)
+    return found
+
+
+def remove(name: str, tree: FileSystem) -> bool:
+    """Remove a distribution that `unpack` has put there; False when there is none.
+
+    Raises ImageError when the note of its files is not there or damaged, which the guest may see to.
+    """
+    directory = _directories(tree).get(normal_name(name), ("", ""))[1]
+    if not directory:
+        return False
+    view = Files(tree, SITE)
+    try:
+        files = decode(view.read_bytes(f"{directory}/{_FILES}"))
+    except (FileSystemError, ProtocolError) as error:
+        raise ImageError(f"{name} cannot be removed: the note of its files: {error}") from None
+    if not isinstance(files, list) or not all(isinstance(file, str) and _is_inside(file) for file in files):
+        raise ImageError(f"{name} cannot be removed: the note of its files is damaged")
+    folders: set[str] = set()
+    for file in files:
+        try:
+            view.remove(file)
+        except FileSystemError as error:
+            if not isinstance(error, FileNotFoundError):
+                raise ImageError(f"{name} cannot be removed: {file}: {error}") from None
+        folder, _, name_of_file = file.rpartition("/")
+        cached = f"{folder}/__pycache__" if folder else "__pycache__"
+        _remove_compiled(view, cached, name_of_file)
+        folders.add(cached)
+        while folder:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    for folder in sorted(folders, key=len, reverse=True):
+        with contextlib.suppress(FileSystemError):  # it is not empty, or was never made
+            view.remove(folder)
+    return True
+
+
+def _remove_compiled(view: Files, folder: str, source: str) -> None:
+    if not source.endswith(".py"):
+        return
+    tag = f"{source[:-3]}.cpython-{_PYTHON.replace('.', '')}"
+    for ending in (".pyc", ".opt-1.pyc", ".opt-2.pyc"):
+        with contextlib.suppress(FileSystemError):
+            view.remove(f"{folder}/{tag}{ending}")
+
+
+def _is_inside(file: str) -> bool:
+    return bool(file) and not file.startswith("/") and ".." not in file.split("/") and "\0" not in file

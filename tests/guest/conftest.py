@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from planaria.errors import PlanariaError
 from planaria.guest.kernel.kernel import Kernel
 from planaria.protocol import decode, encode
 
@@ -55,7 +56,8 @@ class Host:
             try:
                 return encode(("ok", self.functions[name](*args, **kwargs)))
             except Exception as error:
-                return encode(("error", type(error).__name__, str(error)))
+                fields = ({},) if isinstance(error, PlanariaError) else ()
+                return encode(("error", type(error).__name__, str(error), *fields))
         else:
             raise AssertionError(f"unknown operation {operation!r}")
         return b""

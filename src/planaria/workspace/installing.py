@@ -1,0 +1,85 @@
+"""A session's packages: what its workspace configures, installed where its kernel lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from planaria.errors import DependencyError
+from planaria.executors.executor import Executor
+
+if TYPE_CHECKING:
+    from planaria.workspace.workspace import Workspace
+
+__all__ = ["Dependencies"]
+
+
+class Dependencies:
+    """Changes the packages of one session and, in step with them, the list in its workspace's storage.
+
+    Raises DependencyError for what is no requirement, CapabilityError where the executor installs nothing.
+    """
+
+    def __init__(self, workspace: Workspace, executor: Executor) -> None:
+        self._workspace = workspace
+        self._executor = executor
+
+    @property
+    def paths(self) -> list[str]:
+        """Where the kernel has to look for packages, beside where it looks by itself."""
+        path = self._executor.packages_path
+        return [] if path is None else [path]
+
+    def list(self) -> list[str]:
+        """The configured requirements: those of the storage, then those that only this session has."""
+        from planaria.workspace.dependencies import canonical_requirement
+
+        listed = self._workspace.dependencies.list() if self._workspace.has_storage else []
+        extra = map(canonical_requirement, self._workspace.extra_deps)
+        return list(dict.fromkeys([*listed, *extra]))
+
+    def add(self, package: str) -> dict[str, Any]:
+        """Install a requirement and configure it; what cannot be installed is not configured."""
+        from planaria.workspace.dependencies import canonical_requirement
+
+        self._executor.require("deps_install")
+        requirement = canonical_requirement(package)
+        configured = self._workspace.dependencies
+        outcome = self._executor.install([requirement])
+        if not outcome.failed:
+            configured.add(requirement)
+        return _installed(outcome.installed, outcome.already_present, outcome.failed)
+
+    def remove(self, package: str) -> dict[str, Any]:
+        """Remove a package and what is configured of it."""
+        from planaria.workspace.dependencies import canonical_name
+
+        self._executor.require("deps_install")
+        name = canonical_name(package)
+        configured = self._workspace.dependencies
+        outcome = self._executor.uninstall([name])
+        return {
+            "removed": outcome.removed,
+            "not_found": outcome.not_found,
+            "failed": outcome.failed,
+            "removed_from_config": configured.remove(name),
+        }
+
+    def sync(self) -> dict[str, Any]:
+        """Install all that is configured. Options of pip in the list, which are not followed, have failed."""
+        self._executor.require("deps_install")
+        options = self._workspace.dependencies.options() if self._workspace.has_storage else []
+        outcome = self._executor.install(self.list())
+        unread = dict.fromkeys(options, "an option of pip, which is not followed here")
+        return _installed(outcome.installed, outcome.already_present, {**outcome.failed, **unread})
+
+    def check_unlocked(self) -> None:
+        """Raises DependencyError when code may not change the dependencies."""
+        if not self._workspace.allow_runtime_deps:
+            raise DependencyError(
+                "code may not change the packages of this session (allow_runtime_deps=False); "
+                "what is configured can be installed with deps.sync()"
+            )
+
+
+def _installed(installed: list[str], present: list[str], failed: dict[str, str]) -> dict[str, Any]:
+    return {"installed": installed, "already_present": present, "failed": failed}
