@@ -112,6 +112,8 @@ if TYPE_CHECKING:
     from planaria.errors import (
         WorkflowError as WorkflowError,
     )
+    from planaria.executors.container import ContainerConfig as ContainerConfig
+    from planaria.executors.container import ContainerExecutor as ContainerExecutor
     from planaria.executors.executor import Executor as Executor
     from planaria.executors.inprocess import InProcessConfig as InProcessConfig
     from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
@@ -215,6 +217,8 @@ _HOMES = {
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
     "FileStorage": "planaria.workspace.storage.file",
+    "ContainerConfig": "planaria.executors.container",
+    "ContainerExecutor": "planaria.executors.container",
     "Executor": "planaria.executors.executor",
     "Embedder": "planaria.workspace.embedding",
     "FileStore": "planaria.stores.file",

@@ -103,6 +103,10 @@ class ProcessExecutor(Executor):
         """The limits that the process sets itself, by their names in the module resource."""
         return {"RLIMIT_CORE": 0}
 
+    def _settings(self) -> dict[str, Any]:
+        """What else the process is told."""
+        return {}
+
     def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
         if hasattr(self, "_host"):
             raise SessionError("this executor has a session already; make another one")
@@ -129,6 +133,7 @@ class ProcessExecutor(Executor):
         """Tell a fresh process its settings, and see that it is the kernel."""
         token = secrets.token_bytes(16)
         settings = {"token": token, "resources": self._resources(), "read_output": self._output_by_frames}
+        settings |= self._settings()
         pipe = process.pipe
         pipe.send(encode(settings))
         end = time.monotonic() + self._patience

@@ -236,7 +236,7 @@ class ChildProcess(Process):
         if self.pipe.closed or os.getpid() != self._owner:
             return
         # A kernel at rest ends when the connection does, as any Python does: with atexit and finalisers.
-        self.pipe.close()
+        self.pipe.hang_up()
         if seconds:
             self._has_ended(seconds)
         self._kill()
