@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -155,6 +156,12 @@ def _root_file_system() -> bytes:
         archive.add(interpreter, "usr/bin/python3")
         for program, name in zip(programs, ("sh", "sleep", "yes", "echo", "id"), strict=False):
             archive.add(program, f"usr/bin/{name}")
+        pip = importlib.util.find_spec("pip")
+        if (
+            pip is not None and pip.origin is not None
+        ):  # where Debian's interpreter looks, and where others do
+            for place in ("usr/lib/python3/dist-packages", f"{str(library).lstrip('/')}/site-packages"):
+                archive.add(Path(pip.origin).parent, f"{place}/pip")
         archive.add(library, str(library).lstrip("/"), filter=_without_tests)
     return file.getvalue()
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from container_engine import IMAGE
+from test_executors_environment import make_wheel
 
 from planaria import (
     CapabilityError,
@@ -264,6 +265,34 @@ def test_orphans_are_swept(engine: str, client: docker.APIClient) -> None:
     assert {made[1], made[2]} <= containers(client)
     for name in made[1:]:
         client.remove_container(name, force=True)
+
+
+# -- packages --------------------------------------------------------------------------------------------
+
+
+def test_packages_are_installed_into_the_container(engine: str, tmp_path: Path) -> None:
+    """With a network a session installs and removes packages, which go with its container."""
+    make_wheel(tmp_path, "sample_one", "1.0")
+    make_wheel(tmp_path, "sample_one", "2.0")
+    tmp_path.chmod(0o755)
+    settings = {
+        "network": True,
+        "mounts": [(tmp_path, "/wheels", False)],
+        "env": {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/wheels"},
+    }
+    with new(engine, **settings) as session:
+        executor = session._executor
+        assert error_type(session, "import sample_one") == "ModuleNotFoundError"
+        assert executor.install(["sample-one==1.0"]).installed == ["sample-one==1.0"]
+        assert session.execute("import sample_one\nsample_one.version").value == "1.0"
+        outcome = executor.install(["sample-one", "sample-three"])
+        assert outcome.already_present == ["sample-one"]
+        assert outcome.failed.keys() == {"sample-three"}
+        removed = executor.uninstall(["sample-one", "sample-three"])
+        assert removed.removed == ["sample-one"]
+        assert removed.not_found == ["sample-three"]
+        code = "import subprocess, sys\ndel sys.modules['sample_one']\nimport sample_one"
+        assert error_type(session, code) == "ModuleNotFoundError"
 
 
 # -- being set up ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from planaria.errors import CapabilityError, RuntimeSetupError
+from planaria.errors import RuntimeSetupError
 from planaria.executors import engine
 from planaria.executors.executor import Installed, Uninstalled
 from planaria.executors.pipe import Pipe
@@ -33,6 +33,8 @@ _PROGRAM: Final = (
 )
 #: A figure of the engine's is asked for again after so many seconds.
 _FRESH: Final = 0.2
+#: Characters of an installer's message that are passed on.
+_MESSAGE: Final = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,24 +212,38 @@ class ContainerExecutor(ProcessExecutor):
         self.require("deps_install")
         outcome = Installed()
         for requirement in requirements:
-            before = self._pip("freeze", "--path", _PACKAGES)[1]
-            status, said = self._pip("install", "--quiet", "--target", _PACKAGES, "--", requirement)
-            if status:
-                outcome.failed[requirement] = said[-2000:]
-            elif self._pip("freeze", "--path", _PACKAGES)[1] == before:
+            status, said = self._pip("install", "--dry-run", "--no-deps", "--no-index", "--", requirement)
+            if not status and "Would install" not in said:
                 outcome.already_present.append(requirement)
+                continue
+            status, said = self._pip("install", "--upgrade", "--target", _PACKAGES, "--", requirement)
+            if status:
+                outcome.failed[requirement] = said[-_MESSAGE:]
             else:
                 outcome.installed.append(requirement)
         return outcome
 
     def uninstall(self, names: Sequence[str]) -> Uninstalled:
-        raise CapabilityError("deps_uninstall", self.name)
+        self.require("deps_install")
+        outcome = Uninstalled()
+        for name in names:
+            status, said = self._pip("uninstall", "--yes", "--", name)
+            if status:
+                outcome.failed[name] = said[-_MESSAGE:]  # what is in the image stays there
+            elif "as it is not installed" in said:
+                outcome.not_found.append(name)
+            else:
+                outcome.removed.append(name)
+        return outcome
 
     def _pip(self, *arguments: str) -> tuple[int, str]:
+        """Run pip in the container; it sees what was installed before."""
         process = self._process
         if not isinstance(process, Container):
             raise RuntimeSetupError("the kernel's container is gone")
-        return process.execute(["python3", "-I", "-m", "pip", "--disable-pip-version-check", *arguments])
+        command = ["python3", "-P", "-m", "pip", "--disable-pip-version-check", *arguments]
+        # An image's Python may belong to a distribution; the container belongs to the session.
+        return process.execute(command, {"PYTHONPATH": _PACKAGES, "PIP_BREAK_SYSTEM_PACKAGES": "1"})
 
 
 class _Unpacker:
@@ -326,10 +342,10 @@ class Container(Process):
             return f"its process was killed by {name}{hint}{words}", None
         return f"the code ended its process with status {status}{words}", status
 
-    def execute(self, command: list[str]) -> tuple[int, str]:
+    def execute(self, command: list[str], variables: dict[str, str]) -> tuple[int, str]:
         """Run another program in the container; its status and what it prints."""
         with engine.failures(f"{shlex.join(command)} cannot be run in the container"):
-            started = self._client.exec_create(self._id, command)
+            started = self._client.exec_create(self._id, command, environment=variables)
             said = self._client.exec_start(started["Id"])
             status = self._client.exec_inspect(started["Id"])["ExitCode"]
         return int(status), bytes(said).decode("utf-8", "replace")

@@ -33,7 +33,7 @@ if sys.version_info < (3, 11):
 os.chdir("{GUEST}")
 if os.path.getsize("requirements.txt"):
     command = [sys.executable, "-I", "-m", "pip", "install", "--no-cache-dir", "-r", "requirements.txt"]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, env={{**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1"}})
 compileall.compile_dir("planaria", quiet=1)
 """
 
