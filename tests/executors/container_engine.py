@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from wheels import make_wheel
+
 __all__ = ["ADDRESS", "IMAGE", "running_engine"]
 
 #: An engine that is running already, with the image in it; else one is started.
@@ -106,7 +108,9 @@ def _import_image(address: str) -> None:
     client = docker.APIClient(base_url=address, version="auto", timeout=300)
     try:
         repository, _, tag = IMAGE.partition(":")
-        client.import_image_from_data(_root_file_system(), repository=repository, tag=tag)
+        # What pip finds is in the image: no test needs a network.
+        changes = ["ENV PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels"]
+        client.import_image_from_data(_root_file_system(), repository=repository, tag=tag, changes=changes)
     finally:
         client.close()
 
@@ -153,6 +157,10 @@ def _root_file_system() -> bytes:
             archive.addfile(entry)
         for path in sorted(needed):
             archive.add(os.path.realpath(path), _place(path))
+        with tempfile.TemporaryDirectory() as wheels:
+            for name, version in (("sample_one", "1.0"), ("sample_one", "2.0"), ("sample_two", "1.0")):
+                make_wheel(Path(wheels), name, version)
+            archive.add(wheels, "wheels", filter=_readable)
         archive.add(interpreter, "usr/bin/python3")
         for program, name in zip(programs, ("sh", "sleep", "yes", "echo", "id"), strict=False):
             archive.add(program, f"usr/bin/{name}")
@@ -170,6 +178,11 @@ def _place(path: str) -> str:
     """Where a library goes, with /lib and the like below /usr."""
     place = path.lstrip("/")
     return place if place.startswith(("usr/", "root/", "opt/")) else f"usr/{place}"
+
+
+def _readable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.mode |= 0o755 if entry.isdir() else 0o644
+    return entry
 
 
 def _without_tests(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
