@@ -81,11 +81,17 @@ def failures(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def gone() -> Iterator[None]:
-    """A container that is not there any more, or is about to go, is none to do something with."""
+    """A container that is not there any more, or is about to go, is none to do something with.
+
+    Nor is one of an engine that is away; should it be there still when that returns, `sweep` removes it.
+    """
     import docker
+    import requests
 
     try:
         yield
+    except requests.exceptions.ConnectionError:
+        pass
     except docker.errors.APIError as error:
         if error.status_code not in (404, 409):
             raise

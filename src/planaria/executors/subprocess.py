@@ -245,6 +245,9 @@ class ChildProcess(Process):
 
     def _status(self) -> tuple[int, int] | None:
         """How it ended (CLD_EXITED …) with which status or signal; None while it runs. Reaps nothing."""
+        if not hasattr(os, "waitid"):  # macOS, before Python 3.13: it is reaped
+            code = self._popen.poll()
+            return None if code is None else (os.CLD_EXITED if code >= 0 else os.CLD_KILLED, abs(code))
         try:
             found = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:  # where SIGCHLD is ignored nobody knows
@@ -266,8 +269,6 @@ class ChildProcess(Process):
     def _kill(self) -> None:
         """Kill all that it has started and that is still in its group or session; it is not reaped yet, so
         its number is no one else's."""
-        if self._popen.returncode is not None:
-            return
         _kill_group(self._popen.pid)
         for process in _of_session(self._popen.pid):
             try:

@@ -307,9 +307,11 @@ class SessionCore:
         self._is_broken = True
 
     def _mend(self) -> None:
-        """In a forked child, before the session is used again: go back to the newest checkpoint."""
-        self._is_broken = False
+        """Go back to the newest checkpoint before the session is used again: in a forked child, or when its
+        kernel could not be brought back to life.
+        """
         _, self._pending = self._recover(self._count)
+        self._is_broken = False
         self._changed = True
 
     # -- telling the kernel ------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ class Session(BaseSession):
             return self._advance(flight, sleep=True)
 
     @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _turn(self, *, ready: bool = True) -> Iterator[None]:
         """Hold the session: from another thread wait for it, from its own callback be refused."""
         self._check_open()
         self._check_not_calling_back()
@@ -155,7 +155,8 @@ class Session(BaseSession):
         with self._lock:
             self._owner = here
             try:
-                self._make_ready()
+                if ready:
+                    self._make_ready()
                 yield
             finally:
                 self._owner = None
@@ -368,7 +369,7 @@ class Session(BaseSession):
         self._check_not_calling_back()
         if self._closed:
             return
-        with contextlib.suppress(SessionClosed), self._turn():
+        with contextlib.suppress(SessionClosed), self._turn(ready=False):
             self._close()
 
     def __enter__(self) -> Self:
