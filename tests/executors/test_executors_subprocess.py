@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from planaria import (
     AsyncSession,
     CapabilityError,
+    ContainerConfig,
     CrashError,
     ExecutionError,
     Exited,
@@ -325,6 +327,17 @@ def test_an_absurd_limit_is_refused(name: str) -> None:
     """A bound of 0 is a ValueError that names it."""
     with pytest.raises(ValueError, match=name):
         SubprocessConfig(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    "settings", [{"deps": "attrs"}, {"deps": [1]}, {"env": {"A": 1}}, {"inherit": "PATH"}], ids=repr
+)
+def test_what_is_no_list_or_dict_of_texts_is_refused(settings: dict[str, Any]) -> None:
+    """A field with anything else than texts is a TypeError that names it."""
+    for config in (SubprocessConfig, ContainerConfig):
+        if settings.keys() <= {one.name for one in fields(config)}:
+            with pytest.raises(TypeError, match=next(iter(settings))):
+                config(**settings)
 
 
 # -- what of the host reaches the code -------------------------------------------------------------------

@@ -16,7 +16,7 @@ from planaria.errors import RuntimeSetupError
 from planaria.executors import engine
 from planaria.executors.executor import Installed, Uninstalled
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import Process, ProcessExecutor
+from planaria.executors.process import Process, ProcessExecutor, check_texts
 from planaria.limits import NOT_GIVEN, NotGiven
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ class ContainerConfig:
                 raise TypeError(
                     "ContainerConfig(mounts=…): (directory, place in the container, can be written)"
                 )
-        if isinstance(self.deps, str):
-            raise TypeError("ContainerConfig(deps=…) is a list of requirements, not one text")
+        check_texts("ContainerConfig", deps=self.deps, env=self.env)
 
 
 class ContainerExecutor(ProcessExecutor):

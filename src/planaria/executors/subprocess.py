@@ -16,7 +16,7 @@ from planaria.errors import RuntimeSetupError
 from planaria.executors.environment import Environment, guest_directory, prepare
 from planaria.executors.executor import Installed, Uninstalled
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import Process, ProcessExecutor
+from planaria.executors.process import Process, ProcessExecutor, check_texts
 from planaria.limits import NOT_GIVEN, NotGiven
 
 __all__ = ["INHERITED", "SubprocessConfig", "SubprocessExecutor"]
@@ -111,8 +111,7 @@ class SubprocessConfig:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise ValueError(f"SubprocessConfig({name}={value!r}): greater than 0")
-        if isinstance(self.deps, str):
-            raise TypeError("SubprocessConfig(deps=…) is a list of requirements, not one text")
+        check_texts("SubprocessConfig", deps=self.deps, inherit=self.inherit, env=self.env)
 
 
 class SubprocessExecutor(ProcessExecutor):
