@@ -218,6 +218,16 @@ with Session(executor=SubprocessExecutor()) as session:
     assert run.stdout == "interrupted 5\n", run.stderr
 
 
+def test_the_executor_may_be_set_up_with_a_timeout() -> None:
+    """`default_timeout` holds in a session that is given no limits, and no other."""
+    executor = SubprocessExecutor(SubprocessConfig(default_timeout=0.3))
+    with Session(executor=executor) as session:
+        assert session.limits.timeout == 0.3
+        assert isinstance(session.run("while True: pass").error, TimeoutError)
+    with new(SubprocessConfig(default_timeout=0.3), limits=Limits(timeout=50)) as session:
+        assert session.limits.timeout == 50
+
+
 # -- limits ----------------------------------------------------------------------------------------------
 
 

@@ -125,6 +125,7 @@ class ContainerExecutor(ProcessExecutor):
         super().__init__()
         self.config = config or ContainerConfig()
         self._patience = self.config.start_timeout
+        self.default_timeout = self.config.default_timeout
         self._client: docker.APIClient | None = None
         self._image: str | None = None
         capabilities = set(self.capabilities)

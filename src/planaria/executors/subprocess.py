@@ -131,6 +131,7 @@ class SubprocessExecutor(ProcessExecutor):
         super().__init__()
         self.config = config or SubprocessConfig()
         self._patience = self.config.start_timeout
+        self.default_timeout = self.config.default_timeout
         self._environment: Environment | None = None
         if self.config.snapshots:
             self.capabilities = self.capabilities | {"snapshot_pickle"}

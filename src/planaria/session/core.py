@@ -132,7 +132,7 @@ class SessionCore:
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
         self._callbacks = CallbackRegistry.of(callbacks)
-        self._limits = limits or Limits()
+        self._limits = limits or _usual_limits(executor)
         self._shell_limits = shell_limits or ShellLimits()
         if not isinstance(execution_timeout_ms, NotGiven):
             self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
@@ -416,6 +416,12 @@ class SessionCore:
 def _told(limits: ShellLimits) -> dict[str, Any]:
     """As the kernel is told; not to be changed."""
     return asdict(limits)
+
+
+def _usual_limits(executor: Any) -> Limits:
+    """The limits of a session that was given none; an executor may be set up with another timeout."""
+    timeout = getattr(executor, "default_timeout", NOT_GIVEN)
+    return Limits() if isinstance(timeout, NotGiven) else Limits(timeout=timeout)
 
 
 def _seconds(milliseconds: float | None) -> float | None:
