@@ -2,8 +2,9 @@
 
 A benchmark is a list of rows. Each row has a task for every engine that can do it; a task gets a
 `Stopwatch` and a number of repeats, and times only what the row is about. Engines run in separate
-processes, in both orders, and medians are compared. The peer pyeryx needs Python 3.12 or newer, so it runs
-in the interpreter that the environment variable PEER_PYTHON names; without it there is no peer.
+processes, in both orders, and medians are compared. The peer (pyeryx, unless a benchmark has another) needs
+Python 3.12 or newer, so it runs in the interpreter that the environment variable PEER_PYTHON names; without
+it there is no peer.
 
 Work on the same machine makes wall time longer. Processor time (of all threads of the process) suffers
 less, so it is shown as well.
@@ -67,9 +68,9 @@ class Row:
 
     name: str
     tasks: dict[str, Task]
-    """By engine: "ours", "pyeryx"."""
+    """By engine: "ours", and the name of the peer."""
     ratio: float | None = None
-    """The target as the most that ours may be of pyeryx's."""
+    """The target as the most that ours may be of the peer's."""
     most: float | None = None
     """The target as the most that ours may be."""
     least: float | None = None
@@ -77,9 +78,9 @@ class Row:
     unit: Unit = "seconds"
     repeats: int = 20
 
-    def target(self) -> str:
+    def target(self, peer: str) -> str:
         if self.ratio is not None:
-            return f"≤ {self.ratio:g} of pyeryx"
+            return f"≤ {self.ratio:g} of {peer}"
         if self.most is not None:
             return f"< {shown(self.most, self.unit)}"
         return "" if self.least is None else f"≥ {shown(self.least, self.unit)}"
@@ -187,7 +188,7 @@ def _cell(outcome: _Outcome | None, unit: Unit) -> str:
     return shown(outcome.wall, unit) + cpu
 
 
-def main(program: str, rows: Sequence[Row], description: str) -> None:
+def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "pyeryx") -> None:
     """Measure all rows and print them as a table in Markdown."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeats", type=int, help="samples of each row in each order")
@@ -198,9 +199,9 @@ def main(program: str, rows: Sequence[Row], description: str) -> None:
         row = rows[int(given.work[1])]
         _work(row, given.work[0], given.repeats)
         return
-    engines = ["ours"] + (["pyeryx"] if os.environ.get("PEER_PYTHON") else [])
+    engines = ["ours"] + ([peer_name] if os.environ.get("PEER_PYTHON") else [])
     print(f"{circumstances()}.\n")
-    print("| what | ours: wall (processor) | pyeryx | ours/pyeryx | target | |")
+    print(f"| what | ours: wall (processor) | {peer_name} | ours/{peer_name} | target | |")
     print("|---|---|---|---|---|---|")
     notes = []
     for number, row in enumerate(rows):
@@ -210,7 +211,7 @@ def main(program: str, rows: Sequence[Row], description: str) -> None:
         for order in (list(outcomes), list(outcomes)[::-1]):
             for engine in order:
                 _measure(program, number, engine, given.repeats or row.repeats, outcomes[engine])
-        ours, peer = outcomes["ours"], outcomes.get("pyeryx")
+        ours, peer = outcomes["ours"], outcomes.get(peer_name)
         best, other = ours.wall, peer.wall if peer else None
         ratio = f"{best / other:.3g}" if best is not None and other else ""
         cells = [
@@ -218,7 +219,7 @@ def main(program: str, rows: Sequence[Row], description: str) -> None:
             _cell(ours, row.unit),
             _cell(peer, row.unit),
             ratio,
-            row.target(),
+            row.target(peer_name),
             row.verdict(best, other),
         ]
         print(f"| {' | '.join(cells)} |", flush=True)

@@ -115,6 +115,8 @@ if TYPE_CHECKING:
     from planaria.errors import (
         WorkflowNotFound as WorkflowNotFound,
     )
+    from planaria.executors.container import ContainerConfig as ContainerConfig
+    from planaria.executors.container import ContainerExecutor as ContainerExecutor
     from planaria.executors.executor import Executor as Executor
     from planaria.executors.inprocess import InProcessConfig as InProcessConfig
     from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
@@ -219,6 +221,8 @@ _HOMES = {
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
     "FileStorage": "planaria.workspace.storage.file",
+    "ContainerConfig": "planaria.executors.container",
+    "ContainerExecutor": "planaria.executors.container",
     "Executor": "planaria.executors.executor",
     "Embedder": "planaria.workspace.embedding",
     "FileStore": "planaria.stores.file",

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from container_engine import IMAGE, running_engine
 
-from planaria import Executor, InProcessExecutor, Session, SubprocessExecutor, WasmExecutor
+from planaria import (
+    ContainerConfig,
+    ContainerExecutor,
+    Executor,
+    InProcessExecutor,
+    Session,
+    SubprocessExecutor,
+    WasmExecutor,
+)
 
-#: How each home is made; those that need something beside may skip in here.
+#: How each home is made; "container" needs an engine beside.
 HOMES: dict[str, Callable[[], Executor]] = {
     "wasm": WasmExecutor,
     "in-process": InProcessExecutor,
@@ -16,9 +25,28 @@ HOMES: dict[str, Callable[[], Executor]] = {
 }
 
 
-@pytest.fixture(params=HOMES)
+@pytest.fixture(scope="session")
+def engine() -> Iterator[str]:
+    """The address of a real engine for containers that has the image IMAGE."""
+    try:
+        import docker  # noqa: F401
+    except ImportError:
+        pytest.skip("CONTAINERS ARE NOT TESTED: the extra 'container' is not installed")
+    running = running_engine()
+    try:
+        address = running.__enter__()
+    except LookupError as reason:
+        pytest.skip(f"CONTAINERS ARE NOT TESTED: {reason}")
+    yield address
+    running.__exit__(None, None, None)
+
+
+@pytest.fixture(params=[*HOMES, "container"])
 def home(request: pytest.FixtureRequest) -> Callable[[], Executor]:
     """Makes executors of one kind."""
+    if request.param == "container":
+        config = ContainerConfig(image=IMAGE, engine=request.getfixturevalue("engine"))
+        return lambda: ContainerExecutor(config)
     return HOMES[request.param]
 
 

@@ -6,10 +6,10 @@ import shutil
 import subprocess
 import sys
 import threading
-import zipfile
 from pathlib import Path
 
 import pytest
+from wheels import make_wheel
 
 from planaria import (
     ExecutionError,
@@ -23,24 +23,6 @@ from planaria import (
 from planaria.executors import environment, installer
 from planaria.executors.environment import guest_directory
 from planaria.executors.interpreters import find_interpreter, find_uv
-
-
-def make_wheel(directory: Path, name: str, version: str, requires: str | None = None) -> None:
-    """A distribution with a module that tells its version, and a program that does so too."""
-    info = f"{name}-{version}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    if requires is not None:
-        metadata += f"Requires-Dist: {requires}\n"
-    files = {
-        f"{name}.py": f"version = {version!r}\ndef main(): print({name!r}, version)\n",
-        f"{info}/METADATA": metadata,
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": f"[console_scripts]\n{name}-program = {name}:main\n",
-    }
-    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
-    with zipfile.ZipFile(directory / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,13 +10,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planaria import (
+    AsyncSession,
     CapabilityError,
+    ContainerConfig,
     CrashError,
     ExecutionError,
     Exited,
@@ -214,6 +218,16 @@ with Session(executor=SubprocessExecutor()) as session:
     assert run.stdout == "interrupted 5\n", run.stderr
 
 
+def test_the_executor_may_be_set_up_with_a_timeout() -> None:
+    """`default_timeout` holds in a session that is given no limits, and no other."""
+    executor = SubprocessExecutor(SubprocessConfig(default_timeout=0.3))
+    with Session(executor=executor) as session:
+        assert session.limits.timeout == 0.3
+        assert isinstance(session.run("while True: pass").error, TimeoutError)
+    with new(SubprocessConfig(default_timeout=0.3), limits=Limits(timeout=50)) as session:
+        assert session.limits.timeout == 50
+
+
 # -- limits ----------------------------------------------------------------------------------------------
 
 
@@ -323,6 +337,17 @@ def test_an_absurd_limit_is_refused(name: str) -> None:
     """A bound of 0 is a ValueError that names it."""
     with pytest.raises(ValueError, match=name):
         SubprocessConfig(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    "settings", [{"deps": "attrs"}, {"deps": [1]}, {"env": {"A": 1}}, {"inherit": "PATH"}], ids=repr
+)
+def test_what_is_no_list_or_dict_of_texts_is_refused(settings: dict[str, Any]) -> None:
+    """A field with anything else than texts is a TypeError that names it."""
+    for config in (SubprocessConfig, ContainerConfig):
+        if settings.keys() <= {one.name for one in fields(config)}:
+            with pytest.raises(TypeError, match=next(iter(settings))):
+                config(**settings)
 
 
 # -- what of the host reaches the code -------------------------------------------------------------------
@@ -680,6 +705,20 @@ def test_a_program_that_is_no_kernel_is_told_with_what_it_wrote(tmp_path: Path) 
         new(SubprocessConfig(venv_path=tmp_path))
 
 
+def test_a_session_that_cannot_be_brought_back_can_later(tmp_path: Path) -> None:
+    """When no new process can be started after the end of one, that is told, and later uses try again."""
+    place = tmp_path / "environment"
+    python = place / "bin" / "python"
+    with new(SubprocessConfig(venv_path=place)) as session:
+        session.execute("1 + 1")
+        python.rename(place / "away")
+        for code in ("import os; os._exit(1)", "1 + 1", "1 + 1"):
+            with pytest.raises(RuntimeSetupError, match="cannot be started"):
+                session.run(code)
+        (place / "away").rename(python)
+        assert session.execute("1 + 1").value == 2
+
+
 def test_what_this_home_cannot_do_says_so(shared: Session) -> None:
     """Forks, checkpoints, snapshots, files and pickles without `snapshots=True` are CapabilityErrors."""
     for deed in (
@@ -729,6 +768,21 @@ lock = threading.Lock()
     pickling.unpickle_variables(bytes(variables))
     assert pickling.execute("base.append(2)\nalias").value == [1, 2]
     assert pickling.execute("count(), count(), counter, isinstance(point, Point)").value == (3, 6, 6, True)
+
+
+def test_variables_under_asyncio() -> None:
+    """An AsyncSession keeps and takes variables as a Session does."""
+
+    async def keep() -> int:
+        config = SubprocessConfig(snapshots=True)
+        async with AsyncSession(executor=SubprocessExecutor(config)) as session:
+            await session.execute("x = 5")
+            variables = await session.pickle_variables()
+            await session.execute("x = 6")
+            await session.unpickle_variables(variables)
+            return (await session.execute("x")).value  # type: ignore[no-any-return]
+
+    assert asyncio.run(keep()) == 5
 
 
 def test_variables_fit_only_where_they_are_from(pickling: Session) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from planaria.errors import CapabilityError
-from planaria.limits import Guard, Limits, StopReason
+from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, StopReason
 
 if TYPE_CHECKING:  # homes other than the sandbox need none of it
     from planaria.files.filesystem import FileSystem
@@ -81,6 +81,8 @@ class Executor(ABC):
     """Where `install` puts packages, if the kernel has to be told to look there."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """Arguments of a session that it cannot have in this home."""
+    default_timeout: float | NotGiven | None = NOT_GIVEN
+    """Seconds of an execution in a session that is given no limits, if not the usual ones."""
     tier: str = "full"
     """What the kernel can import, "core" or "full"; see docs/internals/engine.md."""
 

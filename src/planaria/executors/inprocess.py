@@ -175,6 +175,7 @@ class InProcessExecutor(Executor):
 
     def __init__(self, config: InProcessConfig | None = None) -> None:
         self.config = config or InProcessConfig()
+        self.default_timeout = self.config.default_timeout
         self._home: _Home | None = None
         self._environment: Environment | None = None
         self._interrupts = Interrupts(self._look_up)

@@ -7,6 +7,7 @@ anything is allocated for it, and memory grows only with what really arrives.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -197,7 +198,15 @@ class Pipe:
         except OSError:  # full, so it will; or closed
             pass
 
+    def hang_up(self) -> None:
+        """End the connection for both sides, and give everything back."""
+        if not self.closed:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self.close()
+
     def close(self) -> None:
+        """Give back what this process has of it; in a child of a fork, the parent goes on with it."""
         if not self.closed:
             self.closed = self.ended = True
             self._socket.close()

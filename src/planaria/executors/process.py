@@ -7,7 +7,7 @@ import secrets
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from planaria.errors import ProtocolError, RuntimeSetupError, SessionError
@@ -18,7 +18,7 @@ from planaria.executors.signals import Interrupts
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.protocol import decode, encode
 
-__all__ = ["Process", "ProcessExecutor"]
+__all__ = ["Process", "ProcessExecutor", "check_texts"]
 
 #: How often what only answers when asked (`Guard.interrupted`, a clock) is asked, in seconds.
 _TICK: Final = 0.05
@@ -38,6 +38,14 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def check_texts(name: str, **fields: Sequence[str] | Mapping[str, str]) -> None:
+    """Raise TypeError for the first field that is not a list, or a dict, of texts."""
+    for field, value in fields.items():
+        texts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else value
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise TypeError(f"{name}({field}={value!r}): texts are wanted, in a list or a dict")
 
 
 class Process(ABC):
@@ -103,6 +111,10 @@ class ProcessExecutor(Executor):
         """The limits that the process sets itself, by their names in the module resource."""
         return {"RLIMIT_CORE": 0}
 
+    def _settings(self) -> dict[str, Any]:
+        """What else the process is told."""
+        return {}
+
     def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
         if hasattr(self, "_host"):
             raise SessionError("this executor has a session already; make another one")
@@ -129,6 +141,7 @@ class ProcessExecutor(Executor):
         """Tell a fresh process its settings, and see that it is the kernel."""
         token = secrets.token_bytes(16)
         settings = {"token": token, "resources": self._resources(), "read_output": self._output_by_frames}
+        settings |= self._settings()
         pipe = process.pipe
         pipe.send(encode(settings))
         end = time.monotonic() + self._patience

@@ -16,7 +16,7 @@ from planaria.errors import RuntimeSetupError
 from planaria.executors.environment import Environment, guest_directory, prepare
 from planaria.executors.executor import Installed, Uninstalled
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import Process, ProcessExecutor
+from planaria.executors.process import Process, ProcessExecutor, check_texts
 from planaria.limits import NOT_GIVEN, NotGiven
 
 __all__ = ["INHERITED", "SubprocessConfig", "SubprocessExecutor"]
@@ -111,8 +111,7 @@ class SubprocessConfig:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise ValueError(f"SubprocessConfig({name}={value!r}): greater than 0")
-        if isinstance(self.deps, str):
-            raise TypeError("SubprocessConfig(deps=…) is a list of requirements, not one text")
+        check_texts("SubprocessConfig", deps=self.deps, inherit=self.inherit, env=self.env)
 
 
 class SubprocessExecutor(ProcessExecutor):
@@ -132,6 +131,7 @@ class SubprocessExecutor(ProcessExecutor):
         super().__init__()
         self.config = config or SubprocessConfig()
         self._patience = self.config.start_timeout
+        self.default_timeout = self.config.default_timeout
         self._environment: Environment | None = None
         if self.config.snapshots:
             self.capabilities = self.capabilities | {"snapshot_pickle"}
@@ -236,7 +236,7 @@ class ChildProcess(Process):
         if self.pipe.closed or os.getpid() != self._owner:
             return
         # A kernel at rest ends when the connection does, as any Python does: with atexit and finalisers.
-        self.pipe.close()
+        self.pipe.hang_up()
         if seconds:
             self._has_ended(seconds)
         self._kill()
@@ -245,6 +245,9 @@ class ChildProcess(Process):
 
     def _status(self) -> tuple[int, int] | None:
         """How it ended (CLD_EXITED …) with which status or signal; None while it runs. Reaps nothing."""
+        if not hasattr(os, "waitid"):  # macOS, before Python 3.13: it is reaped
+            code = self._popen.poll()
+            return None if code is None else (os.CLD_EXITED if code >= 0 else os.CLD_KILLED, abs(code))
         try:
             found = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:  # where SIGCHLD is ignored nobody knows
@@ -266,8 +269,6 @@ class ChildProcess(Process):
     def _kill(self) -> None:
         """Kill all that it has started and that is still in its group or session; it is not reaped yet, so
         its number is no one else's."""
-        if self._popen.returncode is not None:
-            return
         _kill_group(self._popen.pid)
         for process in _of_session(self._popen.pid):
             try:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from planaria.errors import (
     EncodeError,
+    PlanariaError,
     ProtocolError,
     SessionBusy,
     SessionError,
@@ -160,8 +161,13 @@ class BaseSession(Cutting):
 
     def _abandon(self, flight: Flight, error: BaseException) -> None:
         """Driving it failed in a way that nobody foresaw: the session goes back and stays usable."""
-        if not flight.run.is_over:
-            self._crashed(flight, Stopped(f"{type(error).__name__}: {error}", None))
+        try:
+            if not flight.run.is_over:
+                self._crashed(flight, Stopped(f"{type(error).__name__}: {error}", None))
+        except PlanariaError:
+            self._is_broken = (
+                True  # it cannot be brought back to life just now: whoever uses it next tries again
+            )
         self._flight = None
         self._pending = flight.run.pending
         flight.inside = False

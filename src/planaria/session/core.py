@@ -152,7 +152,7 @@ class SessionCore:
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
         self._callbacks = CallbackRegistry.of(callbacks)
-        self._limits = limits or Limits()
+        self._limits = limits or _usual_limits(executor)
         self._shell_limits = shell_limits or ShellLimits()
         if not isinstance(execution_timeout_ms, NotGiven):
             self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
@@ -376,9 +376,11 @@ class SessionCore:
         self._is_broken = True
 
     def _mend(self) -> None:
-        """In a forked child, before the session is used again: go back to the newest checkpoint."""
-        self._is_broken = False
+        """Go back to the newest checkpoint before the session is used again: in a forked child, or when its
+        kernel could not be brought back to life.
+        """
         _, self._pending = self._recover(self._count)
+        self._is_broken = False
         self._changed = True
 
     # -- telling the kernel ------------------------------------------------------------------------------
@@ -485,6 +487,12 @@ class SessionCore:
 def _told(limits: ShellLimits) -> dict[str, Any]:
     """As the kernel is told; not to be changed."""
     return asdict(limits)
+
+
+def _usual_limits(executor: Any) -> Limits:
+    """The limits of a session that was given none; an executor may be set up with another timeout."""
+    timeout = getattr(executor, "default_timeout", NOT_GIVEN)
+    return Limits() if isinstance(timeout, NotGiven) else Limits(timeout=timeout)
 
 
 def _seconds(milliseconds: float | None) -> float | None:

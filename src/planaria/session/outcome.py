@@ -46,11 +46,12 @@ def error_of(flight: Flight, result: Result, details: dict[str, Any]) -> Planari
         if flight.reason == "interrupt":
             return _placed(Interrupted(f"interrupted; {left}", state=state, **printed), details)
         if flight.crash is not None and details.get("exit_code") is not None:
-            exited = Exited(f"{flight.crash}; {left}", type="SystemExit", **printed)
+            exited = Exited(f"{flight.crash}; {_where_it_is(flight.state)}", type="SystemExit", **printed)
             exited.exit_code = details["exit_code"]
             return exited
         if flight.crash is not None:
-            return CrashError(f"the sandbox crashed ({flight.crash}); {left}", state=state, **printed)
+            message = f"the kernel crashed ({flight.crash}); {_where_it_is(flight.state)}"
+            return CrashError(message, state=state, **printed)
     kind = Exited if details.get("exit_code") is not None else ExecutionError
     error = kind(
         details.get("message", ""),
@@ -73,11 +74,16 @@ def what_is_left(state: str, goes_on: bool = False) -> str:
         )
     if state == "kept":
         return "it was stopped at a line and the session has the state reached there"
+    return f"it had to be stopped hard and {_where_it_is(state)}"
+
+
+def _where_it_is(state: str) -> str:
+    """In words, where a session is whose kernel did not come back."""
     if state == "rewound":
-        return "it had to be stopped hard and the session went back to the state before this execution"
+        return "the session went back to the state before this execution"
     if state == "lost":
-        return "it had to be stopped hard and the session began afresh"
-    return f"it had to be stopped hard and the session was {state}, its newest checkpoint"
+        return "the session began afresh"
+    return f"the session was {state}, its newest checkpoint"
 
 
 def _placed(error: _Placed, details: dict[str, Any]) -> _Placed:

@@ -156,7 +156,7 @@ class Session(WorkspaceSession):
             return self._advance(flight, sleep=True)
 
     @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _turn(self, *, ready: bool = True) -> Iterator[None]:
         """Hold the session: from another thread wait for it, from its own callback be refused."""
         self._check_open()
         self._check_not_calling_back()
@@ -169,9 +169,10 @@ class Session(WorkspaceSession):
         with self._lock:
             self._owner = here
             try:
-                self._make_ready()
-                if not self._is_ready:
-                    self._get_ready()
+                if ready:
+                    self._make_ready()
+                    if not self._is_ready:
+                        self._get_ready()
                 yield
             finally:
                 self._owner = None
@@ -377,7 +378,7 @@ class Session(WorkspaceSession):
         self._check_not_calling_back()
         if self._closed:
             return
-        with contextlib.suppress(SessionClosed), self._turn():
+        with contextlib.suppress(SessionClosed), self._turn(ready=False):
             self._close()
 
     def __enter__(self) -> Self:

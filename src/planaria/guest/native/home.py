@@ -14,7 +14,7 @@ from planaria.guest.kernel.native_loop import NativeLoop
 from planaria.guest.native import pickling
 from planaria.guest.native.channel import Channel, ForkOver, HostGone
 from planaria.guest.native.output import ChannelStreams, Reader, settle_before_others_write
-from planaria.guest.native.process import bound, die_with_host
+from planaria.guest.native.process import bound, die_with_host, end_with
 from planaria.protocol import decode, encode
 
 __all__ = ["main"]
@@ -28,7 +28,9 @@ def main() -> None:
 
     - token: bytes to be sent back;
     - resources: {name of a limit in the module resource: number};
-    - read_output: whether what is written to descriptors 1 and 2 has to go over the connection.
+    - read_output: whether what is written to descriptors 1 and 2 has to go over the connection;
+    - path: directories to import from before others;
+    - watches: whether the end of the connection ends the process even when it is busy.
     """
     directory = sys.argv[1]
     source, sink, lifeline = map(int, sys.argv[2:5])
@@ -41,7 +43,10 @@ def main() -> None:
         os.set_inheritable(descriptor, False)
     channel = Channel(source, sink)
     settings = decode(channel.receive())
-    faulthandler.enable(2)
+    sys.path[1:1] = settings.get("path", [])
+    if settings.get("watches"):
+        end_with(source, sink)
+    faulthandler.enable(os.dup(2))  # what the code does with descriptor 2 is its own matter
     reader = Reader(channel) if settings["read_output"] else None
     streams = ChannelStreams(channel, reader)
     kernel = boot.start(channel, streams=streams, loop_type=NativeLoop)

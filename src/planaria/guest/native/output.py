@@ -28,9 +28,10 @@ _write = os.write
 class _Output(io.RawIOBase):
     """A standard stream that goes over the connection; in forked children, to the descriptor."""
 
-    def __init__(self, channel: Channel, descriptor: int) -> None:
+    def __init__(self, channel: Channel, descriptor: int, reader: Reader | None) -> None:
         self._channel = channel
         self._descriptor = descriptor
+        self._reader = reader
 
     def writable(self) -> bool:
         return True
@@ -41,6 +42,8 @@ class _Output(io.RawIOBase):
     def write(self, data: Any, /) -> int:
         if self._channel.forked:
             return _write(self._descriptor, data)
+        if self._reader is not None:
+            self._reader.drain()  # that was written before
         if not self._channel.closed:
             self._channel.output(self._descriptor, data)
         return int(memoryview(data).nbytes)
@@ -52,7 +55,7 @@ class ChannelStreams(Streams):
     def __init__(self, channel: Channel, reader: Reader | None = None) -> None:
         self._channel = channel
         self._reader = reader
-        super().__init__(lambda descriptor: _Output(channel, descriptor))
+        super().__init__(lambda descriptor: _Output(channel, descriptor, reader))
 
     def flush(self) -> None:
         super().flush()

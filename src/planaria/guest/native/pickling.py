@@ -65,7 +65,7 @@ def _pickler(space: dict[str, Any]) -> Callable[[object], bytes]:
 
 def _unpickle(kernel: Kernel, data: bytes) -> tuple[str, Any]:
     """Take variables in place of the present ones."""
-    import cloudpickle  # noqa: F401  # type: ignore[import-not-found,unused-ignore]
+    import cloudpickle  # noqa: F401  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     space = kernel.main.__dict__
     before = dict(space)
