@@ -96,7 +96,7 @@ class ShellLimits:
     iterations: int | None = 100_000_000
     """Rounds of all loops in one execution."""
     function_depth: int | None = 2000
-    """Functions and sourced files inside each other. The interpreter cannot follow more than about 2,000."""
+    """Functions and sourced files inside each other. The interpreter cannot follow more than about 4,000."""
     substitution_depth: int | None = 400
     """Command substitutions and subshells inside each other."""
     substitution_bytes: int | None = 512 * _MIB

@@ -374,6 +374,14 @@ def test_bytes_that_are_not_utf8_survive(bash: planaria.Bash) -> None:
     assert bash.execute("for f in n*; do printf %s $f; cat $f; done").stdout_bytes == b"n\xfe\xff"
 
 
+def test_named_pipes_connect_commands(bash: planaria.Bash) -> None:
+    """What one command writes into a named pipe another reads, and tests and listings show what it is."""
+    done = bash.execute(
+        "mkfifo f && mknod g p; echo hi > f & cat f; wait; [ -p f ] && ls -l f g | cut -c1; rm f g"
+    )
+    assert (done.stdout, done.stderr, done.exit_code) == ("hi\np\np\n", "", 0)
+
+
 def test_an_unknown_command_says_so(bash: planaria.Bash) -> None:
     """An unknown command ends with 127 and bash's message, with a suggestion when a name is close."""
     result = bash.execute("frobnicate")
@@ -510,6 +518,17 @@ def test_analysis_names_commands_files_and_variables(bash: planaria.Bash) -> Non
     assert bash.execute("ls").stdout == ""
 
 
+def test_what_prompt_command_holds_runs_before_prompts(bash: planaria.Bash) -> None:
+    """PROMPT_COMMAND runs after each script once prompts are asked for, and `$?` is still the script's."""
+    assert bash.execute("PROMPT_COMMAND=('echo one $?' 'echo two $?')").stdout == ""
+    bash.prompt()
+    result = bash.execute("echo hi; (exit 3)")
+    assert (result.stdout, result.exit_code) == ("hi\none 3\ntwo 3\n", 3)
+    assert bash.execute("echo $?").stdout == "3\none 0\ntwo 0\n"
+    assert bash.execute("PROMPT_COMMAND='exit 7'").exit_code == 7
+    assert bash.prompt().has_exited
+
+
 # -- with await ---------------------------------------------------------------------------------------
 
 
@@ -532,6 +551,10 @@ def test_the_async_twin_does_the_same() -> None:
             assert (await bash.execute("echo $x; f")).stdout == "1\nf\n"
             assert (await bash.analyze("ls")).commands == ["ls"]
             assert (await bash.counters()).executions > 0
+            assert await bash.is_complete("echo a")
+            assert not await bash.is_complete("if true")
+            assert (await bash.complete("echo a; unali")).matches == ["unalias"]
+            assert not (await bash.prompt()).has_exited
             state = await bash.state()
         async with await planaria.AsyncBash.from_state(state) as twin:
             assert (await twin.execute("f")).stdout == "f\n"

@@ -34,7 +34,6 @@ _TICK: Final = 0.01
 
 _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
-_NOTHING: Final = ctypes.py_object()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +71,8 @@ class _Home:
         self.given_up = False
         #: Whether no entry is under way.
         self.resting = True
+        #: Whether the kernel has taken the command of the present entry.
+        self.taken = True
         #: The kernel said that an interrupt hit no code of the user's.
         self.dropped = False
         self.host: Host | None = None
@@ -97,9 +98,9 @@ class _Home:
         del ready
         while True:
             try:
-                if self.resting:
-                    if self.entries.get() is None:
-                        break
+                if self.resting and self.entries.get() is None:
+                    break
+                if not self.taken:
                     self.kernel.enter()
                 self.resting = True
                 self.events.put(None)
@@ -121,8 +122,11 @@ class _Home:
             case b"K":
                 self.dropped = True
                 reply = b""
+            case b"N":
+                self.taken = True
+                reply = self.door and self.door.answer(request)
             case _:
-                reply = b"" if self.door is None else self.door.answer(request)
+                reply = self.door and self.door.answer(request)
         if self.given_up:
             raise _GivenUp
         return reply or b""
@@ -263,7 +267,7 @@ class InProcessExecutor(Executor):
             home.kernel.display.leave_open()
         clock = None if guard.cpu is None else _Clock(home.identifier, guard.cpu)
         with self._interrupts.watching(guard), switched():
-            home.resting = False
+            home.resting = home.taken = False
             home.entries.put(True)
             try:
                 self._attend(home, clock)
@@ -285,8 +289,6 @@ class InProcessExecutor(Executor):
             except queue.Empty:
                 event = b""
             if home.resting:
-                if interrupts.reason is not None:
-                    _raise_in_thread(home.identifier, _NOTHING)  # take back what came too late
                 return
             if event:
                 home.replies.put(self._door.answer(event) or b"")

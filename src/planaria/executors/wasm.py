@@ -253,9 +253,11 @@ class WasmExecutor(Executor):
         """
         machine = self._live()
         if complete and self._untold is not None:
-            report = self.enter(("configure", {}), Guard(deadline=time.monotonic() + _PATIENCE)).report
-            if report[0] != "done":
-                raise SessionError(f"the kernel does not take its settings: {report!r}")
+            entered = self.enter(("configure", {}), Guard(deadline=time.monotonic() + _PATIENCE))
+            if entered.reason == "interrupt":
+                raise KeyboardInterrupt
+            if entered.report[0] != "done":
+                raise SessionError(f"the kernel does not take its settings: {entered.report!r}")
         if complete and self._birth is not None:
             self._birth = self._at_rest = None
         most = _MOST_COPIED if shared else _MOST_RUNS

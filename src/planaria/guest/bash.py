@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import os
 import sys
@@ -26,6 +27,9 @@ __all__ = ["SessionShell", "shell"]
 #: Frames of Python that a script may have on the stack; more is bash's "maximum nesting level".
 _RECURSION = 50_000
 
+#: Objects made between two looks for garbage while a script runs.
+_YOUNG = 50_000
+
 _only: SessionShell | None = None
 
 
@@ -43,11 +47,13 @@ class SessionShell:
         global _only
         commands.load()
         self._ask = ask
+        #: Whether somebody shows prompts.
+        self._has_prompt = False
         self.shell = self._new()
         _only = self
 
     def _new(self) -> Shell:
-        with _deep_recursion():  # it looks how deep functions may nest
+        with _settings_of_the_shell():  # it looks how deep functions may nest
             return Shell(cwd=os.getcwd(), limits=Limits())
 
     def connect(self, kernel: Kernel) -> None:
@@ -74,7 +80,7 @@ class SessionShell:
             self.shell.commands[name] = partial(self._host_command, name)
         limits = settings.pop("shell_limits", None)
         if limits is not None:
-            with _deep_recursion():
+            with _settings_of_the_shell():
                 self.shell.limit(Limits(**limits))
         argv = settings.get("argv")
         if argv:
@@ -97,8 +103,12 @@ class SessionShell:
             shell.run(f"cd -- {_quoted(here)}")
         shell.fds[0] = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
         try:
-            with _deep_recursion():
+            with _settings_of_the_shell():
                 status = shell.run(source)
+                if self._has_prompt and not shell.exited:
+                    interactive.before_prompt(shell)
+                    if shell.exited:
+                        status = shell.status
         finally:
             flush_all()  # also when the script was interrupted
             if shell.cwd != here:
@@ -114,7 +124,7 @@ class SessionShell:
         """Become the shell of a state; an error changes nothing."""
         fresh = self._new()
         fresh.commands = self.shell.commands
-        with _deep_recursion():
+        with _settings_of_the_shell():
             fresh.limit(self.shell.limits)
         # Counters only grow.
         fresh.counters.total_commands = self.shell.counters.total_commands + self.shell.counters.commands
@@ -134,7 +144,8 @@ class SessionShell:
 
     def prompts(self) -> tuple[str, Any]:
         """The texts of PS1 and PS2, and whether the last script called `exit`."""
-        with _deep_recursion():
+        self._has_prompt = True
+        with _settings_of_the_shell():
             return ("answer", {**interactive.prompts(self.shell), "exited": self.shell.exited})
 
     def complete(self, source: str, cursor: int) -> tuple[str, Any]:
@@ -161,14 +172,18 @@ class SessionShell:
 
 
 @contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """The recursion limit of the shell, which is not that of the session's Python."""
+def _settings_of_the_shell() -> Iterator[None]:
+    """The recursion limit of the shell, which is not that of the session's Python, and fewer looks for
+    garbage: scripts become very many small objects that are all still needed."""
     before = sys.getrecursionlimit()
+    thresholds = gc.get_threshold()
     sys.setrecursionlimit(max(before, _RECURSION))
+    gc.set_threshold(max(thresholds[0], _YOUNG), *thresholds[1:])
     try:
         yield
     finally:
         sys.setrecursionlimit(before)
+        gc.set_threshold(*thresholds)
 
 
 def _ask_for_line() -> str:

@@ -90,6 +90,20 @@ def _forget_functions(copy: BaseSession) -> None:
     _restore(copy, {**_state(copy), "functions": {}})
 
 
+def _prompt(session: BaseSession) -> Prompt:
+    told = session._tell(("bash_prompts",))
+    return Prompt(told["PS1"], told["PS2"], told["exited"])
+
+
+def _is_complete(session: BaseSession, text: str) -> bool:
+    return bool(session._tell(("bash_is_complete", text)))
+
+
+def _complete(session: BaseSession, text: str, cursor: int | None) -> Completions:
+    found = session._tell(("bash_complete", text, len(text) if cursor is None else cursor))
+    return Completions(found["matches"], found["start"], found["end"])
+
+
 class Bash:
     """A bash that lasts from one call to the next, in a sandbox with files and Python of its own.
 
@@ -123,21 +137,22 @@ class Bash:
     # -- for a prompt -----------------------------------------------------------------------------------
 
     def prompt(self) -> Prompt:
-        """What to show before the next command, and whether the last script called `exit`."""
+        """What to show before the next command, and whether the last script called `exit`.
+
+        From the first call on, every script is followed by what PROMPT_COMMAND holds.
+        """
         with self.session._turn():
-            told = self.session._tell(("bash_prompts",))
-            return Prompt(told["PS1"], told["PS2"], told["exited"])
+            return _prompt(self.session)
 
     def is_complete(self, text: str) -> bool:
         """Whether `text` is a whole command, rather than one that goes on in the next line."""
         with self.session._turn():
-            return bool(self.session._tell(("bash_is_complete", text)))
+            return _is_complete(self.session, text)
 
     def complete(self, text: str, cursor: int | None = None) -> Completions:
         """What can stand before `cursor` (by default the end) in `text`: commands, variables, files."""
         with self.session._turn():
-            found = self.session._tell(("bash_complete", text, len(text) if cursor is None else cursor))
-            return Completions(found["matches"], found["start"], found["end"])
+            return _complete(self.session, text, cursor)
 
     # -- state ----------------------------------------------------------------------------------------
 
@@ -249,6 +264,25 @@ class AsyncBash:
     async def counters(self) -> Counters:
         """What has been run in this shell since it was made."""
         return _counters(await self.state())
+
+    # -- for a prompt -----------------------------------------------------------------------------------
+
+    async def prompt(self) -> Prompt:
+        """What to show before the next command; see `Bash.prompt`."""
+        async with self.session._turn():
+            return await self.session._in_thread(lambda: _prompt(self.session))
+
+    async def is_complete(self, text: str) -> bool:
+        """Whether `text` is a whole command; see `Bash.is_complete`."""
+        async with self.session._turn():
+            return await self.session._in_thread(lambda: _is_complete(self.session, text))
+
+    async def complete(self, text: str, cursor: int | None = None) -> Completions:
+        """What can stand before `cursor` in `text`; see `Bash.complete`."""
+        async with self.session._turn():
+            return await self.session._in_thread(lambda: _complete(self.session, text, cursor))
+
+    # -- state ----------------------------------------------------------------------------------------
 
     async def snapshot(self, *, exclude_filesystem: bool = False, exclude_functions: bool = False) -> bytes:
         """Everything there is, or the shell alone, as bytes; see `Bash.snapshot`."""

@@ -196,3 +196,14 @@ def test_unknown_command(host: Any) -> None:
     host.command = b"\xff"
     host.kernel.enter()
     assert host.reports[-1][1]["type"] == ProtocolError.__name__
+
+
+def test_begin(host: Any) -> None:
+    """A command that begins with settings is done after the kernel has taken them, and not when it refuses them."""
+    declared = {"callbacks": [{"name": "ask", "description": "", "signature": []}]}
+    assert host.send("begin", declared, ("run", "x = ask.__name__", 1))[0] == "done"
+    assert host.send("begin", {}, ("evaluate", "x")) == ("answer", "ask")
+    report = host.send("begin", {"no such setting": 1}, ("run", "x = 2", 2))
+    assert report[0] == "error"
+    assert "no such setting" in report[1]["message"]
+    assert host.send("evaluate", "x") == ("answer", "ask")

@@ -12,45 +12,23 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from .arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError, Parser, Target, wrap
 from .variables import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["ArithmeticSyntaxError", "Code", "Expression", "compiled", "evaluate", "number"]
+__all__ = ["COMMON", "ArithmeticSyntaxError", "Code", "Expression", "compiled", "evaluate", "number"]
 
 #: Called with the shell, and with the values of the expansions in the text when there are any.
 Code = Callable[..., int]
 
-_MINIMUM = -(1 << 63)
-_MAXIMUM = (1 << 63) - 1
-_MODULUS = 1 << 64
 
-_TOKEN = re.compile(
-    r"[ \t\r\n]*(?:(\d[\w#@]*)|([A-Za-z_]\w*)|\0(\d+)\0"
-    r"|(<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&^|]=|[-+*/%<>=&^|!~?:,()\[\]])|(.)|$)",
-    re.DOTALL | re.ASCII,
-)
 #: What most numbers in scripts are: found faster in a dictionary than parsed.
-_COMMON = {str(value): value for value in range(-256, 4096)}
+COMMON = {str(value): value for value in range(-256, 4096)}
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]*|0)\Z")
 
-_BINARY = {
-    "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
-    "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10, "**": 11,
-}  # fmt: skip
-_ASSIGNING = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|="])
 _DEPTH = 1024
-
-
-class ArithmeticSyntaxError(ShellError):
-    """The expression is not well formed or has no value."""
-
-
-def _wrap(value: int) -> int:
-    if _MINIMUM <= value <= _MAXIMUM:
-        return value
-    return (value - _MINIMUM) % _MODULUS + _MINIMUM
 
 
 class Expression:
@@ -66,7 +44,7 @@ class Expression:
 
 def literal(text: str) -> int | None:
     """The value of a plain decimal number, or None for any other text."""
-    value = _COMMON.get(text)
+    value = COMMON.get(text)
     if value is not None:
         return value
     if text.isdecimal():
@@ -108,7 +86,7 @@ def value_of(shell: Shell, name: str) -> int:
 
 def evaluate(shell: Shell, text: str) -> int:
     """The value of an expression given as text; raises `ArithmeticSyntaxError`."""
-    value = _COMMON.get(text)
+    value = COMMON.get(text)
     if value is not None:
         return value
     if not text.strip():
@@ -133,238 +111,10 @@ def compiled(text: str) -> Expression:
     if expression is None:
         if len(_cache) > 4096:
             _cache.clear()
-        expression = _cache[text] = _Parser(text).expression()
+        parser = Parser(text, _Closures())
+        code = parser.expression()
+        expression = _cache[text] = Expression(text, code, tuple(parser.operands))
     return expression
-
-
-def _constant(text: str, token: str) -> int:
-    """The value of a number as C and `base#digits` write it."""
-    if "#" in token:
-        base_text, digits = token.split("#", 1)
-        if base_text[0] == "0":
-            raise ArithmeticSyntaxError(
-                f'{text.strip()}: value too great for base (error token is "{token}")'
-            )
-        base = int(base_text) if base_text.isdecimal() else 0
-        if not 2 <= base <= 64:
-            raise ArithmeticSyntaxError(f'{text}: invalid arithmetic base (error token is "{token}")')
-        if not digits:
-            raise ArithmeticSyntaxError(f'{text}: invalid integer constant (error token is "{token}")')
-    elif token[:2] in ("0x", "0X"):
-        base, digits = 16, token[2:]
-    elif token[0] == "0" and len(token) > 1:
-        base, digits = 8, token[1:]
-    else:
-        base, digits = 10, token
-    value = 0
-    for char in digits:
-        if char <= "9" and char.isdecimal():
-            digit = ord(char) - 48
-        elif "a" <= char <= "z":
-            digit = ord(char) - 87
-        elif "A" <= char <= "Z":
-            digit = ord(char) - 55 if base <= 36 else ord(char) - 29
-        elif char in "@_":
-            digit = 62 if char == "@" else 63
-        else:
-            digit = 99
-        if digit >= base:
-            raise ArithmeticSyntaxError(
-                f'{text.strip()}: value too great for base (error token is "{token}")'
-            )
-        value = value * base + digit
-    return _wrap(value)
-
-
-class _Target:
-    """Something that can be assigned to."""
-
-    __slots__ = ("name", "subscript")
-
-    def __init__(self, name: str, subscript: str | None) -> None:
-        self.name = name
-        self.subscript = subscript
-
-
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.position = 0
-        self.operands: list[int] = []
-        self.kind = 0
-        self.token = ""
-        self.start = 0
-        self.previous = 0
-        self.advance()
-
-    def advance(self) -> None:
-        match = _TOKEN.match(self.text, self.position)
-        assert match is not None
-        self.kind = match.lastindex or 0
-        self.token = match.group(self.kind) if self.kind else ""
-        self.previous = self.start
-        self.start = match.start(self.kind) if self.kind else len(self.text)
-        self.position = match.end()
-
-    def fail(self, message: str, at: int | None = None) -> ArithmeticSyntaxError:
-        start = self.start if at is None else at
-        shown = self.text.lstrip(" \t\n")
-        rest = self.text[start:]
-        if not rest.strip():
-            rest = self.text[self.previous :]
-        return ArithmeticSyntaxError(f'{shown}: {message} (error token is "{rest.rstrip()}")')
-
-    def expression(self) -> Expression:
-        if self.kind == 0:
-            return Expression(self.text, lambda sh, a=(): 0, ())
-        code = self.comma()
-        if self.kind != 0:
-            if self.token in _ASSIGNING:
-                raise self.fail("attempted assignment to non-variable")
-            if self.kind == 5:
-                raise self.fail("syntax error: invalid arithmetic operator")
-            raise self.fail("syntax error in expression")
-        return Expression(self.text, code, tuple(self.operands))
-
-    def comma(self) -> Code:
-        code = self.assignment()
-        while self.kind == 4 and self.token == ",":
-            self.advance()
-            code = _then(code, self.assignment())
-        return code
-
-    def assignment(self) -> Code:
-        start_position, start_kind, start_token, start = self.position, self.kind, self.token, self.start
-        if start_kind == 2:
-            self.advance()
-            subscript = self.subscript()
-            if self.kind == 4 and self.token in _ASSIGNING:
-                operator = self.token
-                self.advance()
-                if self.kind == 0:
-                    raise self.fail("syntax error: operand expected", start)
-                value = self.assignment()
-                return _assign(_Target(start_token, subscript), operator, value, self.text)
-            self.position, self.kind, self.token, self.start = start_position, start_kind, start_token, start
-        return self.conditional()
-
-    def conditional(self) -> Code:
-        condition = self.binary(1)
-        if self.kind == 4 and self.token == "?":
-            self.advance()
-            if self.token == ":":
-                raise self.fail("expression expected")
-            yes = self.comma()
-            if self.token != ":":
-                raise self.fail("`:' expected for conditional expression")
-            self.advance()
-            if self.kind == 0:
-                raise self.fail("expression expected")
-            no = self.conditional()
-            return lambda sh, a=(): yes(sh, a) if condition(sh, a) else no(sh, a)
-        return condition
-
-    def binary(self, level: int) -> Code:
-        left = self.unary()
-        while self.kind == 4:
-            operator = self.token
-            precedence = _BINARY.get(operator, 0)
-            if precedence < level or not precedence:
-                return left
-            self.advance()
-            at = self.start
-            right = self.binary(precedence if operator == "**" else precedence + 1)
-            left = self.combine(operator, left, right, at)
-        return left
-
-    def combine(self, operator: str, left: Code, right: Code, at: int) -> Code:
-        if operator in ("/", "%"):
-            error = self.fail("division by 0", at)
-            return _divide(left, right, error) if operator == "/" else _remainder(left, right, error)
-        if operator == "**":
-            return _power(left, right, self.fail("exponent less than 0", at))
-        return _operation(operator, left, right)
-
-    def unary(self) -> Code:
-        if self.kind == 4:
-            token = self.token
-            if token in ("++", "--"):
-                self.advance()
-                if self.kind == 2:
-                    name = self.token
-                    self.advance()
-                    target = _Target(name, self.subscript())
-                    return _step(target, 1 if token == "++" else -1, post=False)
-                operand = self.unary()
-                return operand
-            if token in ("-", "+", "!", "~"):
-                self.advance()
-                operand = self.unary()
-                if token == "-":
-                    return lambda sh, a=(): _wrap(-operand(sh, a))
-                if token == "!":
-                    return lambda sh, a=(): 0 if operand(sh, a) else 1
-                if token == "~":
-                    return lambda sh, a=(): ~operand(sh, a)
-                return operand
-        return self.primary()
-
-    def primary(self) -> Code:
-        kind, token = self.kind, self.token
-        if kind == 1:
-            value = _constant(self.text, token)
-            self.advance()
-            return _fixed(value)
-        if kind == 2:
-            self.advance()
-            target = _Target(token, self.subscript())
-            if self.kind == 4 and self.token in ("++", "--"):
-                step = 1 if self.token == "++" else -1
-                self.advance()
-                return _step(target, step, post=True)
-            return _read(target)
-        if kind == 3:
-            place = int(token)
-            self.operands.append(place)
-            self.advance()
-            if self.kind in (1, 2, 3) or self.token == "[" or (self.kind == 4 and self.token in ("++", "--")):
-                # The expansion is only a piece of a token: the text as a whole must be parsed again.
-                self.operands.append(-1)
-            return lambda sh, a=(): number(sh, a[place])
-        if kind == 4 and token == "(":
-            self.advance()
-            code = self.comma()
-            if self.token != ")":
-                raise self.fail("missing `)'")
-            self.advance()
-            return code
-        if kind == 5:
-            raise self.fail(
-                "syntax error: invalid arithmetic operator"
-                if self.previous != self.start
-                else "syntax error: operand expected"
-            )
-        raise self.fail("syntax error: operand expected")
-
-    def subscript(self) -> str | None:
-        """The text between brackets after a name, whatever it is."""
-        if self.kind != 4 or self.token != "[":
-            return None
-        depth = 1
-        position = self.start + 1
-        while position < len(self.text):
-            char = self.text[position]
-            if char == "[":
-                depth += 1
-            elif char == "]":
-                depth -= 1
-                if depth == 0:
-                    text = self.text[self.start + 1 : position]
-                    self.position = position + 1
-                    self.advance()
-                    return text
-            position += 1
-        raise self.fail("bad array subscript")
 
 
 # -- reading and writing variables -----------------------------------------------------------------
@@ -376,7 +126,7 @@ def _substituted(text: str, values: Sequence[str]) -> str:
     return _PLACE.sub(lambda match: values[int(match.group(1))], text) if "\0" in text else text
 
 
-def _read(target: _Target) -> Code:
+def _read(target: Target) -> Code:
     name = target.name
     if target.subscript is not None:
         return _read_element(target)
@@ -391,7 +141,7 @@ def _read(target: _Target) -> Code:
     return read
 
 
-def _read_element(target: _Target) -> Code:
+def _read_element(target: Target) -> Code:
     name, subscript = target.name, target.subscript
     assert subscript is not None
     index: Code | None = None
@@ -441,7 +191,7 @@ def _subscript_code(text: str) -> Code:
     return code
 
 
-def _write(target: _Target) -> Callable[[Shell, Sequence[str], int], None]:
+def _write(target: Target) -> Callable[[Shell, Sequence[str], int], None]:
     name, subscript = target.name, target.subscript
     simple = SLOW_WRITE & ~INTEGER
     if subscript is None:
@@ -462,7 +212,7 @@ def _write(target: _Target) -> Callable[[Shell, Sequence[str], int], None]:
     return write_element
 
 
-def _assign(target: _Target, operator: str, value: Code, text: str) -> Code:
+def _assign(target: Target, operator: str, value: Code, message: str) -> Code:
     write = _write(target)
     if operator == "=":
 
@@ -473,11 +223,10 @@ def _assign(target: _Target, operator: str, value: Code, text: str) -> Code:
 
         return assign
     read = _read(target)
-    error = ArithmeticSyntaxError(f'{text.strip()}: division by 0 (error token is "0")')
     if operator == "/=":
-        combined = _divide(read, value, error)
+        combined = _divide(read, value, message)
     elif operator == "%=":
-        combined = _remainder(read, value, error)
+        combined = _remainder(read, value, message)
     else:
         combined = _operation(operator[:-1], read, value)
 
@@ -489,7 +238,7 @@ def _assign(target: _Target, operator: str, value: Code, text: str) -> Code:
     return update
 
 
-def _step(target: _Target, step: int, *, post: bool) -> Code:
+def _step(target: Target, step: int, *, post: bool) -> Code:
     name = target.name
     read = _read(target)
     write = _write(target)
@@ -497,7 +246,7 @@ def _step(target: _Target, step: int, *, post: bool) -> Code:
 
         def step_element(sh: Shell, a: Sequence[str] = ()) -> int:
             before = read(sh, a)
-            after = _wrap(before + step)
+            after = wrap(before + step)
             write(sh, a, after)
             return before if post else after
 
@@ -508,13 +257,13 @@ def _step(target: _Target, step: int, *, post: bool) -> Code:
         variable = sh.table.get(name)
         if variable is None or variable.flags & simple:
             before = read(sh, a)
-            after = _wrap(before + step)
+            after = wrap(before + step)
             write(sh, a, after)
             return before if post else after
         before = variable.number if variable.numbered is variable.value else value_of(sh, name)
         after = before + step
-        if not _MINIMUM <= after <= _MAXIMUM:
-            after = _wrap(after)
+        if not MINIMUM <= after <= MAXIMUM:
+            after = wrap(after)
         variable.value = variable.numbered = str(after)
         variable.number = after
         return before if post else after
@@ -541,22 +290,22 @@ def _then(first: Code, second: Code) -> Code:
     return code
 
 
-def _divide(left: Code, right: Code, error: ArithmeticSyntaxError) -> Code:
+def _divide(left: Code, right: Code, message: str) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
-            raise ArithmeticSyntaxError(error.message)
+            raise ArithmeticSyntaxError(message)
         quotient = abs(x) // abs(y)
-        return _wrap(quotient if (x < 0) == (y < 0) else -quotient)
+        return wrap(quotient if (x < 0) == (y < 0) else -quotient)
 
     return code
 
 
-def _remainder(left: Code, right: Code, error: ArithmeticSyntaxError) -> Code:
+def _remainder(left: Code, right: Code, message: str) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
-            raise ArithmeticSyntaxError(error.message)
+            raise ArithmeticSyntaxError(message)
         if x >= 0 and y > 0:
             return x % y
         rest = abs(x) % abs(y)
@@ -565,12 +314,12 @@ def _remainder(left: Code, right: Code, error: ArithmeticSyntaxError) -> Code:
     return code
 
 
-def _power(left: Code, right: Code, error: ArithmeticSyntaxError) -> Code:
+def _power(left: Code, right: Code, message: str) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y < 0:
-            raise ArithmeticSyntaxError(error.message)
-        return (pow(x, y, _MODULUS) - _MINIMUM) % _MODULUS + _MINIMUM
+            raise ArithmeticSyntaxError(message)
+        return (pow(x, y, MODULUS) - MINIMUM) % MODULUS + MINIMUM
 
     return code
 
@@ -628,7 +377,7 @@ def _maker(operator: str, left: str, right: str) -> Callable[..., Code]:
         form=_FORMS[operator],
     )
     names: dict[str, object] = {
-        "MINIMUM": _MINIMUM, "MAXIMUM": _MAXIMUM, "wrap": _wrap, "value_of": value_of,
+        "MINIMUM": MINIMUM, "MAXIMUM": MAXIMUM, "wrap": wrap, "value_of": value_of,
     }  # fmt: skip
     exec(source, names)
     return names["make"]  # type: ignore[return-value]
@@ -648,3 +397,48 @@ def _operation(operator: str, left: Code, right: Code) -> Code:
         getattr(right, "variable", None),
         getattr(right, "constant", None),
     )
+
+
+def _unary(operator: str, operand: Code) -> Code:
+    if operator == "-":
+        return lambda sh, a=(): wrap(-operand(sh, a))
+    if operator == "!":
+        return lambda sh, a=(): 0 if operand(sh, a) else 1
+    return lambda sh, a=(): ~operand(sh, a)
+
+
+class _Closures:
+    """Makes closures of an expression's pieces."""
+
+    def constant(self, value: int) -> Code:
+        return _fixed(value)
+
+    def operand(self, place: int) -> Code:
+        return lambda sh, a=(): number(sh, a[place])
+
+    def read(self, target: Target) -> Code:
+        return _read(target)
+
+    def assign(self, target: Target, operator: str, value: Code, message: str) -> Code:
+        return _assign(target, operator, value, message)
+
+    def step(self, target: Target, step: int, *, post: bool) -> Code:
+        return _step(target, step, post=post)
+
+    def unary(self, operator: str, operand: Code) -> Code:
+        return _unary(operator, operand)
+
+    def binary(self, operator: str, left: Code, right: Code, message: str) -> Code:
+        if operator == "/":
+            return _divide(left, right, message)
+        if operator == "%":
+            return _remainder(left, right, message)
+        if operator == "**":
+            return _power(left, right, message)
+        return _operation(operator, left, right)
+
+    def choose(self, condition: Code, yes: Code, no: Code) -> Code:
+        return lambda sh, a=(): yes(sh, a) if condition(sh, a) else no(sh, a)
+
+    def then(self, first: Code, second: Code) -> Code:
+        return _then(first, second)

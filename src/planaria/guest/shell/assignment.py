@@ -199,8 +199,9 @@ class AssignmentCompiler:
                     raise ShellError(f"`{name}': not a valid identifier")
                 variable = variables.target(name)
             if variable.flags & ASSOCIATIVE:
-                subscript = key(sh)
+                # The value is expanded before the subscript.
                 text = value(sh)
+                subscript = key(sh)
                 if not subscript:
                     raise ShellError(f"{name}[{source}]: bad array subscript")
                 if sh.xtrace:
@@ -215,8 +216,8 @@ class AssignmentCompiler:
                 return
             if not source.strip() or source in ("@", "*"):
                 raise ShellError(f"{name}[{source}]: bad array subscript")
-            number = index(sh)
             text = value(sh)
+            number = index(sh)
             if sh.xtrace:
                 sh.trace_assignment(f"{name}[{key(sh)}]", text, append)
             variables.set_indexed(name, variable, number, text, append=append)

@@ -21,7 +21,7 @@ from .variables import NAMEREF
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["TestError", "compile_test", "evaluate_test", "traced"]
+__all__ = ["TestError", "compile_test", "evaluate_test", "search", "traced"]
 
 TestCode = Callable[["Shell"], bool]
 
@@ -346,18 +346,18 @@ def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestC
 
 
 def _compile_regex(text: TextCode, regex: TextCode) -> TestCode:
-    def matches(sh: Shell) -> bool:
-        subject = text(sh)
-        source = regex(sh)
-        try:
-            expression = extended_regex(source, "nocasematch" in sh.shopts)
-        except re.error:
-            raise TestError("", 2) from None
-        match = expression.search(subject)
-        sh.set_matches([match.group(), *(group or "" for group in match.groups())] if match else [])
-        return match is not None
+    return lambda sh: search(sh, text(sh), regex(sh))
 
-    return matches
+
+def search(shell: Shell, subject: str, source: str) -> bool:
+    """`[[ subject =~ source ]]`, which sets BASH_REMATCH."""
+    try:
+        expression = extended_regex(source, "nocasematch" in shell.shopts)
+    except re.error:
+        raise TestError("", 2) from None
+    match = expression.search(subject)
+    shell.set_matches([match.group(), *(group or "" for group in match.groups())] if match else [])
+    return match is not None
 
 
 _CLASSES = {

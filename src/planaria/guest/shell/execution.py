@@ -20,6 +20,7 @@ from .process import RunningCommand
 from .program import Program
 from .redirection import Saved, restore
 from .streams import CapturedOutput, PipeInput, Stream, flush_all
+from .translation.region import FunctionRegion
 from .variables import Scope, ShellError
 
 if TYPE_CHECKING:
@@ -178,6 +179,11 @@ class Execution:
 
     def call_function(self: Shell, function: FunctionBody, argv: list[str], tested: bool) -> int:
         """Run a function with `argv[1:]` as its positional parameters."""
+        function.left -= 1
+        if function.left < 0:
+            status = self._call_translated(function, argv, tested)
+            if status is not None:
+                return status
         saved = self._enter(function, argv, tested)
         try:
             return function.run(self)
@@ -190,6 +196,18 @@ class Execution:
             ) from None
         finally:
             self._leave(saved, tested)
+
+    def _call_translated(self: Shell, function: FunctionBody, argv: list[str], tested: bool) -> int | None:
+        """Run a function that has been called often; None when the closures have to."""
+        region = function.region
+        if region is None:
+            region = function.region = FunctionRegion(function)
+        status = None if region.hopeless else region.enter(self, argv, tested)
+        if status is None:
+            function.left = function.calls
+        else:
+            self.status = status
+        return status
 
     def stream_function(
         self: Shell, function: FunctionBody, argv: list[str], tested: bool
@@ -269,16 +287,16 @@ class Execution:
             return _builtin_as_program
         return function
 
-    def external(self: Shell, argv: list[str]) -> int:
-        """Run a command that is no function and no builtin, to its end."""
-        generator = self.stream_external(argv)
+    def external(self: Shell, argv: list[str], shown: str | None = None) -> int:
+        """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
+        generator = self.stream_external(argv, shown)
         while True:
             try:
                 next(generator)
             except StopIteration as stop:
                 return stop.value  # type: ignore[no-any-return]
 
-    def stream_external(self: Shell, argv: list[str]) -> Generator[None, None, int]:
+    def stream_external(self: Shell, argv: list[str], shown: str | None = None) -> Generator[None, None, int]:
         """The same, yielding when the output is full."""
         flush_all()
         name = argv[0]
@@ -292,6 +310,8 @@ class Execution:
             except ShellError as error:
                 self.complain(error.message)
                 return error.status
+        elif shown is not None:
+            argv = [shown, *argv[1:]]
         self.heed_umask()
         if path.endswith(("/mkfifo", "/mknod")):
             self.expect_fifos()
@@ -465,7 +485,8 @@ class Execution:
 
     # -- captures ----------------------------------------------------------------------------------
 
-    def _deeper(self: Shell) -> None:
+    def deeper(self: Shell) -> None:
+        """A subshell is about to begin: raises `LimitReachedError` when it is in too many others."""
         limit = self.limits.substitution_depth
         if limit is not None and self.subshell_level >= limit:
             raise LimitReachedError("substitution_depth", f"limit reached: substitution_depth ({limit})")
@@ -480,7 +501,7 @@ class Execution:
 
     def capture(self: Shell, code: Code) -> bytes:
         """What `code` writes, run in a subshell."""
-        self._deeper()
+        self.deeper()
         child = self.fork()
         child.substitution_level += 1
         collected = self._collector()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from .syntax import Function
 
 if TYPE_CHECKING:
     from .compiler import Compiler
     from .shell import Shell
+    from .translation.region import FunctionRegion
 
 __all__ = ["Frame", "FunctionBody"]
 
@@ -17,7 +18,21 @@ __all__ = ["Frame", "FunctionBody"]
 class FunctionBody:
     """A function's definition."""
 
-    __slots__ = ("_compiler", "_run", "_stream", "exported", "name", "node", "source", "traced")
+    #: Calls before a function is translated: what that costs has to come back.
+    calls: ClassVar[int] = 150
+
+    __slots__ = (
+        "_compiler",
+        "_run",
+        "_stream",
+        "exported",
+        "left",
+        "name",
+        "node",
+        "region",
+        "source",
+        "traced",
+    )
 
     def __init__(self, node: Function, compiler: Compiler) -> None:
         self.name = node.name
@@ -29,6 +44,9 @@ class FunctionBody:
         self.source = ""
         self.exported = False
         self.traced = False
+        #: Its translation, which is tried once it has been called so often.
+        self.region: FunctionRegion | None = None
+        self.left = self.calls
 
     def with_source(self, source: str) -> FunctionBody:
         """The same function as read from `source`; the compiled body is shared."""

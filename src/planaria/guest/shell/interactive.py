@@ -52,6 +52,24 @@ def prompts(shell: Shell) -> dict[str, str]:
     return shown
 
 
+def before_prompt(shell: Shell) -> None:
+    """Run PROMPT_COMMAND, all elements of it when it is an array; `$?` and `$_` stay as they are."""
+    variable = shell.variables.find("PROMPT_COMMAND")
+    if variable is None:
+        return
+    kept = (shell.status, shell.last_argument, shell.history_enabled)
+    shell.history_enabled = False
+    try:
+        for text in variable.values():
+            shell.status = kept[0]
+            shell.run(text)
+            if shell.exited:
+                return
+    finally:
+        shell.history_enabled = kept[2]
+    shell.status, shell.last_argument = kept[:2]
+
+
 def is_complete(shell: Shell, source: str) -> bool:
     """Whether `source` can be run as it is. What no more text could repair is complete, too."""
     if (len(source) - len(source.rstrip("\\"))) % 2:

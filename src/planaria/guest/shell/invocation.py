@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from .command import COMMANDS, Process, command
+from .control import Exit
 from .options import LETTERS
 from .process import RunningCommand
 from .streams import flush_all
@@ -141,11 +143,31 @@ def bash(process: Process) -> Generator[None, None, int]:
             child.script = asked.script
         else:
             return (yield from _standard_input(child))
+        if not child.posix and os.path.basename(process.argv[0]) != "sh":
+            startup = _startup(child)
+            if startup is not None:
+                try:
+                    yield from child.stream_text(startup)
+                except Exit as jump:
+                    child.status = jump.status
+                    return child.finish()
         return (yield from child.stream_program(text, where))
     except BrokenPipeError:
         return 141
     finally:
         child.close_streams()
+
+
+def _startup(child: Shell) -> str | None:
+    """What the file that BASH_ENV names holds, if there is one."""
+    name = child.variables.get("BASH_ENV")
+    if not name:
+        return None
+    try:
+        with open(child.path(child.expand_text(name)), "rb") as file:
+            return file.read().decode("utf-8", "surrogateescape")
+    except OSError:
+        return None
 
 
 def _standard_input(child: Shell) -> Generator[None, None, int]:

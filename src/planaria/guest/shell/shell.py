@@ -10,6 +10,7 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from .arithmetic import evaluate
+from .arithmetic_parser import ArithmeticSyntaxError
 from .builtins import BUILTINS, Builtin
 from .command import COMMANDS, CommandFunction, Input, Output
 from .control import Break, Continue, Exit, LimitReachedError, Return
@@ -35,7 +36,7 @@ __all__ = ["Shell"]
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _RECURSION = 200_000
 #: Python frames that one call of a function in a function may take.
-_FRAMES = 24
+_FRAMES = 12
 
 
 class Shell(Execution, Diagnostics, Jobs, Traps):
@@ -196,6 +197,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.fifos: dict[str, Fifo] = {}
         #: Whether there may be named pipes at all (otherwise opening a file need not look); shared too.
         self.fifos_expected = [False]
+        #: What `ulimit` was told, by letter: the soft and the hard limit.
+        self.resource_limits: dict[str, tuple[int | None, int | None]] = {}
         #: The umask that was last told to the system; shared too.
         self.system_umask = [-1]
         self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
@@ -265,6 +268,22 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         flush_all()
         return self.status
 
+    def remember(self, source: str) -> None:
+        """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
+        text = source.strip("\n")
+        control = (self.variables.get("HISTCONTROL") or "").split(":")
+        spaces = "ignorespace" in control or "ignoreboth" in control
+        if not text.strip() or (spaces and text[0] == " "):
+            return
+        if "erasedups" in control:
+            self.history = [one for one in self.history if one != text]
+        elif self.history and self.history[-1] == text and {"ignoredups", "ignoreboth"} & set(control):
+            return
+        self.history.append(text)
+        size = self.variables.get("HISTSIZE") or "500"
+        if size.isdecimal() and len(self.history) > int(size):
+            del self.history[: len(self.history) - int(size)]
+
     def _run_program(self, program: Program, where: str) -> None:
         units = program.units(self)
         while True:
@@ -276,6 +295,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                     self.error_output(unit.text if unit.text.endswith("\n") else unit.text + "\n")
                 if self.noexec:
                     continue
+                if self.history_enabled:
+                    self.remember(unit.text)
                 self.status = unit.run(self)
             except ShellSyntaxError as error:
                 self.report_syntax_error(error, where)
@@ -285,7 +306,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 self._discard()
                 self.status = 1
                 self.report(error)
-                if self.errexit:
+                if self.errexit and not isinstance(error, ArithmeticSyntaxError):
                     raise Exit(1) from None
             except Return as jump:
                 self.status = jump.status
@@ -347,6 +368,8 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                         break
                     if self.noexec:
                         continue
+                    if self.history_enabled:
+                        self.remember(unit.text)
                     self.status = yield from unit.stream(self)
                 except ShellSyntaxError as error:
                     self.report_syntax_error(error, where)
@@ -355,7 +378,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                     self._discard()
                     self.status = 1
                     self.report(error)
-                    if self.errexit:
+                    if self.errexit and not isinstance(error, ArithmeticSyntaxError):
                         raise Exit(1) from None
                 except Return as jump:
                     self.status = jump.status
@@ -393,6 +416,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         child.spooled_outputs = []
         child.directories = self.directories.copy()
         child.history = self.history.copy()
+        child.resource_limits = self.resource_limits.copy()
         child.subshell_level = self.subshell_level + 1
         child.own_process_id = self.new_process_id()
         child.random = Random(self.random.seed ^ child.own_process_id)
@@ -416,6 +440,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         child.fifos_expected = self.fifos_expected
         child.system_umask = self.system_umask
         child.umask = self.umask
+        child.resource_limits = self.resource_limits.copy()
         child.commands_loaded = self.commands_loaded
         child._next_process = self._next_process
         child.process_id = child.own_process_id = self.new_process_id()

@@ -147,3 +147,23 @@ set -- x; [ $# -gt 0 ] && shift; echo $#; set -- 'a b' c; for a; do echo "[$a]";
 [[ $(type -t [[) == keyword ]] && echo kw; type -t if [ : . source eval; type : ; command -V if; command -v ls cat | wc -l; command -p echo cp; builtin echo bi; builtin nope; echo $?; enable -n pwd; type -t pwd; enable pwd; type -t pwd; unalias nope; echo $?; alias a='b c'; alias a; type -t a; \echo esc; 'echo' q; e=echo; $e var; "$e" v2; ec''ho v3
 # ----
 shopt -s extglob nullglob; touch a.c b.c c.h 'sp ace'; for f in *.@(c|h); do echo $f; done; echo !(*.c) ; echo *.x; rm -f !(a.c); ls; [[ foobar == foo*(bar) ]] && echo m; [[ aab == +(a)b ]] && echo m2; x="  t  "; echo "[${x##+( )}]"; case abc in ?(x)a*(b)c) echo m3;; esac; echo "${x//+([[:space:]])/_}"; shopt -u nullglob; echo *.zz; touch {1..12}.n; echo [1-3].n ?.n | wc -w; echo 1[0-2].n; shopt -s nocaseglob; echo A.C; echo [A]*; echo [[:digit:]].n | wc -w
+# ----
+ulimit -S -n 100; ulimit -n; ulimit -Hn 50; ulimit -n; ulimit -Q 2>/dev/null; echo $?; ulimit -n abc; echo $?; ulimit -v 100000; ulimit -v; ulimit -c 0; ulimit -p 4; echo $?; (ulimit -n 60; ulimit -n); ulimit -n; ulimit -f 1000000; bash -c 'ulimit -f'; ulimit -q; ulimit -c -n
+# ----
+echo 'X=5; echo env $0 $1' > be.sh; BASH_ENV='$PWD/be.sh' bash -c 'echo $X $1' zero one; BASH_ENV=$PWD/be.sh sh -c 'echo s$X'; BASH_ENV=/nonexistent bash -c 'echo ok'; echo 'exit 4' > be.sh; BASH_ENV=$PWD/be.sh bash -c 'echo no'; echo $?; echo 'echo scr $X' > sc.sh; echo X=7 > be.sh;  BASH_ENV=./be.sh bash sc.sh
+# ----
+exec -a foo bash -c 'echo $0; exec -a bar bash -c "echo \$0"'
+# ----
+(exec -l bash -c 'echo $0'); (exec -cl env | grep -c HOME); (exec -abar bash -c 'echo $0')
+# ----
+printf '%s\n' 'set -o history' 'echo one' 'echo two three' 'x=5' 'fc -l' 'fc -s one=1 echo' 'fc -ln -2' 'fc -lr 2 3' 'history | tail -3' 'fc -s x' 'fc -l nothing' 'history -d 2; history 3' | bash
+# ----
+set -e
+for i in 1 2; do echo $((1/0)); done
+echo next
+f() { echo $((1 % 0)); echo no; }; f
+echo $?
+# ----
+i=1; a[i]=$((i++)); declare -p a i; a[$((i++))]=$i; declare -p a; declare -A m; m[k$i]=$((i += 2)); echo ${!m[@]}
+for ((i = 0; i < 2; i++)); do echo $((1/0)); done; echo no
+for ((i = 1; 1 / i; i--)); do echo $i; done; echo $?

@@ -7,11 +7,13 @@ from . import (
     declarations,
     directories,
     flow,
+    history,
     input,
     jobs,
     options,
     output,
     parameters,
+    resources,
 )
 from .registry import BUILTINS, Builtin
 
@@ -22,9 +24,11 @@ __all__ = [
     "declarations",
     "directories",
     "flow",
+    "history",
     "input",
     "jobs",
     "options",
     "output",
     "parameters",
+    "resources",
 ]

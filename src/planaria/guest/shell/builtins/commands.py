@@ -1,4 +1,4 @@
-"""Builtins about commands: `type`, `command`, `builtin`, `hash`, `alias`, `enable`, `help`, `history` …"""
+"""Builtins about commands: `type`, `command`, `builtin`, `hash`, `alias`, `enable`, `help` …"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..parser import RESERVED
 from ..printing import function_source
 from ..quoting import single_quoted, value_quoted
-from .registry import BUILTINS, UsageError, builtin, options_of
+from .registry import BUILTINS, builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -290,25 +290,6 @@ def help_(shell: Shell, argv: list[str]) -> int:
             )
             status = 1
     return status
-
-
-@builtin("history")
-def history(shell: Shell, argv: list[str]) -> int:
-    options, words = options_of(argv, "cd:anrwps")
-    letters = {letter for letter, _ in options}
-    if "c" in letters:
-        shell.history.clear()
-        return 0
-    if "s" in letters:
-        shell.history.append(" ".join(words))
-        return 0
-    lines = list(enumerate(shell.history, 1))
-    if words:
-        if not words[0].isdecimal():
-            raise UsageError(f"{words[0]}: numeric argument required", 1)
-        lines = lines[-int(words[0]) :] if int(words[0]) else []
-    _lines(shell, [f"{number:5d}  {text}" for number, text in lines])
-    return 0
 
 
 @builtin("complete", "compopt")

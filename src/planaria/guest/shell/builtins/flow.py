@@ -179,15 +179,20 @@ def _script_path(shell: Shell, name: str) -> str:
 def exec_(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
     clean = False
+    shown: str | None = None
+    login = False
     while words and words[0].startswith("-") and len(words[0]) > 1:
         option = words.pop(0)
         if option == "--":
             break
-        if option == "-a":
-            # Another `argv[0]` has no meaning for commands that are functions.
-            words.pop(0)
-        elif set(option[1:]) <= {"c", "l"}:
-            clean = clean or "c" in option
+        letters, attached, name = option[1:].partition("a")
+        if attached:
+            if not name and not words:
+                raise UsageError("-a: option requires an argument")
+            shown = name or words.pop(0)
+        if set(letters) <= {"c", "l"}:
+            clean = clean or "c" in letters
+            login = login or "l" in letters
         else:
             raise UsageError(f"{option}: invalid option")
     if not words:
@@ -203,8 +208,13 @@ def exec_(shell: Shell, argv: list[str]) -> int:
             return 127
         raise Exit(127)
     if clean:
+        found = shell.find_command(words[0])
         shell.replace_environment({})
-    status = shell.external(words)
+        if found is not None and "/" not in words[0]:
+            shell.hashed[words[0]] = found
+    if login:
+        shown = "-" + (shown or words[0])
+    status = shell.external(words, shown)
     # What takes the shell's place runs no trap of it.
     shell.traps.pop("EXIT", None)
     raise Exit(status)

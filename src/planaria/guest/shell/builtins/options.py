@@ -1,4 +1,4 @@
-"""`set`, `shopt`, `trap`, `umask` and `ulimit`."""
+"""`set`, `shopt`, `trap` and `umask`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
 from ..printing import function_source
 from ..quoting import single_quoted
 from ..traps import SIGNALS, signal_name
-from ..variables import DYNAMIC, EXPORT, HOOKED, ShellError
+from ..variables import DYNAMIC, EXPORT, HOOKED
 from .declarations import assignment_line
 from .registry import UsageError, builtin, options_of
 
@@ -250,42 +250,4 @@ def umask(shell: Shell, argv: list[str]) -> int:
             else:
                 allowed = allowed & ~(7 << shift) | bits << shift
     shell.umask = ~allowed & 0o777
-    return 0
-
-
-_ULIMITS = (
-    ("R", "real-time non-blocking time", "(microseconds, -R)", "unlimited"),
-    ("c", "core file size", "(blocks, -c)", "0"),
-    ("d", "data seg size", "(kbytes, -d)", "unlimited"),
-    ("e", "scheduling priority", "(-e)", "0"),
-    ("f", "file size", "(blocks, -f)", "unlimited"),
-    ("i", "pending signals", "(-i)", "127000"),
-    ("l", "max locked memory", "(kbytes, -l)", "8192"),
-    ("m", "max memory size", "(kbytes, -m)", "unlimited"),
-    ("n", "open files", "(-n)", "1024"),
-    ("p", "pipe size", "(512 bytes, -p)", "8"),
-    ("q", "POSIX message queues", "(bytes, -q)", "819200"),
-    ("r", "real-time priority", "(-r)", "0"),
-    ("s", "stack size", "(kbytes, -s)", "8192"),
-    ("t", "cpu time", "(seconds, -t)", "unlimited"),
-    ("u", "max user processes", "(-u)", "127000"),
-    ("v", "virtual memory", "(kbytes, -v)", "unlimited"),
-    ("x", "file locks", "(-x)", "unlimited"),
-)
-
-
-@builtin("ulimit")
-def ulimit(shell: Shell, argv: list[str]) -> int:
-    options, words = options_of(argv, "SHa" + "".join(row[0] for row in _ULIMITS))
-    letters = [letter for letter, _ in options if letter not in "SH"]
-    if "a" in letters:
-        _text(shell, [f"{title:<27} {unit:>19} {value}" for _, title, unit, value in _ULIMITS])
-        return 0
-    if words:
-        if words[0] != "unlimited" and not words[0].isdecimal():
-            raise UsageError(f"{words[0]}: invalid number", 1)
-        raise ShellError("limits belong to the session and cannot be changed here")
-    for letter in letters or ["f"]:
-        value = next(row[3] for row in _ULIMITS if row[0] == letter)
-        _text(shell, [value])
     return 0

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .awk_order import listing_order
-from .awk_runtime import NO_FIELD, Runtime, find_all, split_by
+from .awk_runtime import NO_FIELD, Runtime
+from .awk_splitting import find_all, split_by
 from .awk_syntax import fatal
 from .awk_values import Array, Input, looks_numeric, number
 from .regex import Pattern
@@ -25,7 +26,7 @@ class Functions:
         self.runtime = runtime
         self.seed: float = 1.0
         # Without srand the numbers are the same in each run.
-        self.random = random.Random(self.seed)
+        self.random: random.Random | None = None
         #: User functions by name, for asort and sorted_in.
         self.user: dict[str, Callable[..., Any]] = {}
 
@@ -167,6 +168,8 @@ class Functions:
         return math.atan2(y, x)
 
     def rand(self) -> float:
+        if self.random is None:
+            self.random = random.Random(self.seed)
         return self.random.random()
 
     def srand(self, seed: float | None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
 from collections import deque
@@ -10,8 +11,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from ..command import Status
-from .concatenate import records
 from .invocation import Invocation, utility
+from .lines import records, whole_lines
 from .options import UsageError
 from .quoting import quote, shell_quote_always
 from .sizes import parse_size
@@ -128,9 +129,14 @@ def _head_lines(source: Source, amount: _Amount, end: bytes) -> Iterator[bytes]:
         return
     left = amount.number
     if end == b"\n":
-        while left and (line := source.readline()):
-            yield line
-            left -= 1
+        # No more is taken from the input than the lines: what follows is for its next reader. Few lines at
+        # first, since who reads the output may want no more.
+        lines = iter(source.readline, b"")
+        size = 16
+        while left > 0 and (some := list(itertools.islice(lines, min(left, size)))):
+            yield b"".join(some)
+            left -= len(some)
+            size = min(2 * size, 4096)
         return
     for line in records(source.chunks(), end):
         if not left:
@@ -213,7 +219,25 @@ def _last_lines(source: Source, number: int, end: bytes) -> Iterator[bytes]:
         _seek_to_last_lines(source, number, end)
         yield from source.chunks()
         return
-    yield from deque(_lines(source, end), maxlen=number)
+    # Blocks, as few as hold the lines.
+    held: deque[tuple[bytes, int]] = deque()
+    count = 0
+    for block in whole_lines(source.chunks(), end):
+        lines = block.count(end) + (not block.endswith(end))
+        held.append((block, lines))
+        count += lines
+        while count - held[0][1] >= number:
+            count -= held.popleft()[1]
+            if not held:
+                break
+    rest = b"".join([block for block, _ in held])
+    at = len(rest) - rest.endswith(end)
+    while number:
+        at = rest.rfind(end, 0, max(at, 0))
+        number -= 1
+        if at < 0:
+            break
+    yield rest[at + 1 :] if rest else b""
 
 
 def _seek_to_last_lines(source: FileInput, number: int, end: bytes) -> None:

@@ -1,0 +1,93 @@
+"""A place in source text, and the errors that can be there."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["Cursor", "ShellSyntaxError", "ansi_c"]
+
+
+class ShellSyntaxError(Exception):
+    """The source is not well formed; `incomplete` when more input could complete it."""
+
+    def __init__(self, message: str, line: int, *, incomplete: bool = False, source_line: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.incomplete = incomplete
+        #: The offending line, which bash shows on a line of its own.
+        self.source_line = source_line
+
+
+_ANSI = re.compile(
+    r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})"
+    r"|U([0-9a-fA-F]{1,8})|c(.))",
+    re.DOTALL,
+)
+_ANSI_LETTERS = {
+    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
+    "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+
+
+def ansi_c(text: str) -> str:
+    """Replace the escapes of `$'…'`; bytes become characters as UTF-8 has them, text ends at a NUL."""
+    if "\\" not in text:
+        return text
+    raw = False
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal raw
+        letter, octal, braced, hexadecimal, short, long, control = match.groups()
+        if letter is not None:
+            return _ANSI_LETTERS[letter]
+        if control is not None:
+            return chr(ord(control.upper()) & 0x1F) if control != "?" else "\x7f"
+        if short is not None or long is not None:
+            code = int(short or long, 16)
+            return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
+        number = int(octal, 8) & 0xFF if octal is not None else int(braced or hexadecimal, 16) & 0xFF
+        if number < 0x80:
+            return chr(number)
+        raw = True
+        return chr(0xDC00 + number)
+
+    result = _ANSI.sub(replace, text)
+    if raw:
+        result = result.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    return result.partition("\0")[0]
+
+
+class Cursor:
+    """A position in `source`; `line` is the number of its first line."""
+
+    def __init__(self, source: str, *, line: int = 1, extglob: bool = False) -> None:
+        self.source = source
+        self.position = 0
+        self.extglob = extglob
+        self._counted = 0
+        self._line = line
+
+    def line(self) -> int:
+        """The number of the line at the current position."""
+        if self.position >= self._counted:
+            self._line += self.source.count("\n", self._counted, self.position)
+        else:
+            self._line -= self.source.count("\n", self.position, self._counted)
+        self._counted = self.position
+        return self._line
+
+    def fail(self, message: str, *, incomplete: bool = False, show: bool = True) -> ShellSyntaxError:
+        """An error at the current position."""
+        number = self.line()
+        start = self.source.rfind("\n", 0, self.position) + 1
+        end = self.source.find("\n", self.position)
+        text = self.source[start : end if end >= 0 else len(self.source)]
+        return ShellSyntaxError(
+            message, number, incomplete=incomplete, source_line=text if show and not incomplete else ""
+        )
+
+    def unmatched(self, closer: str) -> ShellSyntaxError:
+        """The error for a quote or bracket that is never closed."""
+        self.position = len(self.source)
+        return self.fail(f"unexpected EOF while looking for matching `{closer}'", incomplete=True)

@@ -1,0 +1,419 @@
+"""Simple commands and redirections to closures; see `compiler` for the two flavours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from .assignment import AssignmentCompiler
+from .expansion import ArgumentsCode
+from .loops import Code, LoopCompiler, StreamCode
+from .redirection import RedirectCode, Saved, compile_redirect, restore
+from .syntax import (
+    Arithmetic,
+    Assignment,
+    DoubleQuoted,
+    Parameter,
+    ProcessSubstitution,
+    Redirect,
+    Simple,
+    Substitution,
+    Word,
+)
+from .variables import ASSOCIATIVE, INDEXED, Scope, ShellError, Variable, Variables, is_name
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = ["SimpleCompiler", "has_process"]
+
+
+class SimpleCompiler(LoopCompiler):
+    """The part of the compiler that knows simple commands."""
+
+    assignments: AssignmentCompiler
+
+    # -- redirections ------------------------------------------------------------------------------
+
+    def redirects(self, redirects: list[Redirect]) -> RedirectCode:
+        """The function that does all of `redirects`."""
+        codes = [compile_redirect(redirect, self.words) for redirect in redirects]
+        if len(codes) == 1:
+            return codes[0]
+
+        def apply(sh: Shell, saved: Saved) -> None:
+            for code in codes:
+                code(sh, saved)
+
+        return apply
+
+    def redirected(self, code: Code, apply: RedirectCode, process: bool) -> Code:
+        """The command with its redirections; `process`: there is a process substitution in them."""
+
+        def run(sh: Shell) -> int:
+            saved: Saved = []
+            mark = len(sh.process_descriptors)
+            try:
+                try:
+                    apply(sh, saved)
+                except ShellError as error:
+                    sh.report(error)
+                    return sh.failed(1)
+                return code(sh)
+            finally:
+                restore(sh, saved)
+                if process:
+                    sh.end_process_substitutions(mark)
+
+        return run
+
+    def redirected_stream(self, code: StreamCode, apply: RedirectCode) -> StreamCode:
+        """The same in the other flavour."""
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            saved: Saved = []
+            mark = len(sh.process_descriptors)
+            try:
+                try:
+                    apply(sh, saved)
+                except ShellError as error:
+                    sh.report(error)
+                    return sh.failed(1)
+                return (yield from code(sh))
+            finally:
+                restore(sh, saved)
+                sh.end_process_substitutions(mark)
+
+        return stream
+
+    # -- simple commands ---------------------------------------------------------------------------
+
+    def _prepare(self, node: Simple) -> _Prepared:
+        prepared = _Prepared()
+        prepared.line = node.line
+        words = node.words
+        if any(isinstance(word, Assignment) for word in words):
+            prepared.arguments = self.assignments.declaration_arguments(words)
+        else:
+            prepared.arguments = self.words.arguments(words)  # type: ignore[arg-type]
+        prepared.assignments = [self.assignments.assign(item) for item in node.assignments]
+        prepared.temporary = [self.assignments.temporary(item) for item in node.assignments] if words else []
+        prepared.redirect = self.redirects(node.redirects) if node.redirects else None
+        parts = [*words, *node.assignments, *node.redirects]
+        prepared.process = has_process(parts)
+        prepared.substitutes = _has_substitution(node)
+        head = words[0] if words else None
+        prepared.name = head.literal() if isinstance(head, Word) else None
+        return prepared
+
+    def _run_simple(self, node: Simple, tested: bool) -> Code:
+        prepared = self._prepare(node)
+        if not node.words:
+            return self._run_assignments(node, prepared)
+        if prepared.name == "local" and not node.redirects and not node.assignments:
+            quick = self._local_values(node)
+            if quick is not None:
+                return self._run_local(node, quick, self._run_general(node, prepared, tested))
+        return self._run_general(node, prepared, tested)
+
+    def _local_values(self, node: Simple) -> list[tuple[str, Callable[[Shell], str] | None]] | None:
+        """Names and values of a `local` that only makes plain variables; None when it does more."""
+        values: list[tuple[str, Callable[[Shell], str] | None]] = []
+        for word in node.words[1:]:
+            if isinstance(word, Assignment):
+                if word.elements is not None or word.subscript is not None or word.append:
+                    return None
+                name, value = word.name, self.words.text(word.value, assignment=True)
+            else:
+                text = word.literal()
+                if text is None or not is_name(text):
+                    return None
+                name, value = text, None
+            if name in Variables.setters or name in Variables.getters or name in Variables.array_getters:
+                return None
+            values.append((name, value))
+        return values or None
+
+    def _run_local(
+        self, node: Simple, values: list[tuple[str, Callable[[Shell], str] | None]], general: Code
+    ) -> Code:
+        """`local` without options: no builtin is called and no text is taken apart again."""
+        names = [name for name, _ in values]
+        codes = [code for _, code in values]
+
+        def run(sh: Shell) -> int:
+            variables = sh.variables
+            scopes = variables.scopes
+            if (
+                sh.tracing
+                or not sh.function_depth
+                or "local" in sh.functions
+                or scopes[-1].temporary
+                or "localvar_inherit" in sh.shopts
+            ):
+                return general(sh)
+            table = sh.table
+            for name in names:
+                old = table.get(name)
+                if (old is not None and old.flags & ~(INDEXED | ASSOCIATIVE)) or (
+                    len(scopes) > 1 and scopes[-2].temporary
+                ):
+                    return general(sh)
+            sh.line = node.line
+            sh.node = node
+            sh.counters.count_command()
+            sh.pipe_statuses = None
+            texts = [code(sh) if code is not None else None for code in codes]
+            saved = scopes[-1].saved
+            for name, text in zip(names, texts, strict=True):
+                old = table.get(name)
+                if name not in saved:
+                    if text is not None:
+                        variables.grow(text)
+                    saved[name] = old
+                    table[name] = Variable(text, variables.new_flags)
+                elif text is not None:
+                    variables.set(name, text)
+            return 0
+
+        return run
+
+    def _run_general(self, node: Simple, prepared: _Prepared, tested: bool) -> Code:
+        line = prepared.line
+        arguments = prepared.arguments
+        dynamic = prepared.name is None
+        if not node.assignments and not node.redirects and not prepared.process:
+
+            def simple(sh: Shell) -> int:
+                sh.line = line
+                sh.node = node
+                counters = sh.counters
+                counters.commands += 1
+                if counters.commands > counters.next_check:
+                    counters.check()
+                if dynamic:
+                    sh.substitution_status = 0
+                argv = arguments(sh)
+                if not argv:
+                    return sh.substitution_status
+                if sh.tracing:
+                    sh.trace(argv)
+                name = argv[0]
+                function = sh.functions.get(name)
+                if function is not None:
+                    status = sh.call_function(function, argv, tested)
+                else:
+                    builtin = sh.builtins.get(name)
+                    status = builtin(sh, argv) if builtin is not None else sh.external(argv)
+                sh.last_argument = argv[-1]
+                sh.pipe_statuses = None
+                if status and sh.watching and not tested:
+                    sh.status = status
+                    return sh.failed(status)
+                return status
+
+            return simple
+
+        def full(sh: Shell) -> int:
+            sh.line = line
+            sh.node = node
+            counters = sh.counters
+            counters.commands += 1
+            if counters.commands > counters.next_check:
+                counters.check()
+            sh.substitution_status = 0
+            mark = len(sh.process_descriptors)
+            saved: Saved = []
+            keep = False
+            try:
+                argv = arguments(sh)
+                if prepared.redirect is not None:
+                    try:
+                        prepared.redirect(sh, saved)
+                    except ShellError as error:
+                        sh.report(error)
+                        status = 1
+                        if not tested:
+                            return sh.failed(status)
+                        return status
+                if not argv:
+                    for assign in prepared.assignments:
+                        assign(sh)
+                    return sh.substitution_status
+                keep = argv[0] == "exec" and len(argv) == 1
+                status = sh.with_temporary(prepared.temporary, argv, tested)
+            finally:
+                if keep:
+                    for _, before in saved:
+                        if before is not None:
+                            before.release()
+                else:
+                    restore(sh, saved)
+                if prepared.process:
+                    sh.end_process_substitutions(mark)
+            sh.last_argument = argv[-1]
+            sh.pipe_statuses = None
+            if status and sh.watching and not tested:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return full
+
+    def _run_assignments(self, node: Simple, prepared: _Prepared) -> Code:
+        line = prepared.line
+        assigns = prepared.assignments
+        redirect = prepared.redirect
+        substitutes = prepared.substitutes
+        process = prepared.process
+        if len(assigns) == 1 and redirect is None and not substitutes and not process:
+            only = assigns[0]
+
+            def one(sh: Shell) -> int:
+                sh.line = line
+                sh.node = node
+                if sh.debug_trap:
+                    sh.run_debug_trap()
+                only(sh)
+                sh.pipe_statuses = None
+                return 0
+
+            return one
+
+        def run(sh: Shell) -> int:
+            sh.line = line
+            sh.node = node
+            sh.substitution_status = 0
+            if sh.debug_trap:
+                sh.run_debug_trap()
+            saved: Saved = []
+            mark = len(sh.process_descriptors)
+            try:
+                if redirect is not None:
+                    try:
+                        redirect(sh, saved)
+                    except ShellError as error:
+                        sh.report(error)
+                        return sh.failed(1)
+                for assign in assigns:
+                    assign(sh)
+            finally:
+                restore(sh, saved)
+                if process:
+                    sh.end_process_substitutions(mark)
+            sh.pipe_statuses = None
+            status = sh.substitution_status
+            if status and sh.watching:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return run
+
+    def _stream_simple(self, node: Simple, tested: bool) -> StreamCode:
+        if not node.words:
+            plain = self.run(node, tested)
+
+            def assign_only(sh: Shell) -> Generator[None, None, int]:
+                return plain(sh)
+                yield
+
+            return assign_only
+        prepared = self._prepare(node)
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            sh.line = prepared.line
+            sh.node = node
+            sh.counters.count_command()
+            sh.substitution_status = 0
+            mark = len(sh.process_descriptors)
+            saved: Saved = []
+            keep = False
+            try:
+                argv = prepared.arguments(sh)
+                if prepared.redirect is not None:
+                    try:
+                        prepared.redirect(sh, saved)
+                    except ShellError as error:
+                        sh.report(error)
+                        return 1 if tested else sh.failed(1)
+                if not argv:
+                    return sh.substitution_status
+                keep = argv[0] == "exec" and len(argv) == 1
+                status = yield from sh.stream_with_temporary(prepared.temporary, argv, tested)
+            finally:
+                if keep:
+                    for _, before in saved:
+                        if before is not None:
+                            before.release()
+                else:
+                    restore(sh, saved)
+                sh.end_process_substitutions(mark)
+            sh.last_argument = argv[-1]
+            sh.pipe_statuses = None
+            if sh.fds[1].full or sh.background:
+                yield
+                if sh.pending_signals:
+                    sh.take_signals()
+            if status and sh.watching and not tested:
+                sh.status = status
+                return sh.failed(status)
+            return status
+
+        return stream
+
+
+class _Prepared:
+    """The compiled pieces of a simple command."""
+
+    __slots__ = (
+        "arguments",
+        "assignments",
+        "line",
+        "name",
+        "process",
+        "redirect",
+        "substitutes",
+        "temporary",
+    )
+
+    arguments: ArgumentsCode
+    assignments: list[Callable[[Shell], None]]
+    temporary: list[Callable[[Shell, Scope], None]]
+    redirect: RedirectCode | None
+    line: int
+    process: bool
+    substitutes: bool
+    name: str | None
+
+
+def _walk(value: object) -> Any:
+    """All nodes in a piece of syntax that belong to its own words (not to programs in them)."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _walk(item)
+    elif isinstance(value, (Word, DoubleQuoted)):
+        yield from _walk(value.parts)
+    elif isinstance(value, Assignment):
+        yield from _walk([value.value, value.subscript, value.elements])
+    elif isinstance(value, Redirect):
+        yield from _walk(value.target)
+    elif isinstance(value, Parameter):
+        yield from _walk([value.subscript, value.argument, value.second])
+    elif isinstance(value, Arithmetic):
+        yield from _walk(value.expression)
+    elif isinstance(value, Substitution | ProcessSubstitution):
+        yield value
+    elif value is not None and hasattr(value, "value") and hasattr(value, "subscript"):
+        yield from _walk([value.value, value.subscript])
+
+
+def has_process(items: object) -> bool:
+    """Whether there is a process substitution among the words."""
+    return any(isinstance(node, ProcessSubstitution) for node in _walk(items))
+
+
+def _has_substitution(node: Simple) -> bool:
+    return any(
+        isinstance(found, Substitution) for found in _walk([node.words, node.assignments, node.redirects])
+    )

@@ -1,0 +1,231 @@
+"""The grammar of simple commands, assignments and redirections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .condition_parser import ConditionParser
+from .lexer import ShellSyntaxError
+from .syntax import (
+    ArrayElement,
+    Assignment,
+    Command,
+    Function,
+    Literal,
+    Parameter,
+    Redirect,
+    Simple,
+    Word,
+)
+
+__all__ = ["SimpleParser"]
+
+_REDIRECT = re.compile(
+    r"(?:([0-9]+)|\{([A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?)\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|&>>|&>|<(?!\()|>(?!\())"
+)
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
+_ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
+_FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
+_ARRAY_DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly"])
+
+
+class SimpleParser(ConditionParser):
+    """The part of the parser that knows simple commands."""
+
+    aliases: Mapping[str, str] | None
+    _expanding: list[tuple[str, int]]
+    _alias_next: int
+
+    def unexpected(self) -> ShellSyntaxError:
+        """The error for the token at the current position."""
+        raise NotImplementedError
+
+    def function_body(self, name: str, line: int) -> Function:
+        """What follows a function's name."""
+        raise NotImplementedError
+
+    def redirects(self) -> list[Redirect]:
+        redirects: list[Redirect] = []
+        while (self.skip() or " ") in "<>&0123456789{":
+            redirect = self.redirect()
+            if redirect is None:
+                break
+            redirects.append(redirect)
+        return redirects
+
+    def redirect(self) -> Redirect | None:
+        match = _REDIRECT.match(self.source, self.position)
+        if match is None:
+            return None
+        number, variable, operator = match.groups()
+        line = self.line()
+        self.position = match.end()
+        self.skip()
+        target = self.word()
+        if target is None:
+            raise self.unexpected()
+        redirect = Redirect(operator, target, int(number) if number else None, variable or "", line=line)
+        if operator in ("<<", "<<-"):
+            redirect.delimiter = target.source
+            redirect.quoted = any(not isinstance(part, Literal | Parameter) for part in target.parts)
+            self.pending.append(redirect)
+        return redirect
+
+    def expand_alias(self) -> None:
+        """Put an alias's text in the place of the word here, again and again as bash does."""
+        if not self.aliases:
+            return
+        while True:
+            self.skip()
+            match = _ALIAS.match(self.source, self.position)
+            if match is None:
+                return
+            name = match.group()
+            behind = len(self.source) - match.end()
+            self._expanding = [item for item in self._expanding if item[1] < len(self.source) - self.position]
+            if name not in self.aliases or any(item[0] == name for item in self._expanding):
+                return
+            following = self.source[match.end() : match.end() + 1]
+            if following and following in "\\'\"`$":
+                return
+            text = self.aliases[name]
+            self.line()
+            self.source = self.source[: self.position] + text + self.source[match.end() :]
+            self._expanding.append((name, behind))
+            if text.endswith((" ", "\t")):
+                self._alias_next = behind
+
+    def simple(self) -> Command:
+        source = self.source
+        command = Simple([], [], [], self.line())
+        words = command.words
+        declaration = False
+        while True:
+            char = self.skip()
+            if words and len(self.source) - self.position <= self._alias_next:
+                self._alias_next = -1
+                self.expand_alias()
+            source = self.source
+            char = source[self.position : self.position + 1]
+            if not char or char in ";|\n)":
+                break
+            if char in "<>&0123456789{":
+                redirect = self.redirect()
+                if redirect is not None:
+                    command.redirects.append(redirect)
+                    continue
+                if char == "&":
+                    break
+            if char == "(":
+                if len(words) == 1 and not command.assignments and not command.redirects:
+                    return self._function_after_name(command)
+                raise self.unexpected()
+            if not words or declaration:
+                assignment = self._assignment(arrays=True, declaration=declaration)
+                if assignment is not None:
+                    if words:
+                        words.append(assignment)
+                    else:
+                        command.assignments.append(assignment)
+                    continue
+            word = self.word()
+            if word is None:
+                raise self.unexpected()
+            if not words:
+                declaration = word.literal() in _ARRAY_DECLARATIONS
+            if len(words) == 1 and not declaration:
+                head = words[0]
+                if isinstance(head, Word) and head.literal() in ("command", "builtin"):
+                    declaration = word.literal() in _ARRAY_DECLARATIONS
+            words.append(word)
+        if not words and not command.assignments and not command.redirects:
+            raise self.unexpected()
+        return command
+
+    def _function_after_name(self, command: Simple) -> Command:
+        head = command.words[0]
+        assert isinstance(head, Word)
+        name = head.source
+        start = self.position
+        self.position += 1
+        if self.skip() != ")" or not _FUNCTION_NAME.fullmatch(name):
+            if self.skip() == ")":
+                raise self.fail(f"`{name}': not a valid identifier")
+            self.position = start
+            if self.source.startswith("(", start):
+                self.position = start + 1
+                self.skip()
+            raise self.unexpected()
+        self.position += 1
+        return self.function_body(name, command.line)
+
+    def _assignment(self, *, arrays: bool, declaration: bool) -> Assignment | None:
+        match = _ASSIGNMENT.match(self.source, self.position)
+        if match is None:
+            return None
+        start = self.position
+        name, operator = match.groups()
+        subscript: Word | None = None
+        self.position = match.end()
+        if operator is None:
+            self.position += 1
+            try:
+                subscript = self.subscript()
+            except ShellSyntaxError:
+                self.position = start
+                return None
+            if self.source.startswith("=", self.position):
+                operator = "="
+            elif self.source.startswith("+=", self.position):
+                operator = "+="
+            else:
+                self.position = start
+                return None
+            self.position += len(operator)
+        assignment = Assignment(name, None, subscript, operator == "+=")
+        if self.source.startswith("(", self.position) and arrays:
+            self.position += 1
+            assignment.elements = self._elements()
+        else:
+            value_start = self.position
+            parts = self.unquoted()
+            assignment.value = Word(parts, self.source[value_start : self.position])
+        assignment.source = self.source[start : self.position]
+        return assignment
+
+    def _elements(self) -> list[ArrayElement]:
+        elements: list[ArrayElement] = []
+        while True:
+            char = self.newlines()
+            if char == ")":
+                self.position += 1
+                return elements
+            if char == "":
+                raise self.unmatched(")")
+            if char == "[":
+                element = self._subscripted_element()
+                if element is not None:
+                    elements.append(element)
+                    continue
+            word = self.word()
+            if word is None:
+                raise self.unexpected()
+            elements.append(ArrayElement(word))
+
+    def _subscripted_element(self) -> ArrayElement | None:
+        start = self.position
+        self.position += 1
+        try:
+            subscript = self.subscript()
+        except ShellSyntaxError:
+            self.position = start
+            return None
+        append = self.source.startswith("+=", self.position)
+        if not append and not self.source.startswith("=", self.position):
+            self.position = start
+            return None
+        self.position += 2 if append else 1
+        value_start = self.position
+        parts = self.unquoted()
+        return ArrayElement(Word(parts, self.source[value_start : self.position]), subscript, append)

@@ -1,0 +1,164 @@
+"""Texts as closures: what a shell gives for constants and for pieces joined together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .fields import Fields
+from .patterns import escape
+from .syntax import Literal, Part
+from .variables import ShellError
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = [
+    "EmitCode",
+    "ListCode",
+    "MaybeCode",
+    "TextCode",
+    "Tilde",
+    "bad",
+    "constant_text",
+    "escaped",
+    "expanded_text",
+    "joined",
+    "quoted_text",
+    "regex_escape",
+    "regex_escaped",
+    "template_escaped",
+    "with_tildes",
+]
+
+TextCode = Callable[["Shell"], str]
+ListCode = Callable[["Shell"], "list[str]"]
+MaybeCode = Callable[["Shell"], "str | None"]
+EmitCode = Callable[["Shell", "Fields"], None]
+
+
+class Tilde:
+    """`~` or `~name` at the start of a word."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def with_tildes(parts: list[Part], *, assignment: bool) -> list[Part | Tilde]:
+    """The parts with leading tildes (and those after colons in assignments) made parts of their own."""
+    first = parts[0] if parts else None
+    leading = isinstance(first, Literal) and "~" in first.text
+    if not leading and not (assignment and any(isinstance(p, Literal) and ":~" in p.text for p in parts)):
+        return list(parts)
+    result: list[Part | Tilde] = []
+    for place, part in enumerate(parts):
+        if not isinstance(part, Literal) or "~" not in part.text:
+            result.append(part)
+            continue
+        pieces = re.split(r"(:)", part.text) if assignment else [part.text]
+        for number, piece in enumerate(pieces):
+            leads = (place == 0 and number == 0) or (assignment and number > 0 and pieces[number - 1] == ":")
+            name, slash, rest = piece.partition("/")
+            ends_here = slash or number < len(pieces) - 1 or place == len(parts) - 1
+            if leads and name.startswith("~") and ends_here:
+                result.append(Tilde(name[1:]))
+                piece = slash + rest
+            if piece:
+                result.append(Literal(piece))
+    return result
+
+
+def constant_text(text: str) -> TextCode:
+    """Code that gives always the same text, which it has as `constant`."""
+
+    def code(sh: Shell) -> str:
+        return text
+
+    code.constant = text  # type: ignore[attr-defined]
+    return code
+
+
+def joined(codes: list[str | TextCode]) -> TextCode:
+    """The concatenation; neighbouring constants are joined at once."""
+    merged: list[str | TextCode] = []
+    for code in codes:
+        if isinstance(code, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += code
+        elif code != "":
+            merged.append(code)
+    if not merged:
+        return constant_text("")
+    if len(merged) == 1:
+        only = merged[0]
+        return constant_text(only) if isinstance(only, str) else only
+    if len(merged) == 2:
+        return _pair(merged[0], merged[1])
+    if len(merged) == 3:
+        first, second, third = merged
+        if isinstance(first, str) and isinstance(third, str) and not isinstance(second, str):
+            return lambda sh: f"{first}{second(sh)}{third}"
+        if not isinstance(first, str) and isinstance(second, str) and not isinstance(third, str):
+            return lambda sh: f"{first(sh)}{second}{third(sh)}"
+    pieces = [constant_text(code) if isinstance(code, str) else code for code in merged]
+    return lambda sh: "".join([piece(sh) for piece in pieces])
+
+
+def _pair(first: str | TextCode, second: str | TextCode) -> TextCode:
+    """The concatenation of two pieces."""
+    if isinstance(first, str):
+        text = first
+        code = constant_text(second) if isinstance(second, str) else second
+        return lambda sh: text + code(sh)
+    head = first
+    if isinstance(second, str):
+        end = second
+        return lambda sh: head(sh) + end
+    tail = second
+    return lambda sh: head(sh) + tail(sh)
+
+
+def bad(text: str) -> TextCode:
+    """Code for what is no expansion: bash tells only when it gets there."""
+
+    def code(sh: Shell) -> str:
+        raise ShellError(f"{text}: bad substitution", fatal=True)
+
+    return code
+
+
+def escaped(code: TextCode) -> TextCode:
+    """The text as a pattern that matches just itself."""
+    return lambda sh: escape(code(sh))
+
+
+def template_escaped(code: TextCode) -> TextCode:
+    """The text as a replacement in which an ampersand stands for itself."""
+    return lambda sh: code(sh).replace("\\", "\\\\").replace("&", "\\&")
+
+
+_REGEX_SPECIAL = re.compile(r"([\\.\[\]{}()*+?^$|])")
+
+
+def regex_escape(text: str) -> str:
+    """`text` as a regular expression that matches just itself."""
+    return _REGEX_SPECIAL.sub(r"\\\1", text)
+
+
+def regex_escaped(code: TextCode) -> TextCode:
+    """The text as a regular expression that matches just itself."""
+    return lambda sh: regex_escape(code(sh))
+
+
+def quoted_text(code: str | TextCode) -> EmitCode:
+    """The text as a field that is neither split nor globbed."""
+    if isinstance(code, str):
+        return lambda sh, fields: fields.quoted(code)
+    return lambda sh, fields: fields.quoted(code(sh))
+
+
+def expanded_text(text: str) -> EmitCode:
+    """The text as fields, split and globbed."""
+    return lambda sh, fields: fields.expanded(text)
