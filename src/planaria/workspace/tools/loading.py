@@ -58,11 +58,6 @@ def load_tools(
     `folder` is what `${TOOL_DIR}` stands for in texts; in files, it is the directory they are in. `refusal`
     may tell why a tool is not wanted. Raises ToolDefinitionError with all that is wrong in any of them.
     """
-    try:
-        import pydantic  # noqa: F401
-        import yaml  # noqa: F401
-    except ImportError as error:
-        raise ImportError("tools in YAML need pydantic and PyYAML: pip install 'planaria[tools]'") from error
     environment = environment or Environment()
     problems: list[str] = []
     texts: list[DefinitionText]
@@ -71,6 +66,14 @@ def load_tools(
         folder = source if Path(source).is_dir() else Path(source).parent
     else:
         texts = list(source)
+    if texts:
+        try:
+            import pydantic  # noqa: F401
+            import yaml  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                "tools in YAML need pydantic and PyYAML: pip install 'planaria[tools]'"
+            ) from error
     place = None if folder is None else Path(folder).absolute()
     tools: list[Tool] = []
     origins: dict[str, str] = {}
