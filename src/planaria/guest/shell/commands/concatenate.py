@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 from ..command import Status
 from .invocation import Invocation, utility
+from .lines import batches, whole_lines
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .regex import Pattern, compile_basic
-from .streams import decode
+from .streams import decode, encode
 
 __all__: list[str] = []
 
@@ -108,6 +109,16 @@ def tac(call: Invocation) -> Generator[None, None, Status]:
             continue
         with source:
             data = source.read()
+        if text is None and not before and not arguments.has("r"):
+            # The usual case; a last line without a newline is followed by the line before it.
+            if data:
+                pieces = data.split(b"\n")
+                rest = pieces.pop()
+                pieces.reverse()
+                call.stdout.write(rest + b"\n".join(pieces) + b"\n" if pieces else rest)
+            if call.stdout.full:
+                yield
+            continue
         ends = [match.start() if before else match.end() for match in pattern.finditer(data)]
         if before and (not ends or ends[0] != 0):
             ends.insert(0, 0)
@@ -127,34 +138,20 @@ def rev(call: Invocation) -> Generator[None, None, Status]:
     """Reverse the characters of each line."""
     end = b"\0" if call.arguments.has("0") else b"\n"
     for source in call.inputs():
-        for line in records(source.chunks(), end):
-            body = line[:-1] if line.endswith(end) else line
-            reversed_ = body[::-1] if body.isascii() else _reversed_text(body)
-            call.stdout.write(reversed_ + line[len(body) :])
+        for block in whole_lines(source.chunks(), end):
+            call.stdout.write(_reversed(block, end))
             if call.stdout.full:
                 yield
     return call.status
 
 
-def _reversed_text(body: bytes) -> bytes:
-    return body.decode("utf-8", "surrogateescape")[::-1].encode("utf-8", "surrogateescape")
-
-
-def records(chunks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
-    """Pieces that end with the byte `end` (kept); the last one may lack it."""
-    rest: list[bytes] = []
-    for chunk in chunks:
-        if end not in chunk:
-            rest.append(chunk)
-            continue
-        pieces = chunk.split(end)
-        rest.append(pieces[0])
-        yield b"".join(rest) + end
-        for piece in pieces[1:-1]:
-            yield piece + end
-        rest = [pieces[-1]] if pieces[-1] else []
-    if rest:
-        yield b"".join(rest)
+def _reversed(block: bytes, end: bytes) -> bytes:
+    """Each line backwards: the whole block backwards, and its lines in order again."""
+    body = block.removesuffix(end)
+    backwards = body[::-1] if body.isascii() else encode(decode(body)[::-1])
+    lines = backwards.split(end)
+    lines.reverse()
+    return end.join(lines) + block[len(body) :]
 
 
 _FORMATS = {"ln": "%-*d", "rn": "%*d", "rz": "%0*d"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from operator import itemgetter
 
 from ..command import Status
 from .invocation import Invocation, utility
+from .lines import batches
 from .options import UsageError
 from .quoting import quote
-from .streams import Source
 
 __all__ = ["parse_ranges"]
 
@@ -109,26 +109,11 @@ def cut(call: Invocation) -> Generator[None, None, Status]:
     else:
         convert = _bytes(pairs, b"" if between is None else between, end)
     for source in call.inputs():
-        for lines in _batches(source, end):
+        for lines in batches(source.chunks(), end):
             call.stdout.write(convert(lines))
             if call.stdout.full:
                 yield
     return call.status
-
-
-def _batches(source: Source, end: bytes) -> Iterator[list[bytes]]:
-    """Lines without their ends, many at a time; what an endless line without an end holds is one."""
-    rest: list[bytes] = []
-    for chunk in source.chunks():
-        cut_at = chunk.rfind(end)
-        if cut_at < 0:
-            rest.append(chunk)
-            continue
-        rest.append(chunk[:cut_at])
-        yield b"".join(rest).split(end)
-        rest = [chunk[cut_at + 1 :]] if cut_at + 1 < len(chunk) else []
-    if rest:
-        yield b"".join(rest).split(end)
 
 
 def _bytes(pairs: list[tuple[int, int]], between: bytes, end: bytes) -> Callable[[list[bytes]], bytes]:
@@ -157,6 +142,8 @@ def _fields(
     )
     pick = itemgetter(*indices) if len(indices) > 1 else None
 
+    each_has_all = _common(pairs, pick, splits, separator, between, only_delimited)
+
     def choose_fields(line: bytes) -> bytes | None:
         fields = line.split(separator, splits)
         if len(fields) == 1:
@@ -173,6 +160,12 @@ def _fields(
         return between.join(chosen)
 
     def convert(lines: list[bytes]) -> bytes:
+        if each_has_all is not None:
+            try:
+                return end.join(each_has_all(lines)) + end
+            except IndexError:
+                # A line has fewer fields.
+                pass
         out = [text for text in map(choose_fields, lines) if text is not None]
         return end.join(out) + end if out else b""
 
@@ -180,3 +173,26 @@ def _fields(
         # Lines cannot be told from fields: the whole input is one line.
         return lambda lines: convert([separator.join(lines)])
     return convert
+
+
+def _common(
+    pairs: list[tuple[int, int]],
+    pick: Callable[[list[bytes]], tuple[bytes, ...]] | None,
+    splits: int,
+    separator: bytes,
+    between: bytes,
+    only_delimited: bool,
+) -> Callable[[list[bytes]], list[bytes]] | None:
+    """The usual case as one loop, which raises IndexError when a line has too few fields for it."""
+    if pick is not None:
+        return lambda lines: [between.join(pick(line.split(separator, splits))) for line in lines]
+    if len(pairs) != 1:
+        return None
+    first, last = pairs[0]
+    if first and last == first + 1:
+        return lambda lines: [line.split(separator, splits)[first] for line in lines]
+    if first and last >= _END and between == separator:
+        return lambda lines: [line.split(separator, first)[first] for line in lines]
+    if last == 1 and not only_delimited:
+        return lambda lines: [line.partition(separator)[0] for line in lines]
+    return None

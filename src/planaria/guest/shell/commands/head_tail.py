@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from ..command import Status
-from .concatenate import records
 from .invocation import Invocation, utility
+from .lines import records
 from .options import UsageError
 from .quoting import quote, shell_quote_always
 from .sizes import parse_size

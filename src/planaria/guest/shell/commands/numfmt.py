@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..command import Status
-from .concatenate import records
 from .cut import parse_ranges
 from .invocation import Invocation, utility
+from .lines import records
 from .options import UsageError, choose
 from .quoting import quote
 

@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterator
 from decimal import Decimal, InvalidOperation
 
 from ..command import Status
-from .concatenate import records
 from .invocation import CommandError, Invocation, utility
+from .lines import records
 from .options import UsageError
 from .quoting import quote, shell_quote
 from .sizes import parse_count

@@ -13,8 +13,8 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from ..command import Status
-from .concatenate import records
 from .invocation import CommandError, Invocation, utility
+from .lines import records
 from .options import UsageError, choose
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import parse_size
@@ -71,8 +71,8 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
             call.error(f"extra operand {quote(names[0])}")
             raise UsageError("file operands cannot be combined with --files0-from")
         names = names_from(call, listing)
-    order = Order(keys, separator, not keys or not (stable or unique), general.reverse, _salt(call))
     end = b"\0" if arguments.has("z") else b"\n"
+    order = Order(keys, separator, not keys or not (stable or unique), general.reverse, _salt(call), end != b"\n")
     if checking:
         if len(names) > 1:
             raise UsageError(
@@ -88,9 +88,9 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
         lines = []
         for name in names or ["-"]:
             lines += _read(call, name, end)
-        order.sort(lines)
+        lines = order.sort(lines)
     if unique:
-        lines = _without_repeats(lines, order)
+        lines = order.without_repeats(lines)
     target = arguments.value("o")
     if target is not None:
         try:
@@ -179,19 +179,6 @@ def _read(call: Invocation, name: str, end: bytes) -> list[bytes]:
 def _blocks(lines: list[bytes], end: bytes) -> Iterator[bytes]:
     for start in range(0, len(lines), 2048):
         yield end.join(lines[start : start + 2048]) + end
-
-
-def _without_repeats(lines: list[bytes], order: Order) -> list[bytes]:
-    """The first of each run of lines that no key tells apart."""
-    identity = order.identity()
-    kept: list[bytes] = []
-    previous: Any = None
-    for line in lines:
-        value = identity(line)
-        if not kept or value != previous:
-            kept.append(line)
-            previous = value
-    return kept
 
 
 def _check(call: Invocation, order: Order, name: str, end: bytes, unique: bool, loud: bool) -> Status:

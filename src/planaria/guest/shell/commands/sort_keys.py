@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 
 from .options import UsageError
 from .quoting import quote
+from .sort_columns import column_pattern, cut_column, general_column, numeric_column
 from .version_order import version_key
 
 __all__ = ["LETTERS", "Key", "Order", "Ordering", "parse_key"]
@@ -42,7 +44,11 @@ _NOT_BOTH = bytes(b for b in range(256) if not (bytes([b]).isalnum() or b == 32)
 
 _UPPER = bytes(range(256)).upper()
 
+#: Python reads whole numbers of more digits than this as Decimal only.
+_LONG = 4000
+
 _KeyFunction = Callable[[bytes], Any]
+_ColumnFunction = Callable[[list[bytes]], list[Any]]
 
 
 @dataclass
@@ -240,14 +246,14 @@ def _end(key: Key, separator: bytes | None) -> Callable[[bytes], int] | None:
 
 def _numeric(text: bytes) -> Any:
     """The number at the start of a text, exactly; 0 without one."""
-    if text.isdigit():
+    if text.isdigit() and len(text) < _LONG:
         return int(text)
     match = _NUMBER.match(text)
     sign, whole, _, fraction, _ = match.groups()  # type: ignore[union-attr]
     if fraction:
         number: Any = Decimal((whole + b"." + fraction).decode())
     elif whole:
-        number = int(whole)
+        number = int(whole) if len(whole) < _LONG else Decimal(whole.decode())
     else:
         return 0
     return -number if sign else number
@@ -315,37 +321,116 @@ def _compose(first: _KeyFunction | None, second: _KeyFunction | None) -> _KeyFun
     return lambda line: outer(inner(line))
 
 
+def _column(key: Key, separator: bytes | None, one: _KeyFunction | None, salt: bytes) -> _ColumnFunction | None:
+    """A function that gives the values of the key for all lines at once; None: each line is its own key."""
+    if one is None:
+        return None
+    each = one
+    ordering = key.ordering
+    kinds = ordering.kinds & set("nghMV") or ordering.kinds & {"R"}
+    # A number skips blanks itself.
+    skips = ordering.skip_start and not kinds & set("ngh")
+    plain = not (key.first_character or key.last_character or ordering.kinds & set("di"))
+    pattern: re.Pattern[bytes] | None = None
+    if plain and (key.first_field or key.last_field is not None or skips):
+        pattern = column_pattern(key.first_field, key.last_field, separator, skips)
+        plain = pattern is not None
+    if not plain:
+        return lambda lines: list(map(each, lines))
+    transform = _transform(ordering, salt)
+
+    def column(lines: list[bytes]) -> list[Any]:
+        texts = lines if pattern is None else cut_column(pattern, lines)
+        if transform is None:
+            return texts
+        if "n" in kinds:
+            return numeric_column(texts, transform)
+        if "g" in kinds:
+            return general_column(texts, transform)
+        if not kinds:  # only -f
+            return b"\n".join(texts).translate(_UPPER).split(b"\n")
+        return list(map(transform, texts))
+
+    return column
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One pass of sorting: by the key of one line, or of all at once (None: the line itself)."""
+
+    key: _KeyFunction | None
+    column: _ColumnFunction | None
+    reverse: bool
+
+
 class Order:
-    """The complete order of lines: passes of (key function, reverse), the most significant first."""
+    """The complete order of lines: passes, the most significant first.
+
+    Python's sort is stable, so lines are sorted by the least significant key first. The lines may hold a
+    newline when they end in another byte (`newlines`).
+    """
 
     def __init__(
-        self, keys: list[Key], separator: bytes | None, last_resort: bool, reverse: bool, salt: bytes
+        self,
+        keys: list[Key],
+        separator: bytes | None,
+        last_resort: bool,
+        reverse: bool,
+        salt: bytes,
+        newlines: bool = False,
     ):
-        self.passes: list[tuple[_KeyFunction | None, bool]] = [
-            (_compose(_extractor(key, separator), _transform(key.ordering, salt)), key.ordering.reverse)
-            for key in keys
-        ]
+        self.passes: list[_Pass] = []
+        for key in keys:
+            one = _compose(_extractor(key, separator), _transform(key.ordering, salt))
+            column = _column(key, separator, one, salt)
+            if newlines and one is not None:
+                each = one
+                column = lambda lines, each=each: list(map(each, lines))  # noqa: E731
+            self.passes.append(_Pass(one, column, key.ordering.reverse))
         self.by_key = len(self.passes)
         if last_resort:
-            self.passes.append((None, reverse))
+            self.passes.append(_Pass(None, None, reverse))
 
-    def sort(self, lines: list[bytes]) -> None:
-        for function, reverse in reversed(self.passes):
-            lines.sort(key=function, reverse=reverse)
+    def sort(self, lines: list[bytes]) -> list[bytes]:
+        """The lines in order."""
+        first = self.passes[0] if self.passes else None
+        if len(self.passes) == 2 and first is not None and first.column is not None:
+            values = first.column(lines)
+            if len(set(values)) == len(values):
+                # The key alone tells all lines apart.
+                return _sorted(lines, values, first.reverse)
+        for one in reversed(self.passes):
+            if one.column is None:
+                lines = sorted(lines, reverse=one.reverse)
+            else:
+                lines = _sorted(lines, one.column(lines), one.reverse)
+        return lines
 
     def compare(self, first: bytes, second: bytes) -> int:
         """Negative, zero or positive as `first` comes before, with or after `second`."""
-        for function, reverse in self.passes:
+        for one in self.passes:
+            function = one.key
             a, b = (function(first), function(second)) if function else (first, second)
             if a != b:
-                return (1 if a > b else -1) * (-1 if reverse else 1)
+                return (1 if a > b else -1) * (-1 if one.reverse else 1)
         return 0
 
-    def identity(self) -> _KeyFunction:
-        """A function whose values are equal exactly for lines that no key tells apart."""
-        functions = [function for function, _ in self.passes[: self.by_key]]
-        if not functions or None in functions:
-            return lambda line: line
-        if len(functions) == 1 and functions[0]:
-            return functions[0]
-        return lambda line: [function(line) for function in functions if function]
+    def without_repeats(self, lines: list[bytes]) -> list[bytes]:
+        """Of sorted lines, the first of each run that no key tells apart."""
+        columns = [one.column for one in self.passes[: self.by_key]]
+        if not columns or None in columns:
+            return [line for line, _ in itertools.groupby(lines)]
+        values = [column(lines) for column in columns if column is not None]
+        kept = lines[:1]
+        for place in range(1, len(lines)):
+            for value in values:
+                if value[place] != value[place - 1]:
+                    kept.append(lines[place])
+                    break
+        return kept
+
+
+def _sorted(lines: list[bytes], values: list[Any], reverse: bool) -> list[bytes]:
+    """The lines in the order of the values that stand at the same places."""
+    places = sorted(range(len(lines)), key=values.__getitem__, reverse=reverse)
+    return list(map(lines.__getitem__, places))

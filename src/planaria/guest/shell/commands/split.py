@@ -6,8 +6,8 @@ import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
-from .concatenate import records
 from .invocation import CommandError, Invocation, utility
+from .lines import records
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import parse_count, parse_size

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Generator, Iterator
+from operator import ne, sub
 
 from ..command import Status
-from .concatenate import records
 from .invocation import CommandError, Invocation, utility
+from .lines import batches, records
 from .options import UsageError, choose
 from .quoting import quote, shell_quote
 from .sizes import parse_count
@@ -76,11 +77,12 @@ def uniq(call: Invocation) -> Generator[None, None, Status]:
     if len(names) == 2 and names[1] != "-":
         target = file = call.create(names[1])
     with source:
-        lines = (line.removesuffix(end) for line in records(source.chunks(), end))
         if every or group:
+            lines = (line.removesuffix(end) for line in records(source.chunks(), end))
             pieces = _whole_groups(lines, key, every, group, unique, end)
         else:
-            pieces = _first_lines(lines, key, arguments.has("c"), repeated, unique, end)
+            blocks = batches(source.chunks(), end)
+            pieces = _first_lines(blocks, key, arguments.has("c"), repeated, unique, end)
         for piece in pieces:
             target.write(piece)
             if target.full:
@@ -119,31 +121,38 @@ def _key(call: Invocation) -> Callable[[bytes], bytes] | None:
 
 
 def _first_lines(
-    lines: Iterator[bytes],
+    blocks: Iterator[list[bytes]],
     key: Callable[[bytes], bytes] | None,
     counted: bool,
     repeated: bool,
     unique: bool,
     end: bytes,
 ) -> Iterator[bytes]:
-    """One line of each group, with its size when `counted`."""
-    if not (counted or repeated or unique):
-        for _, group in itertools.groupby(lines, key):
-            yield next(group) + end
-        return
-    first: bytes | None = None
-    value = b""
-    size = 0
-    for line in itertools.chain(lines, [None]):
-        if line is not None:
-            compared = key(line) if key else line
-            if first is not None and compared == value:
-                size += 1
-                continue
-        if first is not None and not ((size == 1 and repeated) or (size > 1 and unique)):
-            yield b"%7d %s%s" % (size, first, end) if counted else first + end
-        if line is not None:
-            first, value, size = line, compared, 1
+    """One line of each group, with its size when `counted`; some thousand lines at a time."""
+    # The last group of a block may go on in the next one.
+    value: bytes | None = None
+    first, size = b"", 0
+    every = not (counted or repeated or unique)
+    for lines in itertools.chain(blocks, [[]]):
+        values = lines if key is None else list(map(key, lines))
+        begins = list(itertools.compress(range(len(lines)), map(ne, values, [value, *values])))
+        if every:
+            chosen = list(map(lines.__getitem__, begins))
+        else:
+            firsts = list(map(lines.__getitem__, begins))
+            sizes = list(map(sub, [*begins[1:], len(lines)], begins))
+            if value is not None:
+                firsts.insert(0, first)
+                sizes.insert(0, size + (begins[0] if begins else len(lines)))
+            if lines:
+                first, size = firsts.pop(), sizes.pop()
+            groups: Iterator[tuple[int, bytes]] = zip(sizes, firsts, strict=True)
+            if repeated or unique:
+                groups = ((n, text) for n, text in groups if not (repeated if n == 1 else unique))
+            chosen = [b"%7d %s" % group for group in groups] if counted else [text for _, text in groups]
+        value = values[-1] if values else value
+        if chosen:
+            yield end.join(chosen) + end
 
 
 def _whole_groups(
