@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..command import Status
 from .invocation import Invocation, utility
-from .lines import records
+from .lines import records, whole_lines
 from .options import UsageError
 from .quoting import quote, shell_quote_always
 from .sizes import parse_size
@@ -213,7 +213,25 @@ def _last_lines(source: Source, number: int, end: bytes) -> Iterator[bytes]:
         _seek_to_last_lines(source, number, end)
         yield from source.chunks()
         return
-    yield from deque(_lines(source, end), maxlen=number)
+    # Blocks, as few as hold the lines.
+    held: deque[tuple[bytes, int]] = deque()
+    count = 0
+    for block in whole_lines(source.chunks(), end):
+        lines = block.count(end) + (not block.endswith(end))
+        held.append((block, lines))
+        count += lines
+        while count - held[0][1] >= number:
+            count -= held.popleft()[1]
+            if not held:
+                break
+    rest = b"".join([block for block, _ in held])
+    at = len(rest) - rest.endswith(end)
+    while number:
+        at = rest.rfind(end, 0, max(at, 0))
+        number -= 1
+        if at < 0:
+            break
+    yield rest[at + 1 :] if rest else b""
 
 
 def _seek_to_last_lines(source: FileInput, number: int, end: bytes) -> None:

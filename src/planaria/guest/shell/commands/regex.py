@@ -71,8 +71,9 @@ class Pattern:
     """
 
     __slots__ = (
-        "_anywhere", "_ascii", "_automaton", "_fold", "_newline", "_node", "_unicode", "exact", "explosive",
-        "groups", "literal", "nullable", "source",
+        "_anywhere", "_ascii", "_automaton", "_fold", "_for_lines", "_newline", "_node", "_unicode",
+        "_with_rest", "anchored", "exact", "explosive", "groups", "literal", "nullable",
+        "refers_back", "source",
     )  # fmt: skip
 
     def __init__(self, source: str, node: Node, groups: int, fold: bool, newline: Newline) -> None:
@@ -84,9 +85,14 @@ class Pattern:
         self._newline: Newline = newline
         self.literal = _literal(node) if not fold else None
         self.nullable = nullable(node)
-        self.exact = has_backreferences(node) or first_is_longest(node, fold, newline != "multiline")
-        self.explosive = not has_backreferences(node) and may_explode(node, fold)
+        self.refers_back = has_backreferences(node)
+        self.exact = self.refers_back or first_is_longest(node, fold, newline != "multiline")
+        self.explosive = not self.refers_back and may_explode(node, fold)
         self.exact = self.exact and not self.explosive
+        #: Whether it matches at the start of a line only.
+        self.anchored = _starts_line(node)
+        self._for_lines: Pattern | None = None
+        self._with_rest: dict[bool, re.Pattern[str]] = {}
         self._anywhere: Automaton | None = None
         self._ascii = self._compile(node, False)
         self._unicode: re.Pattern[str] | None = None
@@ -104,6 +110,8 @@ class Pattern:
         pattern.explosive = False
         pattern._ascii = pattern._unicode = compiled
         pattern._automaton = None
+        pattern.anchored = pattern.refers_back = False
+        pattern._newline = "multiline"
         pattern._fold = bool(compiled.flags & re.IGNORECASE)
         return pattern
 
@@ -114,6 +122,30 @@ class Pattern:
         if self._unicode is None:
             self._unicode = self._compile(self._node, True)
         return self._unicode
+
+    def for_lines(self) -> Pattern | None:
+        """The same expression, made to find in a text of many lines what it would find in each.
+
+        None where there is no such expression.
+        """
+        if self._newline != "text" or _looks_beyond(self._node):
+            return None
+        if self._for_lines is None:
+            self._for_lines = Pattern(self.source, self._node, self.groups, self._fold, "lines")
+        return self._for_lines
+
+    def engine_with_rest(self, text: str) -> re.Pattern[str]:
+        """Like `engine`, with a first group around the expression, and a last one for the rest of the line.
+
+        That takes the newline too, so there is at most one match in a line. Not for what refers back.
+        """
+        unicode = not text.isascii()
+        compiled = self._with_rest.get(unicode)
+        if compiled is None:
+            inner = _emit(self._node, unicode, self._newline)
+            flags = self.engine(text).flags & (re.IGNORECASE | re.ASCII)
+            compiled = self._with_rest[unicode] = re.compile(f"({inner})([^\\n]*+\\n)", flags)
+        return compiled
 
     def find(self, text: str, start: int = 0) -> re.Match[str] | None:
         """The leftmost match at or after `start`, not always the longest: to know whether there is one."""
@@ -192,6 +224,31 @@ class Pattern:
             return re.compile(_emit(node, unicode, self._newline), flags)
         except (OverflowError, RecursionError, re.error) as problem:
             raise RegexError("Regular expression too big") from problem
+
+
+def _starts_line(node: Node) -> bool:
+    match node:
+        case Assertion("line_start"):
+            return True
+        case Sequence(parts):
+            return bool(parts) and _starts_line(parts[0])
+        case Group(_, body):
+            return _starts_line(body)
+        case Alternatives(options):
+            return bool(options) and all(map(_starts_line, options))
+    return False
+
+
+def _looks_beyond(node: Node) -> bool:
+    """Whether the expression tells the ends of a text from those of its lines."""
+    match node:
+        case Assertion(kind):
+            return kind in ("text_start", "text_end")
+        case Sequence(parts) | Alternatives(parts):
+            return any(map(_looks_beyond, parts))
+        case Group(_, body) | Repeat(body):
+            return _looks_beyond(body)
+    return False
 
 
 def _literal(node: Node) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 
 from ..command import Input, Process
 from .regex import Pattern
+from .sed_blocks import compile_blocks
 from .sed_script import Address, Command, ScriptError, Substitution
 from .sed_streams import Collector, DirectWriter, LineSource, Sink, Writer, visible
 from .streams import decode, open_input, reason
@@ -56,6 +57,8 @@ class Machine:
         self.finish = len(commands)
         self.discard = self.finish + 1
         self.program = [self._compile(command, index) for index, command in enumerate(commands)]
+        #: The script as a function of many lines, where it can be one.
+        self.edit = compile_blocks(commands, quiet) if end == "\n" else None
 
     # Running.
 
@@ -63,7 +66,18 @@ class Machine:
         """Run the cycles to the end; the exit status."""
         program, finish, stdout = self.program, self.finish, self.process.stdout
         source, end, quiet = self.source, self.end, self.quiet
+        edit = self.edit
         while not self.quitting:
+            if edit is not None and (text := source.block()):
+                if "\0" in text:
+                    source.unread(text)
+                else:
+                    if edited := edit(text):
+                        self.output.text(edited)
+                        self.output.flush()
+                    if stdout.full:
+                        yield
+                    continue
             if self.restart:
                 self.restart = False
             elif len(source.lines) > 1:

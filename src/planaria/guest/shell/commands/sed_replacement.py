@@ -17,6 +17,15 @@ class Replacement:
     constant: str | None
     #: The highest group that is used.
     groups: int
+    #: The same in the notation of `re.sub`; None with case conversions.
+    template: str | None
+    #: Whether it puts a newline into the text.
+    newlines: bool
+    pieces: list[str | int | _Case]
+
+    def shifted(self) -> Replacement:
+        """The same for an expression that has one more group, around the whole of it."""
+        return _build([piece + 1 if isinstance(piece, int) else piece for piece in self.pieces])
 
 
 def parse_replacement(source: str) -> Replacement:
@@ -41,26 +50,34 @@ def parse_replacement(source: str) -> Replacement:
             named = escaped_character(source, at, "sed")
             pieces.append(named[0] if named else source[at])
             at = named[1] if named else at + 1
+    return _build(pieces)
+
+
+def _build(pieces: list[str | int | _Case]) -> Replacement:
     groups = max((piece for piece in pieces if isinstance(piece, int)), default=0)
+    newlines = any(isinstance(piece, str) and "\n" in piece for piece in pieces)
     if any(isinstance(piece, _Case) for piece in pieces):
-        return Replacement(_with_cases(pieces), None, groups)
+        return Replacement(_with_cases(pieces), None, groups, None, newlines, pieces)
     merged: list[str | int] = []
     for piece in pieces:
         if isinstance(piece, str) and merged and isinstance(merged[-1], str):
             merged[-1] += piece
         elif not isinstance(piece, _Case):
             merged.append(piece)
+    template = "".join(
+        [piece.replace("\\", "\\\\") if isinstance(piece, str) else f"\\g<{piece}>" for piece in merged]
+    )
     if all(isinstance(piece, str) for piece in merged):
         constant = "".join(map(str, merged))
-        return Replacement(lambda found: constant, constant, groups)
+        return Replacement(lambda found: constant, constant, groups, template, newlines, pieces)
     if len(merged) == 1:
         only = int(merged[0])
-        return Replacement(lambda found: found[only] or "", None, groups)
+        return Replacement(lambda found: found[only] or "", None, groups, template, newlines, pieces)
 
     def expand(found: re.Match[str]) -> str:
         return "".join([piece if piece.__class__ is str else found[piece] or "" for piece in merged])
 
-    return Replacement(expand, None, groups)
+    return Replacement(expand, None, groups, template, newlines, pieces)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,27 +103,31 @@ class LineSource:
         """Close the file being read."""
         self._close()
 
+    def _whole_lines(self) -> str:
+        """More lines of the file that is open as one text; empty before a last line without an end."""
+        if self.chunks is None:
+            return ""
+        pending: list[bytes] = []
+        end = self.end.encode()
+        for chunk in self.chunks:
+            cut = chunk.rfind(end) + 1
+            if not cut:
+                pending.append(chunk)
+                continue
+            pending.append(chunk[:cut])
+            text = decode((encode(self.tail) if self.tail else b"") + b"".join(pending))
+            self.tail = decode(chunk[cut:])
+            return text
+        if pending:
+            self.tail = decode(encode(self.tail) + b"".join(pending))
+        self.chunks = iter(())
+        return ""
+
     def _fill(self) -> bool:
         """Have a line ready from the file that is open; False at its end."""
-        if self.chunks is not None:
-            pending: list[bytes] = []
-            end = self.end.encode()
-            for chunk in self.chunks:
-                cut = chunk.rfind(end) + 1
-                if not cut:
-                    pending.append(chunk)
-                    continue
-                pending.append(chunk[:cut])
-                self.lines = decode((encode(self.tail) if self.tail else b"") + b"".join(pending)).split(
-                    self.end
-                )
-                self.lines.pop()
-                self.lines.reverse()
-                self.tail = decode(chunk[cut:])
-                return True
-            if pending:
-                self.tail = decode(encode(self.tail) + b"".join(pending))
-            self.chunks = iter(())
+        if text := self._whole_lines():
+            self.unread(text)
+            return True
         if self.tail:
             # The last line, without its end.
             self.lines = [self.tail]
@@ -131,6 +135,24 @@ class LineSource:
             self.unended = True
             return True
         return False
+
+    def unread(self, text: str) -> None:
+        """Give back what `block` gave, to read it line by line."""
+        self.lines = text.split(self.end)
+        self.lines.pop()
+        self.lines.reverse()
+
+    def block(self) -> str:
+        """Lines with their ends, many at a time; empty where a line must be read alone, and at the end."""
+        while not self.lines:
+            if self.source is None and not self._open():
+                break
+            if text := self._whole_lines():
+                return text
+            if self.tail:
+                break
+            self._close()
+        return ""
 
     def read(self) -> tuple[str, bool] | None:
         """The next line and whether it had its end; None after the last one of all files."""
