@@ -80,6 +80,8 @@ class Analysis:
             - {"ARGC"}
         )
         self.numeric: set[Variable] = set()
+        #: Global arrays with no elements but numbers (or nothing yet).
+        self.number_arrays: set[str] = set()
         self._find_numeric()
         self.assigned_special = {
             node.target.name
@@ -154,16 +156,44 @@ class Analysis:
                 for target in targets:
                     if isinstance(target, Name):
                         self.numeric.discard(self.variable(scope, target.name))
+        self.number_arrays = self._arrays_of_scalars()
         changed = True
         while changed:
-            before = len(self.numeric)
+            before = len(self.numeric) + len(self.number_arrays)
             for scope, nodes in self.scopes:
                 for node in nodes:
-                    if not isinstance(node, Assign) or node.operator or not isinstance(node.target, Name):
+                    if not isinstance(node, Assign) or node.operator:
                         continue
-                    if self.kind(node.value, scope) != "number":
-                        self.numeric.discard(self.variable(scope, node.target.name))
-            changed = len(self.numeric) != before
+                    target = node.target
+                    if isinstance(target, Field) or self.kind(node.value, scope) == "number":
+                        continue
+                    if isinstance(target, Name):
+                        self.numeric.discard(self.variable(scope, target.name))
+                    elif isinstance(target.array, Name):
+                        self.number_arrays.discard(target.array.name)
+            changed = len(self.numeric) + len(self.number_arrays) != before
+
+    def _arrays_of_scalars(self) -> set[str]:
+        """Global arrays whose elements nothing but assignments to them can give values."""
+        found = {name for scope, name in self.arrays if not scope} - GIVEN_ARRAYS
+        for scope, nodes in self.scopes:
+            for node in nodes:
+                suspects: list[Any] = []
+                if isinstance(node, Index):
+                    if scope and isinstance(node.array, Name) and self.variable(scope, node.array.name)[0]:
+                        continue
+                    # An array in an array.
+                    suspects = [node.array.array] if isinstance(node.array, Index) else []
+                elif isinstance(node, Call):
+                    suspects = [*node.arguments, *(a.array for a in node.arguments if isinstance(a, Index))]
+                    if node.builtin and node.name not in _ARRAY_ARGUMENTS and node.name not in ("sub", "gsub"):
+                        continue
+                elif isinstance(node, Getline) and isinstance(node.target, Index):
+                    suspects = [node.target.array]
+                elif isinstance(node, ForIn):
+                    suspects = [part.array for part in (node.variable, node.array) if isinstance(part, Index)]
+                found -= {suspect.name for suspect in suspects if isinstance(suspect, Name)}
+        return found
 
     def kind(self, node: Expression, scope: str) -> str:
         """What an expression always is: number, text, or any."""
@@ -181,6 +211,9 @@ class Analysis:
                     return "text"
                 # An unset variable of this kind is None, which counts as a number here.
                 return "number" if self.variable(scope, name) in self.numeric else "any"
+            case Index(Name(name)):
+                known = name in self.number_arrays and not self.variable(scope, name)[0]
+                return "number" if known else "any"
             case Grouping(items):
                 return self.kind(items[0], scope) if len(items) == 1 else "text"
             case Conditional(_, then, otherwise):

@@ -91,13 +91,13 @@ class Calls:
         match name:
             case "length":
                 if not arguments:
-                    return f"float(len({self.text(record)}))"
+                    return f"(len({self.text(record)}) + 0.0)"
                 one = _bare(arguments[0])
                 if isinstance(one, Name) and self.is_array(one):
                     return f"float(len({self.array(one)}))"
                 if isinstance(one, Name | Index):
                     return f"F.length({self.value(one)})"
-                return f"float(len({self.text(one)}))"
+                return f"(len({self.text(one)}) + 0.0)"
             case "substr":
                 rest = ", ".join(self.number(part) for part in arguments[1:])
                 return f"F.substr({self.text(arguments[0])}, {rest})"

@@ -14,10 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from .awk_analysis import Analysis
+from .awk_blocks import Blocks
 from .awk_expressions import Expressions
 from .awk_parser import parse_program
 from .awk_printf import format_values
-from .awk_runtime import Exit, NextFile, NextRecord
+from .awk_runtime import NO_FIELD, Exit, NextFile, NextRecord
 from .awk_syntax import (
     Assign,
     AwkError,
@@ -48,7 +49,7 @@ from .awk_syntax import (
     fatal,
 )
 from .awk_values import Array, Input, number, special_text, text_number, truth
-from .regex import compile_extended
+from .regex import Pattern, compile_extended
 from .regex_syntax import RegexError
 
 
@@ -71,7 +72,7 @@ def compile_program(source: str, external: frozenset[str]) -> tuple[Callable[...
     return namespace["program"], program.warnings
 
 
-class Compiler(Expressions):
+class Compiler(Expressions, Blocks):
     """Writes the Python code of one program."""
 
     def __init__(self, analysis: Analysis) -> None:
@@ -121,6 +122,10 @@ class Compiler(Expressions):
             self.constants[name] = pattern
             self.constants[name + "_find"] = pattern.find
         return name
+
+    def constant_of(self, source: str) -> Pattern | None:
+        constant = self.constants.get(self.constant_pattern(source))
+        return constant if isinstance(constant, Pattern) else None
 
     # The whole.
 
@@ -186,9 +191,14 @@ class Compiler(Expressions):
         return place
 
     def _main(self, rules: list[Rule]) -> None:
-        self.place = "rule"
         with self.indented("def main():"):
             self._nonlocals()
+            if self.looks_only(rules):
+                with self.indented("if False:"):
+                    self.write("yield")
+                self.block_main(rules)
+                return
+            self.place = "rule"
             ranges = [index for index, rule in enumerate(rules) if rule.second is not None]
             for index in ranges:
                 self.write(f"r{index} = False")
@@ -334,13 +344,15 @@ class Compiler(Expressions):
             case "next" | "nextfile":
                 if self.place in ("begin", "end"):
                     raise AwkError(f"cmd. line:1: error: `{kind}' used in {self.place.upper()} action")
-                if kind == "next" and self.place == "rule" and not self.loops:
+                if kind == "next" and self.place in ("rule", "block") and not self.loops:
                     self.write("continue")
                 else:
                     self.write("raise NextRecord" if kind == "next" else "raise NextFile")
             case "exit":
                 if value is not None:
                     self.write(f"R.exit_status = int({self.number(value)}) & 255")
+                if self.in_block:
+                    self.write("R.left_lines(nr, before, record)")
                 self.write("raise Exit")
             case "return":
                 self.write(f"return {self.value(value) if value is not None else 'None'}")
@@ -379,7 +391,7 @@ class Compiler(Expressions):
                 name = self.temporary()
                 self.write(f"{name} = {array}")
                 array = name
-            self.write(f"{array}[{key}] = {self.operation(operator, f'number({array}.get({key}))', amount)}")
+            self.write(f"{array}[{key}] = {self.operation(operator, self.element(target, array, key), amount)}")
         elif isinstance(target, Name):
             self.assign_statement(target, self.operation(operator, self.number(target), amount))
         else:
@@ -438,10 +450,11 @@ _NAMESPACE: dict[str, Any] = {
     "Array": Array, "Input": Input, "number": number, "text_number": text_number, "truth": truth,
     "power": _power, "modulo": _modulo, "put": _put, "format_values": format_values,
     "NextRecord": NextRecord, "NextFile": NextFile, "Exit": Exit, "special_text": special_text,
-    "integer_text": _integer_text, "float_text": _float_text,
+    "integer_text": _integer_text, "NO_FIELD": NO_FIELD, "float_text": _float_text,
 }  # fmt: skip
 _PROLOGUE = (
     "text, compare = R.conversion.text, R.conversion.compare",
+    "compare_field = R.conversion.compare_field",
     "number_text, known = R.conversion.number_text, R.conversion.known.get",
     "output_text, output_number_text = R.output_conversion.text, R.output_conversion.number_text",
     "output_known = R.output_conversion.known.get",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .awk_analysis import GIVEN_ARRAYS
 from .awk_calls import Calls
@@ -41,6 +41,14 @@ class Expressions(Calls):
 
     constants: dict[str, Any]
 
+    if TYPE_CHECKING:
+
+        @property
+        def in_block(self) -> bool: ...
+        def block_text(self, index: Expression, number: str) -> str: ...
+        def block_value(self, index: Expression, number: str) -> str: ...
+        def block_name(self, name: str) -> str | None: ...
+
     # Assignment.
 
     def assign(self, target: Target, code: str) -> str:
@@ -51,6 +59,8 @@ class Expressions(Calls):
                     return f"R.assign({name!r}, {code})"
                 return f"({self._scalar(name)} := {code})"
             case Field(index):
+                if self.in_block:  # only sub and gsub assign there, and only $0
+                    return f"(record := {code})"
                 return f"R.set_field({self.number(index)}, {code})"
         return f"put({self.array(target.array)}, {self.key(target.keys)}, {code})"
 
@@ -72,7 +82,7 @@ class Expressions(Calls):
             index = f"({name} := {self.number(target.index)})"
             return f"R.set_field({index}, {self.operation(operator, old, amount)})"
         array = self.temporary()
-        old = f"number({array}.get({name}))"
+        old = self.element(target, array, name)
         return (
             f"put(({array} := {self.array(target.array)}), ({name} := {self.key(target.keys)}),"
             f" {self.operation(operator, old, amount)})"
@@ -93,10 +103,17 @@ class Expressions(Calls):
                 f" R.set_field({name}, {old} {operator} 1.0))[1]"
             )
         array = self.temporary()
+        before = self.element(node.target, array, name)
         return (
             f"(({array} := {self.array(node.target.array)}), ({name} := {self.key(node.target.keys)}),"
-            f" ({old} := number({array}.get({name}))), put({array}, {name}, {old} {operator} 1.0))[2]"
+            f" ({old} := {before}), put({array}, {name}, {old} {operator} 1.0))[2]"
         )
+
+    def element(self, node: Index, array: str, key: str) -> str:
+        """The number that is the element of an array, without creating it."""
+        if self.analysis.kind(node, self.scope) == "number":
+            return f"({array}.get({key}) or 0.0)"
+        return f"number({array}.get({key}))"
 
     # Names.
 
@@ -136,6 +153,8 @@ class Expressions(Calls):
                 return self.text(node)
             case Name(name):
                 return self._name(name)
+            case Field(index) if self.in_block:
+                return self.block_value(index, self.number(index))
             case Field(index):
                 at = _constant_index(index)
                 return f"field_value({at})" if at is not None else f"dynamic_field({self.number(index)})"
@@ -155,7 +174,7 @@ class Expressions(Calls):
 
     def _name(self, name: str) -> str:
         if name in SPECIAL or name == "ARGC":
-            return f"R.{name}"
+            return (self.block_name(name) if self.in_block else None) or f"R.{name}"
         return self._scalar(name)
 
     def _scalar(self, name: str) -> str:
@@ -177,13 +196,15 @@ class Expressions(Calls):
             case Grouping([inner]):
                 return self.number(inner)
             case Name(name):
-                if name in SPECIAL_NUMBERS:
-                    return f"R.{name}"
                 code = self._name(name)
+                if name in SPECIAL_NUMBERS:
+                    return code
                 known = self.analysis.variable(self.scope, name) in self.analysis.numeric
                 return f"({code} or 0.0)" if known else f"number({code})"
             case Field():
                 return f"text_number({self.text(node)})"
+            case Index() if self.analysis.kind(node, self.scope) == "number":
+                return f"({self.value(node)} or 0.0)"
             case Unary("-", operand):
                 return f"(-{self.number(operand)})"
             case Unary("+", operand):
@@ -238,6 +259,8 @@ class Expressions(Calls):
                 return f"({self.text(left)} + {self.text(right)})"
             case Name(name) if name in SPECIAL_TEXTS:
                 return f"R.{name}"
+            case Field(index) if self.in_block:
+                return self.block_text(index, self.number(index))
             case Field(index):
                 at = _constant_index(index)
                 if at == 0:
@@ -294,6 +317,8 @@ class Expressions(Calls):
             if self.analysis.ignores_case:
                 texts = f"R.conversion.folded({texts[0]})", f"R.conversion.folded({texts[1]})"
             return f"({texts[0]} {operator} {texts[1]})"
+        if kinds[1] == "number" and isinstance(left, Field) and _is_float(right):
+            return f"(compare_field({self.text(left)}, {self.number(right)}) {operator} 0)"
         return f"(compare({self.value(left)}, {self.value(right)}) {operator} 0)"
 
     def _matches(self, subject: str, pattern: Expression) -> str:
@@ -335,6 +360,8 @@ def _is_float(node: Expression) -> bool:
             return _is_float(inner)
         case Name(name):
             return name in SPECIAL_NUMBERS
+        case Index():
+            return False
         case Assign("", _, value):
             return _is_float(value)
         case Conditional(_, then, otherwise):

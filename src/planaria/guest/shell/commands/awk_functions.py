@@ -25,7 +25,7 @@ class Functions:
         self.runtime = runtime
         self.seed: float = 1.0
         # Without srand the numbers are the same in each run.
-        self.random = random.Random(self.seed)
+        self.random: random.Random | None = None
         #: User functions by name, for asort and sorted_in.
         self.user: dict[str, Callable[..., Any]] = {}
 
@@ -167,6 +167,8 @@ class Functions:
         return math.atan2(y, x)
 
     def rand(self) -> float:
+        if self.random is None:
+            self.random = random.Random(self.seed)
         return self.random.random()
 
     def srand(self, seed: float | None) -> float:

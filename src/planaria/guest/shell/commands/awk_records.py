@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable, Iterator
 
 from .regex import Pattern
 
 #: White space that separates words for str.split() but not for awk.
-_OTHER_SPACE = re.compile("[\r\v\f\x1c-\x1f]")
+_OTHER_SPACE = b"\r\v\f\x1c\x1d\x1e\x1f"
 
 
 class RecordReader:
@@ -25,7 +24,9 @@ class RecordReader:
         self.rest = ""
         self.at = 0
         self.ended = False
-        #: Whether str.split() cuts the records at hand as awk does.
+        #: What the lines at hand were cut from.
+        self.text = ""
+        #: Whether str.split() cuts the records that `read` gives as awk does.
         self.plain = False
         self.record = ""
         self.terminator = ""
@@ -61,7 +62,20 @@ class RecordReader:
             return self.decoder.decode(b"", True)
         return ""
 
-    def _read_line(self) -> bool:
+    def is_plain(self) -> bool:
+        """Whether str.split() cuts the lines at hand as awk does."""
+        text = self.text
+        return text.isascii() and len(text.encode().translate(None, _OTHER_SPACE)) == len(text) > 0
+
+    def take_lines(self) -> list[str]:
+        """The lines at hand, or the next ones, while RS is a newline; empty at the end."""
+        lines, self.lines = self.lines, []
+        if lines:
+            lines.reverse()
+            return lines
+        return self._more_lines()
+
+    def _more_lines(self) -> list[str]:
         parts = [self.rest[self.at :]]
         self.rest, self.at = "", 0
         if "\n" not in parts[0]:
@@ -71,18 +85,25 @@ class RecordReader:
                     break
         text = "".join(parts)
         if not text:
-            return False
-        self.plain = text.isascii() and not _OTHER_SPACE.search(text)
+            return []
+        self.text = text
         lines = text.split("\n")
         self.rest = lines.pop()
+        self.terminator = "\n"
         if not lines:
             # The last line, without its newline.
-            self.record, self.rest, self.terminator = self.rest, "", ""
-            return True
+            lines = [self.rest]
+            self.rest, self.terminator = "", ""
+        return lines
+
+    def _read_line(self) -> bool:
+        lines = self._more_lines()
+        if not lines:
+            return False
+        self.plain = self.is_plain()
         lines.reverse()
         self.record = lines.pop()
         self.lines = lines
-        self.terminator = "\n"
         return True
 
     def _grow(self) -> bool:

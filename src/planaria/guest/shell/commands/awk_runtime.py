@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
+from operator import methodcaller
 from typing import Any, BinaryIO
 
 from ..command import Process
@@ -158,7 +159,7 @@ class Runtime:
 
     def _separator(self, text: str) -> Callable[[str], list[str]]:
         """How a text is cut where FS (or the separator of split) is `text`."""
-        if len(text) == 1 and text != " " and text != "\\" and not (self.fold and text.isalpha()):
+        if _is_character(text, self.fold):
             return lambda record: record.split(text) if record else []
         return _expression_splitter(self.pattern(text if text != "\\" else "\\\\"))
 
@@ -311,6 +312,56 @@ class Runtime:
         self.NR += 1.0
         self.FNR += 1.0
         return True
+
+    # Many lines at once; see awk_blocks.
+
+    def next_lines(self) -> list[str]:
+        """The next lines of the operands, all of one file; empty after the last."""
+        while True:
+            if self.reader is None and not self.open_next():
+                return []
+            reader = self.reader
+            if reader is not None and (lines := reader.take_lines()):
+                return lines
+            self.close_current()
+
+    def ended_lines(self, lines: list[str], last: str) -> None:
+        """The lines were all read; `last` is the record that stays."""
+        self.record, self.fields, self.stale = last, None, False
+        self.plain = False
+        self.NR += len(lines)
+        self.FNR += len(lines)
+
+    def left_lines(self, count: float, before: float, record: str) -> None:
+        """The program ends at a line: the `count`th, of which `before` are not of this file."""
+        self.record, self.fields, self.stale = record, None, False
+        self.NR, self.FNR = count, count - before
+
+    def one_field(self, record: str, fields: list[str], index: float) -> str:
+        """`$index` of a record with these fields."""
+        at = self._index(index)
+        if not at:
+            return record
+        return fields[at - 1] if at <= len(fields) else ""
+
+    def block_splitter(self, most: int, last: bool) -> Callable[[str], list[str]]:
+        """How the records at hand are cut, for a program that looks at the first `most` fields (0: at all).
+
+        With `last` it looks at the last one only.
+        """
+        separator = self.FS
+        if separator == " ":
+            if self.reader is None or not self.reader.is_plain():
+                return _WORDS.findall
+            if last:
+                return methodcaller("rsplit", None, 1)
+            return methodcaller("split", None, most) if most else str.split
+        if _is_character(separator, self.fold):
+            if last:
+                return methodcaller("rsplit", separator, 1)
+            if most:
+                return methodcaller("split", separator, most)
+        return self.split
 
     def close_current(self) -> None:
         """Done with the current file."""
@@ -497,6 +548,11 @@ class _Standard(_Sink):
 class _Unbuffered(_Sink):
     def add(self, text: str) -> None:
         self.write(encode(text))
+
+
+def _is_character(separator: str, fold: bool) -> bool:
+    """Whether FS is a character that stands for itself."""
+    return len(separator) == 1 and separator not in " \\" and not (fold and separator.isalpha())
 
 
 def _expression_splitter(pattern: Pattern) -> Callable[[str], list[str]]:

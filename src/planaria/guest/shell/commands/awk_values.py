@@ -162,6 +162,17 @@ class Conversion:
         a, b = self.folded(self.text(left)), self.folded(self.text(right))
         return (a > b) - (a < b)
 
+    def compare_field(self, text: str, number: float) -> int:
+        """The same for a field and a number."""
+        try:
+            value = float(text)
+            if value - value != 0.0 or "_" in text or not text.isascii():
+                return self.compare(Input(text), number)
+        except ValueError:
+            a, b = self.folded(text), self.folded(self.text(number))
+            return (a > b) - (a < b)
+        return -1 if value < number else value > number
+
     def folded(self, text: str) -> str:
         """The text for a comparison: without case when IGNORECASE says so."""
         return text.lower() if self.fold else text
