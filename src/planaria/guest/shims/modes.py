@@ -179,13 +179,13 @@ def install(door: Callable[[bytes], bytes]) -> None:
     def mkdir(path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
         """Create a directory."""
         _mkdir(path, mode, dir_fd=dir_fd)
-        if mode & 0o7777 != 0o777 and dir_fd is None:
+        if (mode ^ 0o777) & 0o7777 & ~mask and dir_fd is None:
             chmod(path, mode & ~mask)
 
     def open_with_mode(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         """Open a file for low level IO.  Returns a file descriptor (integer)."""
-        # The system makes files with 0o666; only a new file gets another mode.
-        new = flags & os.O_CREAT and mode & 0o7777 != 0o666 and dir_fd is None
+        # The system makes files with 0o666 and heeds the umask; only a new file gets another mode.
+        new = flags & os.O_CREAT and (mode ^ 0o666) & 0o7777 & ~mask and dir_fd is None
         if new and not flags & os.O_EXCL and os.path.lexists(path):
             new = False
         fd = _open(path, flags, mode, dir_fd=dir_fd)

@@ -186,7 +186,11 @@ class Analysis:
                     suspects = [node.array.array] if isinstance(node.array, Index) else []
                 elif isinstance(node, Call):
                     suspects = [*node.arguments, *(a.array for a in node.arguments if isinstance(a, Index))]
-                    if node.builtin and node.name not in _ARRAY_ARGUMENTS and node.name not in ("sub", "gsub"):
+                    if (
+                        node.builtin
+                        and node.name not in _ARRAY_ARGUMENTS
+                        and node.name not in ("sub", "gsub")
+                    ):
                         continue
                 elif isinstance(node, Getline) and isinstance(node.target, Index):
                     suspects = [node.target.array]

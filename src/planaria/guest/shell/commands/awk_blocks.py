@@ -1,8 +1,8 @@
-"""The loop over records of a program that only looks at them: over many lines at once, with fields in variables.
+"""The loop over records of a program that only looks at them: many lines at once, with fields in variables.
 
-Most programs neither assign fields nor read on by themselves. Their rules then need none of the runtime's state
-of the record at hand: the record and its fields are variables of the loop, and lines that no rule can select
-are left out before it.
+Most programs neither assign fields nor read on by themselves. Their rules then need none of the runtime's
+state of the record at hand: the record and its fields are variables of the loop, and lines that no rule can
+select are left out before it.
 """
 
 from __future__ import annotations
@@ -80,9 +80,8 @@ class Blocks:
         for node in nodes:
             if isinstance(node, Jump) and node.kind == "nextfile":
                 return False
-            if isinstance(node, Assign | Increment) and isinstance(node.target, Name):
-                if node.target.name in _CUTTING:
-                    return False
+            if _assigns_cutting(node):
+                return False
         for scope, every in analysis.scopes:
             if scope and any(map(_needs_runtime, every)):
                 return False
@@ -117,7 +116,10 @@ class Blocks:
                 chosen = f"[line for line in lines if {literal!r} in line]"
             start = len(self.lines)
             self._loop_body(rules, plain, uses, eager, counted, chosen)
-            if any("raise NextRecord" in line for line in self.lines[start:]) or self.analysis.program.functions:
+            if (
+                any("raise NextRecord" in line for line in self.lines[start:])
+                or self.analysis.program.functions
+            ):
                 self._catch(start)
             if changes:
                 self.write("R.ended_lines(lines, record)")
@@ -161,7 +163,12 @@ class Blocks:
             start += 1
         inner = "    " * (self.depth + 1)
         body = ["    " + line for line in self.lines[start + 1 :]]
-        self.lines[start + 1 :] = [f"{inner}try:", *body, f"{inner}except NextRecord:", f"{inner}    continue"]
+        self.lines[start + 1 :] = [
+            f"{inner}try:",
+            *body,
+            f"{inner}except NextRecord:",
+            f"{inner}    continue",
+        ]
 
     def _block_rule(self, index: int, rule: Rule, ready: bool, several: bool) -> None:
         cut = "if fields is None: fields = split(record)" if several else "fields = split(record)"
@@ -261,6 +268,14 @@ def _changes_record(call: Call) -> bool:
     return call.builtin and call.name in ("sub", "gsub") and len(call.arguments) < 3
 
 
+def _assigns_cutting(node: Any) -> bool:
+    return (
+        isinstance(node, Assign | Increment)
+        and isinstance(node.target, Name)
+        and node.target.name in _CUTTING
+    )
+
+
 def _needs_runtime(node: Any) -> bool:
     """Whether a function that holds this node looks at the record or ends the loop."""
     if isinstance(node, Field | Regex):
@@ -269,8 +284,8 @@ def _needs_runtime(node: Any) -> bool:
         return node.name in _RECORD_NAMES
     if isinstance(node, Jump):
         return node.kind in ("exit", "nextfile")
-    if isinstance(node, Assign | Increment) and isinstance(node.target, Name):
-        return node.target.name in _CUTTING
+    if _assigns_cutting(node):
+        return True
     return isinstance(node, Call) and node.builtin and len(node.arguments) < _EXPLICIT.get(node.name, 0)
 
 

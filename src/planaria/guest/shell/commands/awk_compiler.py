@@ -391,7 +391,9 @@ class Compiler(Expressions, Blocks):
                 name = self.temporary()
                 self.write(f"{name} = {array}")
                 array = name
-            self.write(f"{array}[{key}] = {self.operation(operator, self.element(target, array, key), amount)}")
+            self.write(
+                f"{array}[{key}] = {self.operation(operator, self.element(target, array, key), amount)}"
+            )
         elif isinstance(target, Name):
             self.assign_statement(target, self.operation(operator, self.number(target), amount))
         else:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 from ..command import Status
 from .invocation import Invocation, utility
-from .lines import batches, whole_lines
+from .lines import whole_lines
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .regex import Pattern, compile_basic

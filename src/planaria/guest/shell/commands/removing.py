@@ -72,8 +72,11 @@ class Remover:
         # A stack instead of recursion: a tree may be deeper than Python's own stack.
         stack: list[tuple[str, str, list[str] | None, bool]] = [(name, path, None, True)]
         whole = True
+        quick = self.recursive and not (self.ask or self.verbose)
         while stack:
             name, path, left, empty = stack.pop()
+            if quick and left is None:
+                left = self._remove_files(path)
             if left is None:
                 try:
                     left = sorted(os.listdir(path), reverse=True)
@@ -110,6 +113,26 @@ class Remover:
             if self.verbose:
                 call.print(f"removed directory {shown(name)}")
         return whole
+
+    @staticmethod
+    def _remove_files(path: str) -> list[str] | None:
+        """Remove what is no directory in a directory; the names that stay, None when it cannot be read."""
+        stay: list[str] = []
+        try:
+            with os.scandir(path) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError:
+            return None
+        for name, is_directory in found:
+            if not is_directory:
+                try:
+                    os.unlink(f"{path}/{name}")
+                    continue
+                except OSError:
+                    # It is tried again by its name, and reported.
+                    pass
+            stay.append(name)
+        return sorted(stay, reverse=True)
 
 
 def _kind(status: os.stat_result) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from base64 import b64encode
@@ -282,7 +283,7 @@ def _opened(
     path: str, shown: str, operand: str | None = None
 ) -> Iterator[tuple[str, str, Source | _Resumed | str]]:
     try:
-        yield operand or path, shown, FileInput(open(path, "rb"))
+        yield operand or path, shown, FileInput(io.FileIO(path))
     except OSError as problem:
         yield operand or path, shown, f"{reason(problem)} (os error {problem.errno})"
 

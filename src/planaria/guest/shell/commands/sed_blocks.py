@@ -1,7 +1,7 @@
 """Scripts that look at each line alone, run on many lines at once.
 
-Substitutions, y, d and (with -n, at the end) p keep nothing from one line to the next. So a script of them does
-the same when each command in turn goes over a whole block of lines, which the engine's own loop does.
+Substitutions, y, d and (with -n, at the end) p keep nothing from one line to the next. So a script of them
+does the same when each command in turn goes over a whole block of lines, which the engine's own loop does.
 """
 
 from __future__ import annotations

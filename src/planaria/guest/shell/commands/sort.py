@@ -10,7 +10,6 @@ import functools
 import heapq
 import os
 from collections.abc import Generator, Iterator
-from typing import Any
 
 from ..command import Status
 from .invocation import CommandError, Invocation, utility
@@ -72,7 +71,9 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
             raise UsageError("file operands cannot be combined with --files0-from")
         names = names_from(call, listing)
     end = b"\0" if arguments.has("z") else b"\n"
-    order = Order(keys, separator, not keys or not (stable or unique), general.reverse, _salt(call), end != b"\n")
+    order = Order(
+        keys, separator, not keys or not (stable or unique), general.reverse, _salt(call), end != b"\n"
+    )
     if checking:
         if len(names) > 1:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""The keys of all lines at once: cut out by one expression, turned into numbers by the interpreter's own loops.
+"""The keys of all lines at once: cut out by one expression, read as numbers by the interpreter's own loops.
 
 What is not of a common shape (an offset in characters, numbers among words) is left to the functions for one
 line in `sort_keys.py`; both give the same order.
@@ -44,11 +44,10 @@ def column_pattern(
     else:
         wanted = other + b"".join([b"(?:" + field] * (last - first)) + b")?+" * (last - first)
     wanted = (skipped if skip_blanks else b"") + b"(" + wanted + b")"
+    wanted = before + wanted
     if not blanks and first:
         # A line with fewer fields has an empty key.
-        wanted = b"(?:" + before + wanted + b")?+"
-    else:
-        wanted = before + wanted
+        wanted = b"(?:" + wanted + b")?+"
     return re.compile(b"^" + wanted + rb"[^\n]*+\n?+", re.MULTILINE)
 
 
@@ -59,7 +58,7 @@ def cut_column(pattern: re.Pattern[bytes], lines: list[bytes]) -> list[bytes]:
 
 
 def numeric_column(texts: list[bytes], one: Callable[[bytes], Any]) -> list[Any]:
-    """The number at the start of each text, 0 without one; `one` reads a text that is not plainly a number."""
+    """The number at the start of each text, 0 without one; `one` reads what is not plainly a number."""
     rest = b"\n".join(texts).translate(None, _INTEGER)
     try:
         if not rest:

@@ -321,7 +321,9 @@ def _compose(first: _KeyFunction | None, second: _KeyFunction | None) -> _KeyFun
     return lambda line: outer(inner(line))
 
 
-def _column(key: Key, separator: bytes | None, one: _KeyFunction | None, salt: bytes) -> _ColumnFunction | None:
+def _column(
+    key: Key, separator: bytes | None, one: _KeyFunction | None, salt: bytes
+) -> _ColumnFunction | None:
     """A function that gives the values of the key for all lines at once; None: each line is its own key."""
     if one is None:
         return None

@@ -76,22 +76,38 @@ def reason(error: OSError) -> str:
 
 
 class FileInput:
-    """A file open for reading, as an `Input` and a context manager."""
+    """A file open for reading, as an `Input` and a context manager; buffered only where lines are read."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.read = file.read
-        self.readline = file.readline
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self.raw = raw
+        self._buffered: io.BufferedReader | None = None
+
+    @property
+    def file(self) -> io.BufferedReader:
+        """The file with a buffer."""
+        buffered = self._buffered
+        if buffered is None:
+            buffered = self._buffered = io.BufferedReader(self.raw, BLOCK)
+            self.read = buffered.read  # type: ignore[method-assign, assignment]
+            self.readline = buffered.readline  # type: ignore[method-assign]
+        return buffered
+
+    def read(self, size: int = -1) -> bytes:
+        return self.file.read(size)
+
+    def readline(self) -> bytes:
+        return self.file.readline()
 
     def chunks(self) -> Iterator[bytes]:
-        while block := self.file.read(BLOCK):
+        read = self.raw.read if self._buffered is None else self._buffered.read
+        while block := read(BLOCK):
             yield block
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self.file)
 
     def close(self) -> None:
-        self.file.close()
+        self.raw.close()
 
     def __enter__(self) -> Self:
         return self
@@ -99,7 +115,7 @@ class FileInput:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.file.close()
+        self.raw.close()
 
 
 class _Shared:
@@ -129,6 +145,16 @@ class _Shared:
 Source = FileInput | _Shared
 
 
+class _Nothing(io.RawIOBase):
+    """`/dev/null`, for a filesystem that has no such device."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        return 0
+
+
 class _Zeros(io.RawIOBase):
     """`/dev/zero`, for a filesystem that has no such device."""
 
@@ -152,6 +178,7 @@ class _Random(io.RawIOBase):
 
 
 _DEVICES: dict[str, Callable[[], io.RawIOBase]] = {
+    "/dev/null": _Nothing,
     "/dev/zero": _Zeros,
     "/dev/urandom": _Random,
     "/dev/random": _Random,
@@ -235,12 +262,10 @@ def open_input(owner: Streams, name: str) -> Source:
     if name.startswith("/dev/fd/") and (descriptors := _descriptors(owner)):
         return _Shared(descriptors(name, "r"))
     try:
-        return FileInput(open(owner.path(name), "rb", BLOCK))
+        return FileInput(io.FileIO(owner.path(name)))
     except FileNotFoundError:
-        if name == "/dev/null":
-            return FileInput(io.BytesIO())
         if name in _DEVICES:
-            return FileInput(io.BufferedReader(_DEVICES[name](), BLOCK))
+            return FileInput(_DEVICES[name]())
         raise
 
 

@@ -14,7 +14,7 @@ _TILDE, _END, _DIGIT = -2, -1, 0
 _ORDER = [_TILDE if byte == 0x7E else byte if bytes([byte]).isalpha() else byte + 256 for byte in range(256)]
 
 
-def _runs(text: bytes) -> list[int]:
+def _runs(text: bytes) -> tuple[int, ...]:
     key: list[int] = []
     for other, digits in _RUN.findall(text):
         key += [_ORDER[byte] for byte in other]
@@ -22,17 +22,17 @@ def _runs(text: bytes) -> list[int]:
             key.append(_DIGIT)
             key.append(int(digits))
     key.append(_END)
-    return key
+    return tuple(key)
 
 
-def version_key(name: bytes) -> tuple[int, list[int], list[int]]:
+def version_key(name: bytes) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     """A key that sorts names by the version numbers in them; hidden names come first."""
     if not name:
-        return (0, [], [])
+        return (0, (), ())
     if name == b".":
-        return (1, [], [])
+        return (1, (), ())
     if name == b"..":
-        return (2, [], [])
+        return (2, (), ())
     match = _SUFFIX.search(name, 1)
     cut = match.start() if match else len(name)
     return (3 if name[0] == 0x2E else 4, _runs(name[:cut]), _runs(name))
