@@ -90,6 +90,11 @@ class Search:
         if output.only_matching:
             exact = matcher.pattern.exact and not matcher.pattern.nullable
             self.plain = self.plain and exact and matcher.whole_text and not output.invert
+        #: Nothing but the number of lines is asked for, which the engine can tell.
+        self.counting = (
+            output.count and output.max_count is None and not output.null_data
+            and matcher.whole_text and matcher.pattern.by_lines
+        )  # fmt: skip
         self.waiting: list[str] = []
         self.selected = 0
         self.done = False
@@ -200,6 +205,9 @@ class Search:
         if self.plain and not self.binary and not suspicious:
             self._search_plain(text)
             return
+        if self.counting and not self.binary:
+            self._count(text)
+            return
         position = 0
         for start, end in () if self.selected == output.max_count else self._selected(text):
             if self.context:
@@ -229,6 +237,11 @@ class Search:
         if output.offsets:
             self.offset += _size(text, 0, len(text))
         self.done = self.selected == output.max_count and not self.pending
+
+    def _count(self, text: str) -> None:
+        """Only how many lines match: a match takes the rest of its line, so the engine counts them."""
+        matching = self.pattern.engine_with_rest(text).subn("", text)[1]
+        self.selected += text.count("\n") - matching if self.output.invert else matching
 
     def _search_plain(self, text: str) -> None:
         """Whole lines and nothing else: blocks of text are passed on."""

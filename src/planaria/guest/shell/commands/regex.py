@@ -134,6 +134,11 @@ class Pattern:
             self._for_lines = Pattern(self.source, self._node, self.groups, self._fold, "lines")
         return self._for_lines
 
+    @property
+    def by_lines(self) -> bool:
+        """Whether `engine_with_rest` is there for texts of many lines."""
+        return self._newline == "lines" and not self.refers_back and not self.explosive
+
     def engine_with_rest(self, text: str) -> re.Pattern[str]:
         """Like `engine`, with a first group around the expression, and a last one for the rest of the line.
 

@@ -137,7 +137,7 @@ def _substituting(command: Command, given: Substitution, chosen: Pattern | None,
         every = False
     if every:
         engines = whole.engine
-    elif whole.refers_back:
+    elif not whole.by_lines:
         return None
     else:
         engines, replacement = whole.engine_with_rest, replacement.shifted()
