@@ -150,7 +150,10 @@ def _node(name: str, path: str) -> _Node:
     found = os.lstat(path)
     node = _Node(name, path, found.st_mode, found.st_size, found.st_mtime_ns)
     if stat.S_ISLNK(found.st_mode):
-        node.target = os.readlink(path)
+        try:
+            node.target = os.readlink(path)
+        except OSError:
+            node.target = "[Error reading symbolic link information]"
         node.is_directory = os.path.isdir(path)
     else:
         node.is_directory = stat.S_ISDIR(found.st_mode)
@@ -171,7 +174,11 @@ def _read(node: _Node, options: _Options, depth: int, ancestors: frozenset[tuple
             continue
         if options.ignore and _matches(name, options.ignore, options):
             continue
-        child = _node(name, os.path.join(node.path, name))
+        try:
+            child = _node(name, os.path.join(node.path, name))
+        except FileNotFoundError:
+            # It went away meanwhile.
+            continue
         if options.directories and not child.is_directory:
             continue
         if options.patterns and not _matches(name, options.patterns, options):
@@ -188,7 +195,11 @@ def _read(node: _Node, options: _Options, depth: int, ancestors: frozenset[tuple
         return
     for child in node.children:
         if child.is_directory and (child.target is None or options.follow):
-            found = os.stat(child.path)
+            try:
+                found = os.stat(child.path)
+            except OSError:
+                child.error, child.children = "error opening dir", []
+                continue
             identity = (found.st_dev, found.st_ino)
             if identity in ancestors:
                 child.error = "recursive, not followed"

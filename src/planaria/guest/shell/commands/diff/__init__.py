@@ -2,3 +2,4 @@
 
 from planaria.guest.shell.commands.diff import command as command
 from planaria.guest.shell.commands.diff import patch as patch
+from planaria.guest.shell.commands.diff import sdiff as sdiff
