@@ -14,7 +14,7 @@ package.load()
 _OTHERS = {
     ":", "true", "false", "apt", "apt-get", "git", "ssh", "su", "sudo", "nano", "vi", "vim", "top", "watch",
     "echo", "printf", "ps", "man", "less", "more", "most", "pg", "xxd", "sqlite3", "bash", "sh", "dash",
-    "sleep",
+    "sleep", "curl", "wget", "zstd", "unzstd", "zstdcat", "stty",
 }  # fmt: skip
 
 

@@ -66,3 +66,85 @@ yaml_values = st.recursive(
 def test_round_trip(value: object) -> None:
     """What is written reads back as the same value."""
     assert read_documents(write(value)) == [value]
+
+
+CHART = """# Chart
+name: "app" # the name
+version: 1.0.0
+# image settings
+image:
+  # where
+  repo: 'nginx'
+  ports: [80, 0x50] # both
+list:
+  - a # first
+  # second
+  - b
+script: |
+  echo hi
+empty:
+# the end
+"""
+
+
+def test_comments_and_notations_stay() -> None:
+    """What is not changed is written as it was, with its comments."""
+    assert ours(["yq", "."], CHART.encode()).stdout == CHART.encode()
+
+
+@pytest.mark.parametrize(
+    ("expression", "old", "new"),
+    [
+        ('.version = "2.0.0"', "version: 1.0.0", "version: 2.0.0"),
+        ('.name = "b"', 'name: "app" # the name', 'name: "b" # the name'),
+        ('.image.repo = "x"', "repo: 'nginx'", "repo: 'x'"),
+        ("del(.list[0])", "  - a # first\n", ""),
+        ('.list += ["z"]', "  - b\n", "  - b\n  - z\n"),
+        (".image.ports[1] = 81", "  ports: [80, 0x50] # both\n", "  ports: # both\n    - 80\n    - 81\n"),
+        ('with(.image; .tag = "t")', "# both\n", "# both\n  tag: t\n"),
+        (".a-b = 1", "# the end", "a-b: 1\n# the end"),
+    ],
+)
+def test_a_change_leaves_the_rest_as_it_was(expression: str, old: str, new: str, tmp_path: Path) -> None:
+    """`-i` changes what the expression assigns and nothing else."""
+    (tmp_path / "c.yml").write_text(CHART)
+    assert ours(["yq", "-i", expression, "c.yml"], cwd=tmp_path).status == 0
+    assert (tmp_path / "c.yml").read_text() == CHART.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([".image"], "# where\nrepo: 'nginx'\nports: [80, 0x50] # both\n"),
+        (["keys"], "- name\n- version\n- image\n- list\n- script\n- empty\n"),
+        (['.image | pick(["repo"])'], "repo: nginx\n"),
+        ([".version | tag"], "!!str\n"),
+        (["-P", ".image"], "repo: nginx\nports:\n  - 80\n  - 80\n"),
+        (["-o=props", ".image"], "repo = nginx\nports.0 = 80\nports.1 = 80\n"),
+        (["-o=csv", ".list"], "a,b\n"),
+        (["-o=shell", ".image"], "repo=nginx\nports_0=80\nports_1=80\n"),
+        (['... comments="" | .image'], "repo: nginx\nports:\n  - 80\n  - 80\n"),
+        (["e", '.list[] | select(. == "b")'], "b\n"),
+        (["sort_keys(.image) | .image"], "ports: [80, 0x50] # both\n# where\nrepo: 'nginx'\n"),
+    ],
+)
+def test_expressions_and_formats(words: list[str], expected: str) -> None:
+    """Functions of mikefarah's yq and its other formats for output are there."""
+    assert ours(["yq", *words], CHART.encode()).stdout.decode() == expected
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "select(fi == 0) * select(fi == 1)",
+        "select(fileIndex == 0) * select(fileIndex == 1)",
+        ". as $item ireduce ({}; . * $item)",
+    ],
+)
+def test_eval_all_merges_files(expression: str, tmp_path: Path) -> None:
+    """`ea` applies an expression to the documents of all files together."""
+    (tmp_path / "x.yml").write_text("a: 1\nb: {x: 1}\n")
+    (tmp_path / "y.yml").write_text("b:\n  y: 2\n")
+    found = ours(["yq", "ea", expression, "x.yml", "y.yml"], cwd=tmp_path)
+    assert found.stdout == b"a: 1\nb:\n  x: 1\n  y: 2\n"
+    assert ours(["yq", '. * load("y.yml") | .b.y', "x.yml"], cwd=tmp_path).stdout == b"2\n"

@@ -17,7 +17,7 @@ class YamlError(ValueError):
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_KEY = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#,\[\]{}"'&*!|>%@`-](?:[^#:]|:(?!\s|$)|(?<!\s)\#)*?|[-?](?=\S)(?:[^#:]|:(?!\s|$)|(?<!\s)\#)*?)\s*:(?=\s|$)""")  # fmt: skip  # noqa: E501
+KEY = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#,\[\]{}"'&*!|>%@`-](?:[^#:]|:(?!\s|$)|(?<!\s)\#)*?|[-?](?=\S)(?:[^#:]|:(?!\s|$)|(?<!\s)\#)*?)\s*:(?=\s|$)""")  # fmt: skip  # noqa: E501
 _ESCAPES = {
     "0": "\0",
     "a": "\a",
@@ -64,6 +64,11 @@ def resolve(text: str) -> Any:
 
 def read_documents(text: str) -> list[Any]:
     """The values of all documents; raises YamlError."""
+    return [_Document(lines).value() for lines in split_documents(text)]
+
+
+def split_documents(text: str) -> list[list[tuple[int, str]]]:
+    """The lines of each document, with their numbers."""
     documents: list[list[tuple[int, str]]] = []
     current: list[tuple[int, str]] = []
     started = False
@@ -83,7 +88,7 @@ def read_documents(text: str) -> list[Any]:
             current.append((number, line))
     if started or any(line.strip() and not line.lstrip().startswith("#") for _, line in current):
         documents.append(current)
-    return [_Document(lines).value() for lines in documents]
+    return documents
 
 
 class _Document:
@@ -129,7 +134,7 @@ class _Document:
             raise self.error("found character that cannot start any token")
         if text == "-" or text.startswith(("- ", "-\t")):
             return self.sequence(indent)
-        if text.startswith("? ") or _KEY.match(text) or self.tagged_key(text):
+        if text.startswith("? ") or KEY.match(text) or self.tagged_key(text):
             return self.mapping(indent)
         return self.inline(text, parent)
 
@@ -139,7 +144,7 @@ class _Document:
         if match is None:
             return False
         rest = text[match.end() :]
-        return text.startswith("*") or _KEY.match(rest) is not None
+        return text.startswith("*") or KEY.match(rest) is not None
 
     def replace(self, column: int, text: str) -> None:
         number, _ = self.lines[self.place]
@@ -163,7 +168,7 @@ class _Document:
             self.replace(column, rest)
             if (
                 re.match(r"-(?:\s|$)", rest)
-                or _KEY.match(rest)
+                or KEY.match(rest)
                 or rest.startswith("? ")
                 or self.tagged_key(rest)
             ):
@@ -217,12 +222,12 @@ class _Document:
             found = self.anchors.get(alias.group(1))
             rest = text[alias.end() :].lstrip(" \t")
             return _key_text(found), rest, indent + len(text) - len(rest)
-        match = _KEY.match(text, start)
+        match = KEY.match(text, start)
         if match is None:
             raise self.error("could not find expected ':'")
         raw = match.group()[:-1].strip()
         if raw[:1] == '"':
-            key = _double(raw[1:-1])
+            key = unescape(raw[1:-1])
         elif raw[:1] == "'":
             key = raw[1:-1].replace("''", "'")
         else:
@@ -263,7 +268,7 @@ class _Document:
 
     def plain(self, text: str, parent: int, tag: str | None) -> Any:
         """A plain scalar, which may go on over deeper lines."""
-        parts = [_uncomment(text)]
+        parts = [uncomment(text)]
         if re.search(r":(?:\s|$)", parts[0]):
             raise self.error("mapping values are not allowed in this context")
         ended = parts[0] != text.rstrip()
@@ -277,7 +282,7 @@ class _Document:
                 continue
             if self.indent() <= parent or line.lstrip().startswith("#"):
                 break
-            piece = _uncomment(line.strip())
+            piece = uncomment(line.strip())
             if re.search(r":(?:\s|$)", piece):
                 raise self.error("mapping values are not allowed in this context")
             parts.append("\n" * blanks + piece if blanks else " " + piece)
@@ -352,7 +357,7 @@ def _tagged(tag: str | None, value: Any) -> Any:
     return value
 
 
-def _uncomment(text: str) -> str:
+def uncomment(text: str) -> str:
     match = re.search(r"\s#", text)
     return (text[: match.start()] if match else text).rstrip()
 
@@ -377,7 +382,7 @@ def _fold(lines: list[str]) -> str:
     return out
 
 
-def _double(text: str) -> str:
+def unescape(text: str) -> str:
     """The content of a double quoted scalar."""
     text = re.sub(r"\\\n[ \t]*", "", text)
     text = _join_lines(text)
@@ -456,7 +461,7 @@ class _Flow:
             raise _More
         self.place = match.end()
         body = match.group(1)
-        return _double(body) if quote == '"' else _join_lines(body.replace("''", "'"))
+        return unescape(body) if quote == '"' else _join_lines(body.replace("''", "'"))
 
     def list(self) -> list[Any]:
         self.place += 1
