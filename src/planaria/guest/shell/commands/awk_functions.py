@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .awk_order import listing_order
-from .awk_runtime import NO_FIELD, Runtime, find_all, split_by
+from .awk_runtime import NO_FIELD, Runtime
+from .awk_splitting import find_all, split_by
 from .awk_syntax import fatal
 from .awk_values import Array, Input, looks_numeric, number
 from .regex import Pattern

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator
 from operator import methodcaller
-from typing import Any, BinaryIO
+from typing import Any
 
 from ..command import Process
 from .awk_lexer import unescape
+from .awk_output import Sink, StandardSink, UnbufferedSink
 from .awk_records import RecordReader
+from .awk_splitting import WORDS, cut_widths, expression_splitter, find_all, is_character
 from .awk_syntax import fatal
 from .awk_values import Array, Conversion, Input, number
 from .regex import Pattern, compile_extended
 from .regex_syntax import RegexError
 from .streams import encode, open_input, reason
 
-_WORDS = re.compile("[^ \t\n]+")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 #: Special variables that programs read as attributes of the runtime.
 SPECIAL = frozenset(
@@ -62,27 +63,6 @@ class NextFile(Exception):
 
 class Exit(Exception):
     """`exit`."""
-
-
-class _Sink:
-    """What a program prints to under a name."""
-
-    def __init__(self, write: Callable[[bytes], object], file: BinaryIO | None, shell: str | None) -> None:
-        self.write = write
-        self.file = file
-        #: For `|`: the command that gets everything when the sink is closed.
-        self.shell = shell
-        self.parts: list[str] = []
-
-    def add(self, text: str) -> None:
-        self.parts.append(text)
-        if len(self.parts) > 512 and self.shell is None:
-            self.flush()
-
-    def flush(self) -> None:
-        if self.parts and self.shell is None:
-            self.write(encode("".join(self.parts)))
-            self.parts.clear()
 
 
 class _Collector:
@@ -133,7 +113,7 @@ class Runtime:
         self.argument = 0
         self.read_a_file = False
         self.exit_status = 0
-        self.sinks: dict[str, _Sink] = {}
+        self.sinks: dict[str, Sink] = {}
         self.readers: dict[str, RecordReader] = {}
         self.command_status: dict[str, int] = {}
         self.patterns: dict[str, Pattern] = {}
@@ -159,13 +139,13 @@ class Runtime:
 
     def _separator(self, text: str) -> Callable[[str], list[str]]:
         """How a text is cut where FS (or the separator of split) is `text`."""
-        if _is_character(text, self.fold):
+        if is_character(text, self.fold):
             return lambda record: record.split(text) if record else []
-        return _expression_splitter(self.pattern(text if text != "\\" else "\\\\"))
+        return expression_splitter(self.pattern(text if text != "\\" else "\\\\"))
 
     def _splitter(self, separator: str) -> Callable[[str], list[str]]:
         if separator == " ":
-            return lambda record: record.split() if self.plain else _WORDS.findall(record)
+            return lambda record: record.split() if self.plain else WORDS.findall(record)
         if separator == "":
             return list
         if self.RS == "" and separator != "\n":
@@ -177,7 +157,7 @@ class Runtime:
                 if separator not in "\\^"
                 else "\\" + separator
             )
-            return _expression_splitter(self.pattern(f"({source})|\n"))
+            return expression_splitter(self.pattern(f"({source})|\n"))
         return self._separator(separator)
 
     def field(self, index: int) -> str:
@@ -287,7 +267,7 @@ class Runtime:
             self.split = lambda record: find_all(pattern, record)[0]
         elif name == "FIELDWIDTHS":
             widths = text.split()
-            self.split = lambda record: _cut_widths(record, widths)
+            self.split = lambda record: cut_widths(record, widths)
         return value
 
     # The main input.
@@ -352,11 +332,11 @@ class Runtime:
         separator = self.FS
         if separator == " ":
             if self.reader is None or not self.reader.is_plain():
-                return _WORDS.findall
+                return WORDS.findall
             if last:
                 return methodcaller("rsplit", None, 1)
             return methodcaller("split", None, most) if most else str.split
-        if _is_character(separator, self.fold):
+        if is_character(separator, self.fold):
             if last:
                 return methodcaller("rsplit", separator, 1)
             if most:
@@ -471,20 +451,20 @@ class Runtime:
             found = self.sinks[name] = self._open_sink(redirection, name)
         return found.add
 
-    def _open_sink(self, redirection: str, name: str) -> _Sink:
+    def _open_sink(self, redirection: str, name: str) -> Sink:
         if redirection == "|":
-            return _Sink(lambda data: None, None, name)
+            return Sink(lambda data: None, None, name)
         if name in ("/dev/stdout", "-", "/dev/fd/1"):
-            return _Standard(self)
+            return StandardSink(self.printed)
         if name in ("/dev/stderr", "/dev/fd/2"):
-            return _Unbuffered(self.process.stderr.write, None, None)
+            return UnbufferedSink(self.process.stderr.write, None, None)
         if not name:
             raise fatal(f"expression for `{redirection}' redirection has null string value")
         try:
             file = open(self.process.path(name), "ab" if redirection == ">>" else "wb", buffering=0)
         except OSError as problem:
             raise fatal(f"cannot redirect to `{name}': {reason(problem)}") from None
-        return _Sink(file.write, file, None)
+        return Sink(file.write, file, None)
 
     def fflush(self, name: str | None) -> float:
         """The function of that name; -1 for a name that nothing is printed to."""
@@ -532,94 +512,3 @@ class Runtime:
         self.flush()
         if self.process.stdout.full:
             yield
-
-
-class _Standard(_Sink):
-    """Standard output under its name: in order with what is printed without one."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        super().__init__(lambda data: None, None, None)
-        self.printed = runtime.printed
-
-    def add(self, text: str) -> None:
-        self.printed.append(text)
-
-
-class _Unbuffered(_Sink):
-    def add(self, text: str) -> None:
-        self.write(encode(text))
-
-
-def _is_character(separator: str, fold: bool) -> bool:
-    """Whether FS is a character that stands for itself."""
-    return len(separator) == 1 and separator not in " \\" and not (fold and separator.isalpha())
-
-
-def _expression_splitter(pattern: Pattern) -> Callable[[str], list[str]]:
-    if pattern.exact and not pattern.nullable and not pattern.groups:
-        # The engine's own split gives just the parts.
-        return lambda record: pattern.engine(record).split(record) if record else []
-    return lambda record: split_by(pattern, record)[0]
-
-
-def split_by(pattern: Pattern, text: str) -> tuple[list[str], list[str]]:
-    """The parts of a text between matches that are not empty, and the matches."""
-    if not text:
-        return [], []
-    parts: list[str] = []
-    separators: list[str] = []
-    literal = pattern.literal
-    if literal:
-        parts = text.split(literal)
-        return parts, [literal] * (len(parts) - 1)
-    position = copied = 0
-    while position <= len(text):
-        found = pattern.search(text, position)
-        if found is None:
-            break
-        start, end = found.span()
-        if start == end:
-            position = end + 1
-            continue
-        parts.append(text[copied:start])
-        separators.append(text[start:end])
-        position = copied = end
-    parts.append(text[copied:])
-    return parts, separators
-
-
-def find_all(pattern: Pattern, text: str) -> tuple[list[str], list[str]]:
-    """The matches in a text, and what is before, between and after them."""
-    found_all: list[str] = []
-    between: list[str] = []
-    position = copied = 0
-    previous = -1
-    while position <= len(text):
-        found = pattern.search(text, position)
-        if found is None:
-            break
-        start, end = found.span()
-        if start == end and (start == previous or start == len(text)):
-            position = end + 1
-            continue
-        between.append(text[copied:start])
-        found_all.append(text[start:end])
-        copied = previous = end
-        position = end if end > start else end + 1
-    between.append(text[copied:])
-    return found_all, between
-
-
-def _cut_widths(record: str, widths: list[str]) -> list[str]:
-    fields: list[str] = []
-    at = 0
-    for width in widths:
-        if at >= len(record):
-            break
-        skip, colon, size = width.rpartition(":")
-        if colon:
-            at += int(skip)
-        end = len(record) if size == "*" else at + int(size)
-        fields.append(record[at:end])
-        at = end
-    return fields

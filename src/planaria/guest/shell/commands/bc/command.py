@@ -6,9 +6,10 @@ from collections.abc import Generator, Iterator
 
 from planaria.guest.shell.command import Process, command
 from planaria.guest.shell.commands import usage
+from planaria.guest.shell.commands.bc.expression_parser import Incomplete
 from planaria.guest.shell.commands.bc.machine import BcRuntimeError, Machine, Stop
 from planaria.guest.shell.commands.bc.numbers import NumberError
-from planaria.guest.shell.commands.bc.parser import Incomplete, Parser
+from planaria.guest.shell.commands.bc.parser import Parser
 from planaria.guest.shell.commands.bc.syntax import BcSyntaxError
 from planaria.guest.shell.commands.recursion import deep_recursion
 

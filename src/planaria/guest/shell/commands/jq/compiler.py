@@ -18,20 +18,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from planaria.guest.shell.commands.jq import arithmetic
+from planaria.guest.shell.commands.jq.calling import CallCompiler
 from planaria.guest.shell.commands.jq.code import (
     Code,
     Environment,
-    Function,
     Paths,
     Scope,
-    Single,
-    TailCall,
     nested,
-    run_many,
-    value_environments,
 )
 from planaria.guest.shell.commands.jq.path_compiler import (
-    PathCompiler,
     cannot_iterate,
 )
 from planaria.guest.shell.commands.jq.paths import Editor, get_path, index, shown
@@ -42,11 +37,8 @@ from planaria.guest.shell.commands.jq.syntax import (
     Binary,
     Bind,
     BreakTo,
-    Call,
     Comma,
     Constant,
-    Define,
-    Foreach,
     Format,
     Identity,
     If,
@@ -59,7 +51,6 @@ from planaria.guest.shell.commands.jq.syntax import (
     Object,
     Pipe,
     RecurseDefault,
-    Reduce,
     Slice,
     Text,
     Try,
@@ -68,7 +59,7 @@ from planaria.guest.shell.commands.jq.syntax import (
 from planaria.guest.shell.commands.jq.values import Break, JqError, kind, truthy
 
 
-class Compiler(PathCompiler):
+class Compiler(CallCompiler):
     """Compiles expressions against tables of builtins."""
 
     # Values
@@ -276,40 +267,6 @@ class Compiler(PathCompiler):
 
         return Code(many=values)
 
-    def _apply(self, function: Callable[..., Any], arguments: list[Code], *, given: bool = False) -> Code:
-        """A native function of its arguments (after the input if `given`); the last outermost."""
-        singles = [argument.single for argument in arguments]
-        if all(single is not None for single in singles):
-            ones: list[Any] = singles
-            if given:
-                if not ones:
-                    return Code(single=lambda value, environment: function(value))
-                if len(ones) == 1:
-                    only = ones[0]
-                    return Code(single=lambda value, environment: function(value, only(value, environment)))
-                return Code(
-                    single=lambda value, environment: function(
-                        value, *[one(value, environment) for one in ones]
-                    )
-                )
-            if len(ones) == 2:
-                one, two = ones
-                return Code(
-                    single=lambda value, environment: function(
-                        one(value, environment), two(value, environment)
-                    )
-                )
-            return Code(
-                single=lambda value, environment: function(*[one(value, environment) for one in ones])
-            )
-        outermost_first = [argument.many for argument in reversed(arguments)]
-
-        def values(value: Any, environment: Environment) -> Iterator[Any]:
-            for chosen in nested(outermost_first, value, environment):
-                yield function(value, *chosen[::-1]) if given else function(*chosen[::-1])
-
-        return Code(many=values)
-
     def _binary(self, node: Binary, scope: Scope, tail: bool) -> Code:
         function = arithmetic.OPERATORS[node.operator]
         left, right = self.compile(node.left, scope), self.compile(node.right, scope)
@@ -471,141 +428,6 @@ class Compiler(PathCompiler):
 
         return Code(many=destructured)
 
-    def _reduce(self, node: Reduce, scope: Scope, tail: bool) -> Code:
-        source, start = self.compile(node.source, scope).many, self.compile(node.start, scope)
-        matchers, inner = self.binder(node.patterns, scope)
-        extend = self.extended(matchers)
-        owning = self._owned(node.update, inner)
-        update = self.compile(node.update, inner)
-        step, steps = update.single, update.many
-
-        def reduced(value: Any, environment: Environment, state: Any) -> Any:
-            if owning is not None:
-                editor = Editor()
-                for item in source(value, environment):
-                    for extended in extend(value, item, environment):
-                        state = owning(state, extended, editor)
-                return state
-            if step is not None:
-                if matchers is None:
-                    for item in source(value, environment):
-                        state = step(state, (*environment, item))
-                    return state
-                for item in source(value, environment):
-                    for extended in extend(value, item, environment):
-                        state = step(state, extended)
-                return state
-            for item in source(value, environment):
-                for extended in extend(value, item, environment):
-                    last = None
-                    for last in steps(state, extended):  # noqa: B007 (the last one is the new state)
-                        pass
-                    state = last
-            return state
-
-        if start.single:
-            begin = start.single
-            return Code(
-                single=lambda value, environment: reduced(value, environment, begin(value, environment))
-            )
-        begins = start.many
-        return Code(
-            many=lambda value, environment: (
-                reduced(value, environment, state) for state in begins(value, environment)
-            )
-        )
-
-    def _owned(self, node: Node, scope: Scope) -> Callable[[Any, Environment, Editor], Any] | None:
-        """An update that changes its state in place, for `reduce`; None where that is not safe."""
-        if isinstance(node, Pipe):
-            left, right = self._owned(node.left, scope), self._owned(node.right, scope)
-            if left is None or right is None:
-                return None
-            return lambda state, environment, editor: right(
-                left(state, environment, editor), environment, editor
-            )
-        if isinstance(node, If):
-            test = self.compile(node.condition, scope).single
-            then = self._owned(node.then, scope)
-            otherwise = self._owned(node.otherwise or Identity(), scope)
-            if test is None or then is None or otherwise is None:
-                return None
-            return lambda state, environment, editor: (
-                then if truthy(test(state, environment)) else otherwise
-            )(state, environment, editor)
-        if isinstance(node, Identity):
-            return lambda state, environment, editor: state
-        if isinstance(node, Binary) and node.operator == "+" and isinstance(node.left, Identity):
-            addend = self.compile(node.right, scope).single
-            if addend is None:
-                return None
-            return lambda state, environment, editor: _grow(state, addend(state, environment), editor)
-        if isinstance(node, Assign) and node.operator != "//=":
-            paths = self.compile_paths(node.left, scope)
-            if node.operator == "|=":
-                inner = self._owned(node.right, scope)
-                if inner is not None:
-                    within = inner
-                    return lambda state, environment, editor: _modify_owned(
-                        state,
-                        paths,
-                        environment,
-                        editor,
-                        lambda old: within(old, environment, editor),
-                        plain=False,
-                    )
-                change = self.compile(node.right, scope).single
-                if change is None:
-                    return None
-                return lambda state, environment, editor: _modify_owned(
-                    state, paths, environment, editor, lambda old: change(old, environment)
-                )
-            operand = self.compile(node.right, scope).single
-            if operand is None:
-                return None
-            if node.operator == "=":
-
-                def assign(state: Any, environment: Environment, editor: Editor) -> Any:
-                    new = operand(state, environment)
-                    return _modify_owned(state, paths, environment, editor, lambda old: new)
-
-                return assign
-            operator = arithmetic.OPERATORS[node.operator[:-1]]
-            plus = node.operator == "+="
-
-            def compute(state: Any, environment: Environment, editor: Editor) -> Any:
-                new = operand(state, environment)
-                if plus:
-                    if isinstance(new, (list, dict)) and _reaches(new, editor):
-                        editor.clear()
-                    return _modify_owned(
-                        state, paths, environment, editor, lambda old: _grow(old, new, editor), plain=False
-                    )
-                return _modify_owned(state, paths, environment, editor, lambda old: operator(old, new))
-
-            return compute
-        return None
-
-    def _foreach(self, node: Foreach, scope: Scope, tail: bool) -> Code:
-        source, start = self.compile(node.source, scope).many, self.compile(node.start, scope).many
-        matchers, inner = self.binder(node.patterns, scope)
-        extend = self.extended(matchers)
-        update = self.compile(node.update, inner).many
-        extract = None if node.extract is None else self.compile(node.extract, inner).many
-
-        def states(value: Any, environment: Environment) -> Iterator[Any]:
-            for state in start(value, environment):
-                for item in source(value, environment):
-                    for extended in extend(value, item, environment):
-                        previous, state = state, None  # an empty update leaves null
-                        for state in update(previous, extended):
-                            if extract is None:
-                                yield state
-                            else:
-                                yield from extract(state, extended)
-
-        return Code(many=states)
-
     def _label(self, node: Label, scope: Scope, tail: bool) -> Code:
         inner = Scope(
             scope.variables,
@@ -635,84 +457,6 @@ class Compiler(PathCompiler):
             raise environment[place]
 
         return Code(single=leave)
-
-    # Functions
-
-    def _define(self, node: Define, scope: Scope, tail: bool) -> Code:
-        _, inner = self.define(node.definition, scope)
-        return self.compile(node.rest, inner, tail)
-
-    def _call(self, node: Call, scope: Scope, tail: bool) -> Code:
-        name, count = node.name, len(node.arguments)
-        found = self.lookup(name, count, scope)
-        if isinstance(found, int):
-            place = found
-
-            def closure(value: Any, environment: Environment) -> Any:
-                code, captured = environment[place]
-                return code.code.many(value, captured)
-
-            return Code(many=closure)
-        if found is None:
-            key = (name, count)
-            special = self.specials.get(key)
-            if special is not None:
-                return special(self, node.arguments, scope)
-            native = self.natives.get(key)
-            if native is None:
-                raise self.failure(f"{name}/{count} is not defined")
-            codes = [self.compile(argument, scope) for argument in node.arguments]
-            return self._apply(native, codes, given=True)
-        return self._call_function(found, node.arguments, scope, tail)
-
-    def _call_function(self, function: Function, arguments: list[Node], scope: Scope, tail: bool) -> Code:
-        size = function.size
-        closures = self.closures_of(arguments, scope)
-        values = function.value_parameters
-
-        def environments(environment: Environment) -> Any:
-            return (*environment[:size], *closures(environment))
-
-        if not values and tail and function.compiling and scope.function is not None:
-            scope.function.tail_called = True
-            if function.single:
-                return Code(
-                    single=lambda value, environment: TailCall(function, value, environments(environment))
-                )
-            return Code(
-                many=lambda value, environment: (TailCall(function, value, environments(environment)),)
-            )
-
-        def each(value: Any, environment: Environment) -> Iterator[Environment]:
-            base = environments(environment)
-            parts = [base[place] for place in values]
-            yield from value_environments(base, parts, value)
-
-        if values:
-            if tail and function.compiling and scope.function is not None:
-                scope.function.tail_called = True
-
-                def tail_calls(value: Any, environment: Environment) -> Iterator[Any]:
-                    for extended in each(value, environment):
-                        yield TailCall(function, value, extended)
-
-                return Code(many=tail_calls)
-
-            def call_values(value: Any, environment: Environment) -> Iterator[Any]:
-                for extended in each(value, environment):
-                    yield from run_many(function, value, extended)
-
-            return Code(many=call_values)
-        if function.single:
-
-            def call_single(value: Any, environment: Environment) -> Any:
-                result = _body(function)(value, environments(environment))
-                while type(result) is TailCall:
-                    result = _body(result.function)(result.value, result.environment)
-                return result
-
-            return Code(single=call_single)
-        return Code(many=lambda value, environment: run_many(function, value, environments(environment)))
 
     # Assignment
 
@@ -768,59 +512,3 @@ class Compiler(PathCompiler):
             else:
                 gone.append(list(path))
         return delete_paths(result, gone) if gone else result
-
-
-def _body(function: Function) -> Single:
-    code = function.code
-    assert code is not None
-    assert code.single is not None
-    return code.single
-
-
-def _reaches(value: Any, editor: Editor) -> bool:
-    """Whether a value is, or holds, something that the editor changes in place."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, (list, dict)):
-            if editor.owns(item):
-                return True
-            stack.extend(item if isinstance(item, list) else item.values())
-    return False
-
-
-def _grow(state: Any, addend: Any, editor: Editor) -> Any:
-    """`state + addend`, in place where the state is ours."""
-    if type(state) is list and type(addend) is list:
-        if _reaches(addend, editor):
-            editor.clear()
-        state = editor.own(state)
-        state.extend(addend)
-        return state
-    if type(state) is dict and type(addend) is dict:
-        if _reaches(addend, editor):
-            editor.clear()
-        state = editor.own(state)
-        state.update(addend)
-        return state
-    if isinstance(addend, (list, dict)) and _reaches(addend, editor):
-        editor.clear()
-    return arithmetic.add(state, addend)
-
-
-def _modify_owned(
-    state: Any,
-    paths: Paths,
-    environment: Environment,
-    editor: Editor,
-    update: Callable[[Any], Any],
-    *,
-    plain: bool = True,
-) -> Any:
-    for path, _ in list(paths((), state, environment)):
-        assert path is not None
-        new = update(get_path(state, path))
-        if plain and isinstance(new, (list, dict)) and _reaches(new, editor):
-            editor.clear()
-        state = editor.set(state, path, new)
-    return state

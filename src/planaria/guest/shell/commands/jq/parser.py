@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planaria.guest.shell.commands.jq.json_reader import read_literal
-from planaria.guest.shell.commands.jq.lexer import KEYWORDS, JqSyntaxError, Token, tokenize
+from planaria.guest.shell.commands.jq.lexer import KEYWORDS, Token, tokenize
 from planaria.guest.shell.commands.jq.syntax import (
     Alternative,
     Array,
@@ -43,17 +43,10 @@ from planaria.guest.shell.commands.jq.syntax import (
     Variable,
     VariablePattern,
 )
+from planaria.guest.shell.commands.jq.tokens import TokenReader
 
 _ASSIGNMENTS = frozenset(["=", "|=", "+=", "-=", "*=", "/=", "%=", "//="])
 _COMPARISONS = frozenset(["==", "!=", "<", "<=", ">", ">="])
-_NAMES = {
-    "end": "end of file",
-    "name": "IDENT",
-    "field": "FIELD",
-    "number": "LITERAL",
-    "string": "QQSTRING_START",
-    "format": "FORMAT",
-}
 
 
 def parse_program(source: str) -> Program:
@@ -70,47 +63,8 @@ def parse_expression(source: str) -> Node:
     return body
 
 
-class _Parser:
-    def __init__(self, source: str, tokens: list[Token]) -> None:
-        self.source = source
-        self.tokens = tokens
-        self.position = 0
-
+class _Parser(TokenReader):
     # Words
-
-    @property
-    def kind(self) -> str:
-        return self.tokens[self.position].kind
-
-    def take(self) -> Token:
-        token = self.tokens[self.position]
-        self.position += 1
-        return token
-
-    def accept(self, kind: str) -> bool:
-        if self.tokens[self.position].kind == kind:
-            self.position += 1
-            return True
-        return False
-
-    def expect(self, kind: str) -> Token:
-        if self.kind != kind:
-            raise self.unexpected(kind)
-        return self.take()
-
-    def unexpected(self, expected: str | None = None) -> JqSyntaxError:
-        token = self.tokens[self.position]
-        name = _NAMES.get(token.kind)
-        if name is None or (token.kind == "end" and token.value is not None):
-            name = token.kind if token.kind in KEYWORDS or len(token.kind) > 1 else f"'{token.kind}'"
-        wanted = ""
-        if expected in ("]", "}", ")", "$", ":", ";"):
-            wanted = f", expecting '{expected}'"
-        return self.failure(f"syntax error, unexpected {name}{wanted} (Unix shell quoting issues?)", token)
-
-    def failure(self, message: str, token: Token | None = None) -> JqSyntaxError:
-        token = token or self.tokens[self.position]
-        return JqSyntaxError(f"{message} at <top-level>, line {token.line}:\n{self.source}")
 
     # Programs
 
@@ -148,17 +102,6 @@ class _Parser:
         if not isinstance(value, dict):
             raise self.failure("Module metadata must be an object")
         return value
-
-    def plain_string(self) -> str:
-        parts = self.expect("string").value
-        if len(parts) != 1:
-            raise self.failure("Import path must be constant")
-        return str(parts[0])
-
-    def identifier(self) -> str:
-        if self.kind == "name" or self.kind in KEYWORDS:
-            return str(self.take().value)
-        raise self.unexpected()
 
     def definition(self) -> Definition:
         self.expect("def")

@@ -14,7 +14,8 @@ from planaria.guest.shell.commands.jq.lexer import JqSyntaxError
 from planaria.guest.shell.commands.jq.library import definitions
 from planaria.guest.shell.commands.jq.parser import parse_program
 from planaria.guest.shell.commands.jq.paths import shown
-from planaria.guest.shell.commands.jq.specials import SPECIAL_PATHS, SPECIALS
+from planaria.guest.shell.commands.jq.runtime_specials import SPECIALS
+from planaria.guest.shell.commands.jq.specials import SPECIAL_PATHS
 from planaria.guest.shell.commands.jq.syntax import (
     Define,
     Definition,

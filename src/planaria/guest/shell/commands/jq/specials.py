@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from planaria.guest.shell.commands.jq import dates
 from planaria.guest.shell.commands.jq import mathematics as mathematics  # registers its builtins
 from planaria.guest.shell.commands.jq.code import Code, Environment, Many, PathPair, Paths, Scope, nested
 from planaria.guest.shell.commands.jq.compiler import Compiler
@@ -15,21 +14,20 @@ from planaria.guest.shell.commands.jq.natives import (
     grouped,
     items_of,
 )
-from planaria.guest.shell.commands.jq.paths import Editor, Path, get_path, shown
+from planaria.guest.shell.commands.jq.paths import Path, get_path, shown
 from planaria.guest.shell.commands.jq.syntax import Node
 from planaria.guest.shell.commands.jq.tables import GENERATORS
-from planaria.guest.shell.commands.jq.texts import substitute
 from planaria.guest.shell.commands.jq.values import JqError, is_number, kind, sort_pairs, truthy
 
 if TYPE_CHECKING:
-    from planaria.guest.shell.commands.jq.runtime import Runtime
+    pass
 
 Special = Callable[[Compiler, list[Node], Scope], Code]
 SPECIALS: dict[tuple[str, int], Special] = {}
 SPECIAL_PATHS: dict[tuple[str, int], Callable[[Compiler, list[Node], Scope], Paths]] = {}
 
 
-def _special(name: str, count: int) -> Callable[[Special], Special]:
+def special(name: str, count: int) -> Callable[[Special], Special]:
     def register(function: Special) -> Special:
         SPECIALS[name, count] = function
         return function
@@ -37,7 +35,7 @@ def _special(name: str, count: int) -> Callable[[Special], Special]:
     return register
 
 
-def _generator_special(function: Callable[..., Iterator[Any]]) -> Special:
+def _generatorspecial(function: Callable[..., Iterator[Any]]) -> Special:
     def compile_call(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
         codes: list[Many] = [compiler.compile(argument, scope).many for argument in reversed(arguments)]
 
@@ -51,15 +49,15 @@ def _generator_special(function: Callable[..., Iterator[Any]]) -> Special:
 
 
 for _key, _function in GENERATORS.items():
-    SPECIALS[_key] = _generator_special(_function)
+    SPECIALS[_key] = _generatorspecial(_function)
 
 
-@_special("empty", 0)
+@special("empty", 0)
 def _empty(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return Code(many=lambda value, environment: ())
 
 
-@_special("select", 1)
+@special("select", 1)
 def _select(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     condition = compiler.compile(arguments[0], scope)
     if condition.single:
@@ -76,7 +74,7 @@ def _select(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     )
 
 
-@_special("map", 1)
+@special("map", 1)
 def _map(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     code = compiler.compile(arguments[0], scope)
     if code.single:
@@ -90,7 +88,7 @@ def _map(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     )
 
 
-@_special("map_values", 1)
+@special("map_values", 1)
 def _map_values(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     many = compiler.compile(arguments[0], scope).many
 
@@ -112,7 +110,7 @@ def _map_values(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code
     return Code(single=mapped)
 
 
-@_special("with_entries", 1)
+@special("with_entries", 1)
 def _with_entries(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     many = compiler.compile(arguments[0], scope).many
     to_entries = compiler.natives["to_entries", 0]
@@ -123,7 +121,7 @@ def _with_entries(compiler: Compiler, arguments: list[Node], scope: Scope) -> Co
     )
 
 
-@_special("walk", 1)
+@special("walk", 1)
 def _walk(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     many = compiler.compile(arguments[0], scope).many
 
@@ -142,7 +140,7 @@ def _walk(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return Code(many=walk)
 
 
-@_special("recurse", 1)
+@special("recurse", 1)
 def _recurse(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     many = compiler.compile(arguments[0], scope).many
 
@@ -180,17 +178,17 @@ def _recurse_paths(compiler: Compiler, arguments: list[Node], scope: Scope) -> P
 SPECIAL_PATHS["recurse", 1] = _recurse_paths
 
 
-@_special("range", 1)
+@special("range", 1)
 def _range_to(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return _ranges(compiler, [None, arguments[0], None], scope)
 
 
-@_special("range", 2)
+@special("range", 2)
 def _range_between(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return _ranges(compiler, [*arguments, None], scope)
 
 
-@_special("range", 3)
+@special("range", 3)
 def _range_step(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return _ranges(compiler, list(arguments), scope)
 
@@ -226,7 +224,7 @@ def _ranges(compiler: Compiler, arguments: list[Node | None], scope: Scope) -> C
     return Code(many=values)
 
 
-@_special("first", 1)
+@special("first", 1)
 def _first(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     many = compiler.compile(arguments[0], scope).many
 
@@ -238,7 +236,7 @@ def _first(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return Code(many=values)
 
 
-@_special("last", 1)
+@special("last", 1)
 def _last(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     many = compiler.compile(arguments[0], scope).many
 
@@ -251,7 +249,7 @@ def _last(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return Code(many=values)
 
 
-@_special("isempty", 1)
+@special("isempty", 1)
 def _isempty(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     many = compiler.compile(arguments[0], scope).many
 
@@ -263,7 +261,7 @@ def _isempty(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return Code(single=test)
 
 
-@_special("limit", 2)
+@special("limit", 2)
 def _limit(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     counts, many = (compiler.compile(argument, scope).many for argument in arguments)
 
@@ -302,7 +300,7 @@ def _limit_paths(compiler: Compiler, arguments: list[Node], scope: Scope) -> Pat
 SPECIAL_PATHS["limit", 2] = _limit_paths
 
 
-@_special("until", 2)
+@special("until", 2)
 def _until(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     condition, update = (compiler.compile(argument, scope) for argument in arguments)
     if condition.single and update.single:
@@ -339,7 +337,7 @@ def _until(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return Code(many=values)
 
 
-@_special("while", 2)
+@special("while", 2)
 def _while(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     tests, steps = (compiler.compile(argument, scope).many for argument in arguments)
 
@@ -358,7 +356,7 @@ def _while(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return Code(many=values)
 
 
-@_special("repeat", 1)
+@special("repeat", 1)
 def _repeat(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     return _recurse(compiler, arguments, scope)
 
@@ -413,7 +411,7 @@ _by_key("min_by", lambda pairs: extreme(pairs, False), whole="iterated over")
 _by_key("max_by", lambda pairs: extreme(pairs, True), whole="iterated over")
 
 
-@_special("path", 1)
+@special("path", 1)
 def _path(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
     paths = compiler.compile_paths(arguments[0], scope)
     return Code(
@@ -445,103 +443,3 @@ def _getpath_paths(compiler: Compiler, arguments: list[Node], scope: Scope) -> P
 
 
 SPECIAL_PATHS["getpath", 1] = _getpath_paths
-
-
-@_special("fromstream", 1)
-def _fromstream(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
-    events = compiler.compile(arguments[0], scope).many
-
-    def values(value: Any, environment: Environment) -> Iterator[Any]:
-        editor = Editor()
-        whole: Any = None
-        for event in events(value, environment):
-            path = event[0]
-            if len(event) == 2:
-                if not path:
-                    yield event[1]
-                    continue
-                whole = editor.set(whole, tuple(path), event[1])
-            if len(event) == 1 and len(path) == 1:
-                yield whole
-                editor, whole = Editor(), None
-
-    return Code(many=values)
-
-
-def _substitution(everywhere: bool) -> Special:
-    def compile_call(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
-        patterns = compiler.compile(arguments[0], scope).many
-        replacements = compiler.compile(arguments[1], scope).many
-        flags: Many = lambda value, environment: (None,)  # noqa: E731
-        if len(arguments) == 3:
-            flags = compiler.compile(arguments[2], scope).many
-
-        def values(value: Any, environment: Environment) -> Iterator[Any]:
-            for pattern, flag in nested([patterns, flags], value, environment):
-                yield from substitute(
-                    value, pattern, flag, everywhere, lambda capture: replacements(capture, environment)
-                )
-
-        return Code(many=values)
-
-    return compile_call
-
-
-SPECIALS["sub", 2] = SPECIALS["sub", 3] = _substitution(False)
-SPECIALS["gsub", 2] = SPECIALS["gsub", 3] = _substitution(True)
-
-
-# What talks with the outside; `compiler.runtime` is the running command.
-
-
-def _runtime(name: str, function: Callable[[Runtime, Any], Any]) -> None:
-    def compile_call(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
-        runtime = compiler.runtime
-        return Code(single=lambda value, environment: function(runtime, value))
-
-    SPECIALS[name, 0] = compile_call
-
-
-_runtime("input", lambda runtime, value: runtime.next_input())
-_runtime("debug", lambda runtime, value: runtime.debug(value))
-_runtime("stderr", lambda runtime, value: runtime.to_stderr(value))
-_runtime("input_filename", lambda runtime, value: runtime.filename)
-_runtime("input_line_number", lambda runtime, value: runtime.line_number)
-_runtime("halt", lambda runtime, value: runtime.halt(None, 0))
-_runtime("gmtime", lambda runtime, value: dates.break_down(value, "gmtime", dates.UTC))
-_runtime(
-    "localtime", lambda runtime, value: dates.break_down(value, "localtime", dates.zone(runtime.environment))
-)
-_runtime("builtins", lambda runtime, value: runtime.builtins())
-_runtime("modulemeta", lambda runtime, value: runtime.module_metadata(value))
-
-
-@_special("inputs", 0)
-def _inputs(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
-    runtime = compiler.runtime
-    return Code(many=lambda value, environment: runtime.inputs())
-
-
-def _with_argument(name: str, function: Callable[[Runtime, Any, Any], Any]) -> None:
-    def compile_call(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
-        runtime = compiler.runtime
-        codes = compiler.compile(arguments[0], scope).many
-        return Code(
-            many=lambda value, environment: (
-                function(runtime, value, argument) for argument in codes(value, environment)
-            )
-        )
-
-    SPECIALS[name, 1] = compile_call
-
-
-_with_argument("halt_error", lambda runtime, value, status: runtime.halt(value, status))
-_with_argument(
-    "strftime", lambda runtime, value, layout: dates.format_time(value, layout, "strftime/1", dates.UTC)
-)
-_with_argument(
-    "strflocaltime",
-    lambda runtime, value, layout: dates.format_time(
-        value, layout, "strflocaltime/1", dates.zone(runtime.environment)
-    ),
-)

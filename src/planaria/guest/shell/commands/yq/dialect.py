@@ -32,7 +32,8 @@ _DEFINITIONS = {
     "with": "def with(p; f): p |= f;",
     "keys": 'def keys: if type == "object" then keys_unsorted else [range(length)] end;',
     "pick": 'def pick(names): names as $names | if type == "object" then . as $all | reduce '
-    "$names[] as $name ({}; if $all | has($name) then .[$name] = $all[$name] else . end) else [.[$names[]]] end;",
+    "$names[] as $name ({}; if $all | has($name) then .[$name] = $all[$name] else . end) "
+    "else [.[$names[]]] end;",
     "omit": 'def omit(names): names as $names | if type == "object" then with_entries(select(.key as $key | '
     "$names | index([$key]) == null)) else [to_entries[] | select(.key as $key | $names | index([$key]) == "
     "null) | .value] end;",
