@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from planaria.guest.shell.commands.jq import dates
-from planaria.guest.shell.commands.jq import mathematics as mathematics  # registers its builtins
 from planaria.guest.shell.commands.jq.code import Code, Environment, Many, Scope, nested
 from planaria.guest.shell.commands.jq.compiler import Compiler
 from planaria.guest.shell.commands.jq.paths import Editor

@@ -1,11 +1,12 @@
-"""The builtins of jq that take expressions, and those that talk with the outside."""
+"""The builtins of jq that take expressions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planaria.guest.shell.commands.jq import mathematics as mathematics  # registers its builtins
+from planaria.guest.shell.commands.jq import texts as texts
 from planaria.guest.shell.commands.jq.code import Code, Environment, Many, PathPair, Paths, Scope, nested
 from planaria.guest.shell.commands.jq.compiler import Compiler
 from planaria.guest.shell.commands.jq.natives import (
@@ -18,9 +19,6 @@ from planaria.guest.shell.commands.jq.paths import Path, get_path, shown
 from planaria.guest.shell.commands.jq.syntax import Node
 from planaria.guest.shell.commands.jq.tables import GENERATORS
 from planaria.guest.shell.commands.jq.values import JqError, is_number, kind, sort_pairs, truthy
-
-if TYPE_CHECKING:
-    pass
 
 Special = Callable[[Compiler, list[Node], Scope], Code]
 SPECIALS: dict[tuple[str, int], Special] = {}
@@ -35,7 +33,7 @@ def special(name: str, count: int) -> Callable[[Special], Special]:
     return register
 
 
-def _generatorspecial(function: Callable[..., Iterator[Any]]) -> Special:
+def _of_generator(function: Callable[..., Iterator[Any]]) -> Special:
     def compile_call(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
         codes: list[Many] = [compiler.compile(argument, scope).many for argument in reversed(arguments)]
 
@@ -49,7 +47,7 @@ def _generatorspecial(function: Callable[..., Iterator[Any]]) -> Special:
 
 
 for _key, _function in GENERATORS.items():
-    SPECIALS[_key] = _generatorspecial(_function)
+    SPECIALS[_key] = _of_generator(_function)
 
 
 @special("empty", 0)
