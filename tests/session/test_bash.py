@@ -374,6 +374,14 @@ def test_bytes_that_are_not_utf8_survive(bash: planaria.Bash) -> None:
     assert bash.execute("for f in n*; do printf %s $f; cat $f; done").stdout_bytes == b"n\xfe\xff"
 
 
+def test_named_pipes_connect_commands(bash: planaria.Bash) -> None:
+    """What one command writes into a named pipe another reads, and tests and listings show what it is."""
+    done = bash.execute(
+        "mkfifo f && mknod g p; echo hi > f & cat f; wait; [ -p f ] && ls -l f g | cut -c1; rm f g"
+    )
+    assert (done.stdout, done.stderr, done.exit_code) == ("hi\np\np\n", "", 0)
+
+
 def test_an_unknown_command_says_so(bash: planaria.Bash) -> None:
     """An unknown command ends with 127 and bash's message, with a suggestion when a name is close."""
     result = bash.execute("frobnicate")

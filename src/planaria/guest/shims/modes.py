@@ -20,6 +20,8 @@ _SHIFT: Final = 48
 _DEVICE: Final = (1 << _SHIFT) - 1
 #: What is told as `st_blksize`.
 _BLOCK: Final = 4096
+#: Inodes that are named pipes: empty files to the system, which has none.
+_fifos: set[int] = set()
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
 _mkdir, _open = os.mkdir, os.open
 _REPLACED: Final = {name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open")}
@@ -29,9 +31,10 @@ def with_mode(found: os.stat_result) -> os.stat_result:
     """A stat result as the sandbox's WASI gives it, with mode, owner and device in their places."""
     mode, inode, device, links, _, _, size, atime, mtime, ctime = found
     device &= 0xFFFF_FFFF_FFFF_FFFF
+    kind = stat.S_IFIFO if _fifos and inode in _fifos and not size else stat.S_IFMT(mode)
     # All fields as one sequence, in the order that they have there: with names it takes four times as long.
     fields = (
-        *(stat.S_IFMT(mode) | (device >> _SHIFT & 0o7777), inode, device & _DEVICE, links, NUMBER, NUMBER),
+        *(kind | (device >> _SHIFT & 0o7777), inode, device & _DEVICE, links, NUMBER, NUMBER),
         *(size, atime, mtime, ctime, found.st_atime, found.st_mtime, found.st_ctime),
         *(found.st_atime_ns, found.st_mtime_ns, found.st_ctime_ns, _BLOCK, -(-size // 512), found.st_rdev),
     )
@@ -85,6 +88,8 @@ class DirEntry:
         return self._entry.is_dir(follow_symlinks=follow_symlinks)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        if _fifos and self._entry.inode() in _fifos:
+            return stat.S_ISREG(self.stat(follow_symlinks=follow_symlinks).st_mode)
         return self._entry.is_file(follow_symlinks=follow_symlinks)
 
     def is_symlink(self) -> bool:
@@ -193,7 +198,16 @@ def install(door: Callable[[bytes], bytes]) -> None:
             ask(path, "fchmod", fd, mode & ~mask & 0o7777)
         return fd
 
+    def mkfifo(path: Any, mode: int = 0o666, *, dir_fd: int | None = None) -> None:
+        """Create a fifo (a POSIX named pipe): only the shell of this sandbox uses it as one."""
+        fd = open_with_mode(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=dir_fd)
+        try:
+            _fifos.add(_fstat(fd).st_ino)
+        finally:
+            os.close(fd)
+
     functions: dict[str, Any] = {
+        "mkfifo": mkfifo,
         "stat": _stat_with_mode,
         "lstat": _lstat_with_mode,
         "fstat": _fstat_with_mode,

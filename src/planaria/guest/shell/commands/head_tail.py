@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
 from collections import deque
@@ -128,9 +129,14 @@ def _head_lines(source: Source, amount: _Amount, end: bytes) -> Iterator[bytes]:
         return
     left = amount.number
     if end == b"\n":
-        while left and (line := source.readline()):
-            yield line
-            left -= 1
+        # No more is taken from the input than the lines: what follows is for its next reader. Few lines at
+        # first, since who reads the output may want no more.
+        lines = iter(source.readline, b"")
+        size = 16
+        while left > 0 and (some := list(itertools.islice(lines, min(left, size)))):
+            yield b"".join(some)
+            left -= len(some)
+            size = min(2 * size, 4096)
         return
     for line in records(source.chunks(), end):
         if not left:
