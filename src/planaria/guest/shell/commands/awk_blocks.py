@@ -107,13 +107,15 @@ class Blocks:
             if rule.second is not None:
                 self.write(f"r{index} = False")
         with self.indented("while (lines := R.next_lines()):"):
-            if uses:
-                self.write(f"split = R.block_splitter{_needed(nodes)}")
             if counted:
                 self.write("nr, before = R.NR, R.NR - R.FNR")
             chosen = "lines"
             if literal is not None:
-                chosen = f"[line for line in lines if {literal!r} in line]"
+                chosen = "chosen"
+                self.write(f"chosen = [line for line in lines if {literal!r} in line]")
+            if uses:
+                most, last = _needed(nodes)
+                self.write(f"split = R.block_splitter({chosen}, {most}, {last})")
             start = len(self.lines)
             self._loop_body(rules, plain, uses, eager, counted, chosen)
             if (
@@ -149,9 +151,6 @@ class Blocks:
         if eager:
             body = "\n".join(self.lines[start:])
             if re.search(r"\brecord\b", body):
-                if chosen != "lines":
-                    self.lines.insert(start, "    " * self.depth + f"chosen = {chosen}")
-                    start, chosen = start + 1, "chosen"
                 head = f"for record, fields in zip({chosen}, map(split, {chosen})):"
             else:
                 head = f"for fields in map(split, {chosen}):"
