@@ -69,7 +69,8 @@ LINES = [
     "sed y/ab/ba/", "sed '/b/s/a/X/g'", "sed '/b/!s/a*/Q/'", "sed 's/a/\\n/'", "sed 's/a/\\n/;s/b/c/'",
     "sed 's/a.*b/X/'", "sed 's/[^a]/-/g'", "sed 's/b/&&/'", "sed 's/^a/S/;/S/d'", "sed -n /a/p",
     "sed -n /a/!p", "sed -n s/a/X/p", "sed -n s/a/X/gp", "sed -n 's/b*$/E/p'", "sed -n 's/a/b/;/b/p'",
-    "sed -n p", "sed -E 's/(a|b)+/<&>/g'", "sed 's/\\(a\\)\\1/d/'", "sed 's/$/\\\\/'", "sed -z s/a/X/",
+    "cat -n", "nl", "nl -ba", "nl -w3 -s: -v5 -i2", "paste", "paste - -", "paste -d, - - -", "paste -d,%% - - -", "paste -s",
+    "paste -s -d,;", "sed -n p", "sed -E 's/(a|b)+/<&>/g'", "sed 's/\\(a\\)\\1/d/'", "sed 's/$/\\\\/'", "sed -z s/a/X/",
 ]  # fmt: skip
 
 PROGRAMS = [
