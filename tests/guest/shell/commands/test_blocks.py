@@ -81,6 +81,7 @@ PROGRAMS = [
     '{n += gsub(/a/, "b")} END {print n, $0}', '{sub(/a+/, "X")} 1', "NR == 3 {print; exit} END {print NR, $0, NF}",
     '{for (i = 1; i <= NF; i++) {if ($i == "a") next; printf "%s,", $i}; print ""}', "{t[$1] += $2} END {print t[10]}",
     "{t[$1] = $2} END {print t[10]}", "{if (length($0) > m) m = length($0)} END {print m}", "END {print NR, $0}",
+    '{gsub(/a/, "x")} 1', '{sub(/a+b?/, "x")} 1', '{gsub(/[^a]/, "-"); sub(/a/, "y"); print}',
     "function f(x) {return x * 2} {print f($1), f(NR)}", "function g() {return $1} {print g()}", "{$1 = $1} 1",
     '{$3 = "z"; print NF, $0}', "/a/ {next} {print NR, $0}", "{print $1; getline; print $0}", "NF > 2 {print $2}",
     "{x = $1; y = $2; print (x < y) ? x : y}", '{printf "%5s|%d|%.2f\\n", $1, $2, $2}', "{print FNR, NR}",
