@@ -61,6 +61,34 @@ mknod x b 1
 mknod x p 1 2
 mknod x p 1
 mknod x y 1 2
+getopt ab: -a -b x y
+getopt ab -- -a -- -b
+getopt -o ab:c:: -l alpha,beta:,gamma:: -- -a -b x --alpha --beta=y z --gamma -cfoo -c -- w
+getopt -n prog -o a -- -x
+getopt -o a -- -x --foo -a
+getopt -o b: -- -b
+getopt -o a -l alpha,alphb -- --alp
+getopt -o a -l beta: -- --beta
+getopt -o +ab -- -a x -b
+getopt -o -ab -- -a x -b
+getopt -u -o a -- -a x
+getopt -s csh -o a: -- -a 'it is x!'
+getopt -o a: -- -a "it's x" "b c"
+getopt -T
+getopt
+getopt -a -o a -l alpha -- -alpha
+getopt -q -o a -- -x
+getopt -Q -o a -- -a
+getopt -o a -l beta -- --beta=3
+getopt -s foo -o a -- -a
+iconv -f utf-8 -t utf-16le text
+iconv -f latin1 -t utf-8 bin
+iconv -f utf-8 -t ascii text
+iconv -f utf-8 -t ascii//TRANSLIT <<< "h\xc3\xa9llo\n"
+iconv -c -f utf-8 -t ascii text
+iconv -f utf-8 bin
+iconv -f utf-8 -t utf-8 <<< "h\xc3"
+iconv nope
 sdiff a b
 sdiff -s a b
 sdiff -l a b

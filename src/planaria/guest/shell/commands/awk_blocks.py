@@ -27,6 +27,7 @@ from .awk_syntax import (
     Number,
     Regex,
     Rule,
+    String,
 )
 from .regex import Pattern
 
@@ -46,6 +47,7 @@ class Blocks:
     lines: list[str]
     depth: int
     place: str
+    constants: dict[str, Any]
 
     if TYPE_CHECKING:
 
@@ -107,13 +109,15 @@ class Blocks:
             if rule.second is not None:
                 self.write(f"r{index} = False")
         with self.indented("while (lines := R.next_lines()):"):
-            if uses:
-                self.write(f"split = R.block_splitter{_needed(nodes)}")
             if counted:
                 self.write("nr, before = R.NR, R.NR - R.FNR")
             chosen = "lines"
             if literal is not None:
-                chosen = f"[line for line in lines if {literal!r} in line]"
+                chosen = "chosen"
+                self.write(f"chosen = [line for line in lines if {literal!r} in line]")
+            if uses:
+                most, last = _needed(nodes)
+                self.write(f"split = R.block_splitter({chosen}, {most}, {last})")
             start = len(self.lines)
             self._loop_body(rules, plain, uses, eager, counted, chosen)
             if (
@@ -149,9 +153,6 @@ class Blocks:
         if eager:
             body = "\n".join(self.lines[start:])
             if re.search(r"\brecord\b", body):
-                if chosen != "lines":
-                    self.lines.insert(start, "    " * self.depth + f"chosen = {chosen}")
-                    start, chosen = start + 1, "chosen"
                 head = f"for record, fields in zip({chosen}, map(split, {chosen})):"
             else:
                 head = f"for fields in map(split, {chosen}):"
@@ -236,6 +237,25 @@ class Blocks:
             at = int(index.value)
             return f"(Input(fields[{at - 1}]) if len(fields) > {at - 1} else NO_FIELD)"
         return f"Input({self.block_text(index, number)})"
+
+    def plain_substitution(self, node: Call) -> str | None:
+        """sub or gsub on `$0` of an expression that is known, by a text without references to it."""
+        pattern, text = node.arguments[0], node.arguments[1]
+        if len(node.arguments) > 2 or not isinstance(pattern, Regex) or not isinstance(text, String):
+            return None
+        constant = self.constant_of(pattern.source)
+        if constant is None or "&" in text.value or "\\" in text.value:
+            return None
+        count = ", 1" if node.name == "sub" else ""
+        if constant.literal:
+            return f"record.replace({constant.literal!r}, {text.value!r}{count})"
+        if not constant.exact or constant.nullable:
+            return None
+        name = self.constant_pattern(pattern.source)
+        self.constants[f"{name}_sub"] = constant.engine("").sub
+        return (
+            f"({name}_sub if record.isascii() else {name}.engine(record).sub)({text.value!r}, record{count})"
+        )
 
     def block_name(self, name: str) -> str | None:
         """The code for a special variable that the loop keeps; None for others."""

@@ -56,6 +56,10 @@ class Calls:
         def array(self, node: Name | Index) -> str: ...
         def is_array(self, node: Expression) -> bool: ...
         def assign(self, target: Target, code: str) -> str: ...
+        def plain_substitution(self, node: Call) -> str | None: ...
+
+        @property
+        def in_block(self) -> bool: ...
 
     def call(self, node: Call) -> str:
         """The code of a call."""
@@ -210,6 +214,9 @@ class Calls:
 
     def substitution_statement(self, node: Call) -> None:
         """sub or gsub for its effect."""
+        if self.in_block and (code := self.plain_substitution(node)) is not None:
+            self.write(f"record = {code}")
+            return
         count, target = self._substitution(node)
         self.write(f"if {count}: {self.assign(target, 'R.result')}" if target is not None else count)
 

@@ -11,6 +11,11 @@ from .regex import Pattern
 _OTHER_SPACE = b"\r\v\f\x1c\x1d\x1e\x1f"
 
 
+def is_plain(text: str) -> bool:
+    """Whether str.split() cuts the lines of a text as awk does."""
+    return text.isascii() and len(text.encode().translate(None, _OTHER_SPACE)) == len(text)
+
+
 class RecordReader:
     """The records of one input; `record` after a `read` that returned True, and `terminator` (RT)."""
 
@@ -62,11 +67,6 @@ class RecordReader:
             return self.decoder.decode(b"", True)
         return ""
 
-    def is_plain(self) -> bool:
-        """Whether str.split() cuts the lines at hand as awk does."""
-        text = self.text
-        return text.isascii() and len(text.encode().translate(None, _OTHER_SPACE)) == len(text) > 0
-
     def take_lines(self) -> list[str]:
         """The lines at hand, or the next ones, while RS is a newline; empty at the end."""
         lines, self.lines = self.lines, []
@@ -100,7 +100,7 @@ class RecordReader:
         lines = self._more_lines()
         if not lines:
             return False
-        self.plain = self.is_plain()
+        self.plain = is_plain(self.text)
         lines.reverse()
         self.record = lines.pop()
         self.lines = lines

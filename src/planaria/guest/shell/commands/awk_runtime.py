@@ -10,7 +10,7 @@ from typing import Any
 from ..command import Process
 from .awk_lexer import unescape
 from .awk_output import Sink, StandardSink, UnbufferedSink
-from .awk_records import RecordReader
+from .awk_records import RecordReader, is_plain
 from .awk_splitting import WORDS, cut_widths, expression_splitter, find_all, is_character
 from .awk_syntax import fatal
 from .awk_values import Array, Conversion, Input, number
@@ -20,29 +20,10 @@ from .streams import encode, open_input, reason
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 #: Special variables that programs read as attributes of the runtime.
-SPECIAL = frozenset(
-    [
-        "NR",
-        "FNR",
-        "NF",
-        "FS",
-        "OFS",
-        "ORS",
-        "RS",
-        "RT",
-        "SUBSEP",
-        "CONVFMT",
-        "OFMT",
-        "RSTART",
-        "RLENGTH",
-        "FILENAME",
-        "IGNORECASE",
-        "FIELDWIDTHS",
-        "FPAT",
-        "ERRNO",
-        "ARGIND",
-    ]
-)
+SPECIAL = frozenset((
+    "NR", "FNR", "NF", "FS", "OFS", "ORS", "RS", "RT", "SUBSEP", "CONVFMT", "OFMT", "RSTART", "RLENGTH",
+    "FILENAME", "IGNORECASE", "FIELDWIDTHS", "FPAT", "ERRNO", "ARGIND",
+))  # fmt: skip
 SPECIAL_NUMBERS = frozenset(["NR", "FNR", "NF", "RSTART", "RLENGTH", "ARGIND"])
 SPECIAL_TEXTS = frozenset(
     ["FS", "OFS", "ORS", "RS", "RT", "SUBSEP", "CONVFMT", "OFMT", "FIELDWIDTHS", "FPAT", "ERRNO"]
@@ -324,14 +305,14 @@ class Runtime:
             return record
         return fields[at - 1] if at <= len(fields) else ""
 
-    def block_splitter(self, most: int, last: bool) -> Callable[[str], list[str]]:
-        """How the records at hand are cut, for a program that looks at the first `most` fields (0: at all).
+    def block_splitter(self, lines: list[str], most: int, last: bool) -> Callable[[str], list[str]]:
+        """How these lines are cut, for a program that looks at the first `most` fields (0: at all).
 
         With `last` it looks at the last one only.
         """
         separator = self.FS
         if separator == " ":
-            if self.reader is None or not self.reader.is_plain():
+            if not is_plain("\n".join(lines)):
                 return WORDS.findall
             if last:
                 return methodcaller("rsplit", None, 1)

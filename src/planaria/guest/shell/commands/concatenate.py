@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Generator
 
 from ..command import Status
 from .invocation import Invocation, utility
-from .lines import whole_lines
+from .lines import batches, whole_lines
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .regex import Pattern, compile_basic
@@ -33,6 +34,8 @@ def cat(call: Invocation) -> Generator[None, None, Status]:
                 if out.full:
                     yield
         return call.status
+    if not arguments.has("A", "b", "e", "E", "s", "t", "T", "v"):
+        return (yield from _numbered(call))
     visible = arguments.has("A", "e", "t", "v")
     tabs = arguments.has("A", "t", "T")
     ends = arguments.has("A", "e", "E")
@@ -66,6 +69,24 @@ def cat(call: Invocation) -> Generator[None, None, Status]:
             out.write(prefix + body + b"\n" if ended else prefix + body)
             middle = not ended
             if out.full:
+                yield
+    return call.status
+
+
+def _numbered(call: Invocation) -> Generator[None, None, Status]:
+    """`cat -n` and nothing else."""
+    count = 1
+    middle = False
+    for source in call.inputs():
+        for block in whole_lines(source.chunks(), b"\n"):
+            lines = block.removesuffix(b"\n").split(b"\n")
+            # A line that an earlier file began has its number.
+            parts = [lines.pop(0)] if middle else []
+            parts += [b"%6d\t%b" % pair for pair in enumerate(lines, count)]
+            count += len(lines)
+            middle = not block.endswith(b"\n")
+            call.stdout.write(b"\n".join(parts) + (b"" if middle else b"\n"))
+            if call.stdout.full:
                 yield
     return call.status
 
@@ -207,30 +228,40 @@ def nl(call: Invocation) -> Generator[None, None, Status]:
     numbering = styles["body"]
     template = _FORMATS[form]
     empty = b" " * (width + len(separator))
+    head = (template.replace("*", str(width), 1)).encode() + separator.replace(b"%", b"%%")
     number = start
     blanks = 0
     for source in call.inputs():
-        for line in source:
-            body = line[:-1] if line.endswith(b"\n") else line
-            section = sections.get(body)
-            if section is not None:
-                numbering = styles[section]
-                if not arguments.has("p"):
-                    number = start
-                call.stdout.write(b"\n")
-                blanks = 0
+        for lines in batches(source.chunks(), b"\n"):
+            if numbering.kind in ("a", "t") and blanks_joined == 1 and sections.keys().isdisjoint(lines):
+                numbers = itertools.count(number, increment)
+                every = numbering.kind == "a"
+                heads = [head % next(numbers) if every or body else empty for body in lines]
+                call.stdout.write(b"".join([b"%b%b\n" % pair for pair in zip(heads, lines, strict=True)]))
+                number = next(numbers)
+                if call.stdout.full:
+                    yield
                 continue
-            chosen = numbering.matches(body)
-            if numbering.kind == "a" and blanks_joined > 1:
-                blanks = 0 if body else blanks + 1
-                chosen = bool(body) or blanks == blanks_joined
-                if blanks == blanks_joined:
+            for body in lines:
+                section = sections.get(body)
+                if section is not None:
+                    numbering = styles[section]
+                    if not arguments.has("p"):
+                        number = start
+                    call.stdout.write(b"\n")
                     blanks = 0
-            if chosen:
-                call.stdout.write((template % (width, number)).encode() + separator + body + b"\n")
-                number += increment
-            else:
-                call.stdout.write(empty + body + b"\n")
+                    continue
+                chosen = numbering.matches(body)
+                if numbering.kind == "a" and blanks_joined > 1:
+                    blanks = 0 if body else blanks + 1
+                    chosen = bool(body) or blanks == blanks_joined
+                    if blanks == blanks_joined:
+                        blanks = 0
+                if chosen:
+                    call.stdout.write(head % number + body + b"\n")
+                    number += increment
+                else:
+                    call.stdout.write(empty + body + b"\n")
             if call.stdout.full:
                 yield
     return call.status

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
 from .invocation import CommandError, Invocation, utility
-from .lines import records
+from .lines import batches, records
 from .options import UsageError
 from .quoting import quote, shell_quote, shell_quote_always
 from .streams import Source, reason
 
 __all__: list[str] = []
 
+#: Rows that are put together at once.
+_ROWS = 512
 _DELIMITER_ESCAPES = {"0": "", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}
 
 
@@ -44,17 +47,19 @@ def paste(call: Invocation) -> Generator[None, None, Status]:
     names = call.operands or ["-"]
     if arguments.has("s"):
         for source in call.inputs(names):
-            previous: bytes | None = None
-            count = 0
-            for line in records(source.chunks(), end):
-                body = line.removesuffix(end)
-                if previous is not None:
-                    call.stdout.write(previous + delimiters[count % len(delimiters)])
-                    count += 1
-                previous = body
+            pieces = itertools.cycle(delimiters)
+            begun = False
+            for lines in batches(source.chunks(), end):
+                first = lines.pop(0)
+                call.stdout.write((next(pieces) if begun else b"") + first)
+                begun = True
+                if len(delimiters) == 1:
+                    call.stdout.write(b"".join([delimiters[0] + line for line in lines]))
+                else:
+                    call.stdout.write(b"".join([next(pieces) + line for line in lines]))
                 if call.stdout.full:
                     yield
-            call.stdout.write((previous or b"") + end)
+            call.stdout.write(end)
         return call.status
     sources: list[Source] = []
     # `-` given twice takes lines in turn from the same input.
@@ -66,24 +71,16 @@ def paste(call: Invocation) -> Generator[None, None, Status]:
         except OSError as error:
             raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
         sources.append(source)
-        reader = records(source.chunks(), end)
+        reader: Iterator[bytes] = itertools.chain.from_iterable(batches(source.chunks(), end))
         if name == "-":
             standard = reader if standard is None else standard
             reader = standard
         readers.append(reader)
     separators = [delimiters[index % len(delimiters)] for index in range(len(names) - 1)] + [end]
-    while True:
-        row: list[bytes] = []
-        alive = False
-        for reader, separator in zip(readers, separators, strict=True):
-            record = next(reader, None)
-            if record is not None:
-                alive = True
-                row.append(record.removesuffix(end))
-            row.append(separator)
-        if not alive:
-            break
-        call.stdout.write(b"".join(row))
+    template = b"%b".join([b"", *(separator.replace(b"%", b"%%") for separator in separators)])
+    rows = itertools.zip_longest(*readers, fillvalue=b"")
+    while some := list(itertools.islice(rows, _ROWS)):
+        call.stdout.write(b"".join([template % row for row in some]))
         if call.stdout.full:
             yield
     for source in sources:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from ..command import Input, Process
 from .regex import Pattern
 from .sed_blocks import compile_blocks
+from .sed_replacement import replace_in
 from .sed_script import Address, Command, ScriptError, Substitution
 from .sed_streams import Collector, DirectWriter, LineSource, Sink, Writer, visible
 from .streams import decode, open_input, reason
@@ -442,7 +443,7 @@ class Machine:
         writer = self._writer(substitution.file) if substitution.file else None
 
         def substitute() -> None:
-            replaced = _replace(self.pattern(given), self.space, substitution)
+            replaced = replace_in(self.pattern(given), self.space, substitution)
             if replaced is None:
                 return
             self.space = replaced
@@ -482,33 +483,3 @@ _ACTIONS = {
     "h": "keep", "H": "keep_append", "n": "next", "N": "next_append", "p": "print", "P": "print_first",
     "x": "exchange", "z": "empty",
 }  # fmt: skip
-
-
-def _replace(pattern: Pattern, text: str, substitution: Substitution) -> str | None:
-    """The text after a substitution, or None when nothing matched."""
-    expand = substitution.replacement.expand
-    parts: list[str] = []
-    position = copied = 0
-    count = 0
-    previous_end = -1
-    while position <= len(text):
-        found = pattern.search(text, position)
-        if found is None:
-            break
-        start, end = found.span()
-        if start == end == previous_end:
-            # Nothing right after a match is no match of its own.
-            position = end + 1
-            continue
-        count += 1
-        previous_end = end
-        if count >= substitution.number:
-            parts += [text[copied:start], expand(found)]
-            copied = end
-            if not substitution.every:
-                break
-        position = end if end > start else end + 1
-    if not parts:
-        return None
-    parts.append(text[copied:])
-    return "".join(parts)

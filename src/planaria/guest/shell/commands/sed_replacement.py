@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from .regex import Pattern
 from .regex_syntax import escaped_character
+
+if TYPE_CHECKING:
+    from .sed_script import Substitution
 
 
 @dataclass(slots=True)
@@ -115,3 +120,33 @@ def _with_cases(pieces: list[str | int | _Case]) -> Callable[[re.Match[str]], st
         return "".join(result)
 
     return expand
+
+
+def replace_in(pattern: Pattern, text: str, substitution: Substitution) -> str | None:
+    """The text after a substitution, or None when nothing matched."""
+    expand = substitution.replacement.expand
+    parts: list[str] = []
+    position = copied = 0
+    count = 0
+    previous_end = -1
+    while position <= len(text):
+        found = pattern.search(text, position)
+        if found is None:
+            break
+        start, end = found.span()
+        if start == end == previous_end:
+            # Nothing right after a match is no match of its own.
+            position = end + 1
+            continue
+        count += 1
+        previous_end = end
+        if count >= substitution.number:
+            parts += [text[copied:start], expand(found)]
+            copied = end
+            if not substitution.every:
+                break
+        position = end if end > start else end + 1
+    if not parts:
+        return None
+    parts.append(text[copied:])
+    return "".join(parts)

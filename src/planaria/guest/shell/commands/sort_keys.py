@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from .options import UsageError
@@ -434,5 +435,5 @@ class Order:
 
 def _sorted(lines: list[bytes], values: list[Any], reverse: bool) -> list[bytes]:
     """The lines in the order of the values that stand at the same places."""
-    places = sorted(range(len(lines)), key=values.__getitem__, reverse=reverse)
-    return list(map(lines.__getitem__, places))
+    # Keys are asked for in order, each once; the line is only what `next` would give at the end.
+    return sorted(lines, key=partial(next, iter(values)), reverse=reverse)

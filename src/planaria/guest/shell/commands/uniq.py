@@ -135,10 +135,11 @@ def _first_lines(
     every = not (counted or repeated or unique)
     for lines in itertools.chain(blocks, [[]]):
         values = lines if key is None else list(map(key, lines))
-        begins = list(itertools.compress(range(len(lines)), map(ne, values, [value, *values])))
+        changes = map(ne, values, [value, *values])
         if every:
-            chosen = list(map(lines.__getitem__, begins))
+            chosen = list(itertools.compress(lines, changes))
         else:
+            begins = list(itertools.compress(range(len(lines)), changes))
             firsts = list(map(lines.__getitem__, begins))
             sizes = list(map(sub, [*begins[1:], len(lines)], begins))
             if value is not None:

@@ -6,21 +6,9 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
-from planaria.guest.shell.commands.date.formatting import DAYS, MONTHS
+from planaria.guest.shell.commands.date.words import month_of, unit_of, weekday_of, year_of
 from planaria.guest.shell.commands.date.zones import UTC, named_zone
 
-_UNITS = {
-    "year": ("months", 12),
-    "month": ("months", 1),
-    "fortnight": ("days", 14),
-    "week": ("days", 7),
-    "day": ("days", 1),
-    "hour": ("seconds", 3600),
-    "minute": ("seconds", 60),
-    "min": ("seconds", 60),
-    "second": ("seconds", 1),
-    "sec": ("seconds", 1),
-}
 _RELATIVE_DAYS = {"tomorrow": 1, "yesterday": -1, "today": 0, "now": 0}
 _ORDINALS = {
     "last": -1,
@@ -227,7 +215,7 @@ class _Reader:
             self.set_offset(following)
 
     def followed_by_unit(self) -> bool:
-        return _unit(self.word(1)) is not None
+        return unit_of(self.word(1)) is not None
 
     def set_time(self, hour: int, minute: int, second: int, fraction: int) -> None:
         self.parts.once("time")
@@ -263,21 +251,21 @@ class _Reader:
         elif len(numbers[0]) >= 4:
             self.set_date(int(numbers[0]), int(numbers[1]), int(numbers[2]))
         else:
-            self.set_date(_year(numbers[2]), int(numbers[0]), int(numbers[1]))
+            self.set_date(year_of(numbers[2]), int(numbers[0]), int(numbers[1]))
 
     def read_named(self, text: str) -> None:
         day, name, year = text.split("-")
-        month = _month(name.lower())
+        month = month_of(name.lower())
         if month is None:
             raise DateError(text)
-        self.set_date(_year(year), month, int(day))
+        self.set_date(year_of(year), month, int(day))
 
     def set_date(self, year: int | None, month: int, day: int) -> None:
         self.parts.once("date")
         self.parts.date = (year, month, day)
 
     def read_signed(self, text: str) -> None:
-        unit = _unit(self.word())
+        unit = unit_of(self.word())
         if unit is None:
             if self.parts.time is not None and "." not in text:
                 self.set_offset(text)
@@ -307,7 +295,7 @@ class _Reader:
 
     def read_number(self, text: str) -> None:
         following = self.word()
-        unit = _unit(following)
+        unit = unit_of(following)
         if unit is not None:
             self.position += 1
             amount = text.replace(",", ".")
@@ -315,7 +303,7 @@ class _Reader:
             return
         if "." in text or "," in text:
             raise DateError(text)
-        month = _month(following)
+        month = month_of(following)
         if month is not None:
             self.position += 1
             year = None
@@ -323,14 +311,14 @@ class _Reader:
             if (
                 kind == "number"
                 and self.peek(1)[0] != "colon"
-                and _unit(self.word(1)) is None
+                and unit_of(self.word(1)) is None
                 and self.word(1) not in ("am", "pm")
             ):
                 self.position += 1
-                year = _year(more)
+                year = year_of(more)
             self.set_date(year, month, int(text))
             return
-        weekday = _weekday(following)
+        weekday = weekday_of(following)
         if weekday is not None and len(text) <= 2:
             self.position += 1
             self.set_weekday(int(text), weekday)
@@ -345,7 +333,7 @@ class _Reader:
             and not parts.relative
             and (parts.time or len(text) > 2)
         ):
-            parts.date = (_year(text), parts.date[1], parts.date[2])
+            parts.date = (year_of(text), parts.date[1], parts.date[2])
         elif len(text) > 4:
             number = int(text)
             self.set_date(number // 10000, number // 100 % 100, number % 100)
@@ -370,15 +358,15 @@ class _Reader:
         if word in _ORDINALS:
             self.read_ordinal(_ORDINALS[word])
             return
-        month = _month(word)
+        month = month_of(word)
         if month is not None:
             self.read_month(month)
             return
-        weekday = _weekday(word)
+        weekday = weekday_of(word)
         if weekday is not None:
             self.set_weekday(0, weekday)
             return
-        unit = _unit(word)
+        unit = unit_of(word)
         if unit is not None:
             self.add_relative(unit, 1)
             return
@@ -392,8 +380,8 @@ class _Reader:
 
     def read_ordinal(self, ordinal: int) -> None:
         following = self.word()
-        unit = _unit(following)
-        weekday = _weekday(following)
+        unit = unit_of(following)
+        weekday = weekday_of(following)
         self.position += 1
         if unit is not None:
             self.add_relative(unit, ordinal)
@@ -408,7 +396,7 @@ class _Reader:
             self.position += 1
             year = None
             if self.peek()[0] == "signed":
-                year = _year(self.peek()[1].lstrip("-"))
+                year = year_of(self.peek()[1].lstrip("-"))
                 self.position += 1
             self.set_date(year, month, int(text[1:]))
             return
@@ -417,9 +405,9 @@ class _Reader:
         self.position += 1
         year = None
         kind, more = self.peek()
-        if kind == "number" and len(more) == 4 and _unit(self.word(1)) is None:
+        if kind == "number" and len(more) == 4 and unit_of(self.word(1)) is None:
             self.position += 1
-            year = _year(more)
+            year = year_of(more)
         self.set_date(year, month, int(text))
 
     def read_zone(self, word: str) -> None:
@@ -442,36 +430,6 @@ class _Reader:
             self.parts.seen.remove("zone")
             self.set_offset(text)
             self.parts.offset += base
-
-
-def _unit(word: str) -> tuple[str, int] | None:
-    return _UNITS.get(word) or (_UNITS.get(word[:-1]) if word.endswith("s") else None)
-
-
-def _month(word: str) -> int | None:
-    for number, name in enumerate(MONTHS, 1):
-        lowered = name.lower()
-        if word in (lowered, lowered[:3]) or (word == "sept" and number == 9):
-            return number
-    return None
-
-
-def _weekday(word: str) -> int | None:
-    extra = {"tues": 1, "wednes": 2, "thur": 3, "thurs": 3}
-    if word in extra:
-        return extra[word]
-    for number, name in enumerate(DAYS):
-        lowered = name.lower()
-        if word in (lowered, lowered[:3]):
-            return number
-    return None
-
-
-def _year(text: str) -> int:
-    number = int(text)
-    if len(text) <= 2:
-        return number + (2000 if number < 69 else 1900)
-    return number
 
 
 def _compute(parts: _Parts, now: datetime, now_nanoseconds: int, zone: tzinfo) -> tuple[datetime, int]:

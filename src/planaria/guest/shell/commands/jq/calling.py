@@ -1,4 +1,4 @@
-"""Calls of functions in jq: of closures, of builtins, of definitions, and those in tail position."""
+"""Calls of functions in jq: of closures, of builtins, of definitions, and those in tail position; `break`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from planaria.guest.shell.commands.jq.code import (
 )
 from planaria.guest.shell.commands.jq.folding import FoldCompiler
 from planaria.guest.shell.commands.jq.syntax import (
+    BreakTo,
     Call,
     Define,
+    Label,
     Node,
 )
+from planaria.guest.shell.commands.jq.values import Break
 
 
 class CallCompiler(FoldCompiler):
@@ -136,6 +139,36 @@ class CallCompiler(FoldCompiler):
 
             return Code(single=call_single)
         return Code(many=lambda value, environment: run_many(function, value, environments(environment)))
+
+    def _label(self, node: Label, scope: Scope, tail: bool) -> Code:
+        inner = Scope(
+            scope.variables,
+            scope.functions,
+            {**scope.labels, node.name: scope.size},
+            scope.size + 1,
+            scope.function,
+        )
+        body = self.compile(node.body, inner).many
+
+        def labelled(value: Any, environment: Environment) -> Iterator[Any]:
+            leave = Break()
+            try:
+                yield from body(value, (*environment, leave))
+            except Break as reached:
+                if reached is not leave:
+                    raise
+
+        return Code(many=labelled)
+
+    def _breakto(self, node: BreakTo, scope: Scope, tail: bool) -> Code:
+        place = scope.labels.get(node.name)
+        if place is None:
+            raise self.failure(f"$*label-{node.name} is not defined")
+
+        def leave(value: Any, environment: Environment) -> Any:
+            raise environment[place]
+
+        return Code(single=leave)
 
 
 def _body(function: Function) -> Single:

@@ -36,7 +36,6 @@ from planaria.guest.shell.commands.jq.syntax import (
     Assign,
     Binary,
     Bind,
-    BreakTo,
     Comma,
     Constant,
     Format,
@@ -44,7 +43,6 @@ from planaria.guest.shell.commands.jq.syntax import (
     If,
     Index,
     Iterate,
-    Label,
     Logical,
     Negate,
     Node,
@@ -56,7 +54,7 @@ from planaria.guest.shell.commands.jq.syntax import (
     Try,
     Variable,
 )
-from planaria.guest.shell.commands.jq.values import Break, JqError, kind, truthy
+from planaria.guest.shell.commands.jq.values import JqError, kind, truthy
 
 
 class Compiler(CallCompiler):
@@ -427,36 +425,6 @@ class Compiler(CallCompiler):
                             raise
 
         return Code(many=destructured)
-
-    def _label(self, node: Label, scope: Scope, tail: bool) -> Code:
-        inner = Scope(
-            scope.variables,
-            scope.functions,
-            {**scope.labels, node.name: scope.size},
-            scope.size + 1,
-            scope.function,
-        )
-        body = self.compile(node.body, inner).many
-
-        def labelled(value: Any, environment: Environment) -> Iterator[Any]:
-            leave = Break()
-            try:
-                yield from body(value, (*environment, leave))
-            except Break as reached:
-                if reached is not leave:
-                    raise
-
-        return Code(many=labelled)
-
-    def _breakto(self, node: BreakTo, scope: Scope, tail: bool) -> Code:
-        place = scope.labels.get(node.name)
-        if place is None:
-            raise self.failure(f"$*label-{node.name} is not defined")
-
-        def leave(value: Any, environment: Environment) -> Any:
-            raise environment[place]
-
-        return Code(single=leave)
 
     # Assignment
 

@@ -42,6 +42,8 @@ from planaria.guest.shell.commands.jq.syntax import (
     Try,
     Variable,
     VariablePattern,
+    constant_value,
+    optional,
 )
 from planaria.guest.shell.commands.jq.tokens import TokenReader
 
@@ -480,33 +482,3 @@ class _Parser(TokenReader):
             key = Constant(self.identifier())
         self.expect(":")
         return None, key, self.pattern()
-
-
-def optional(node: Node) -> Node:
-    """`node?`: of a postfix, only the last step is forgiven, not what it applies to."""
-    target = getattr(node, "target", None)
-    if target is None or isinstance(target, Identity):
-        return Try(node, None)
-    if isinstance(node, Iterate):
-        return Pipe(target, Try(Iterate(Identity()), None))
-    if isinstance(node, Index) and isinstance(node.key, Constant):
-        return Pipe(target, Try(Index(Identity(), node.key), None))
-    return Try(node, None)
-
-
-def constant_value(node: Node) -> Any:
-    """The value of a tree that is only constants, arrays and objects; None when it is not."""
-    if isinstance(node, Constant):
-        return node.value
-    if isinstance(node, Object):
-        return {constant_value(key): constant_value(value) for key, value in node.entries}
-    if isinstance(node, Array):
-        items: list[Any] = []
-        body = node.body
-        while isinstance(body, Comma):
-            items.insert(0, constant_value(body.right))
-            body = body.left
-        return [constant_value(body), *items] if body is not None else []
-    if isinstance(node, Call) and not node.arguments:
-        return {"true": True, "false": False}.get(node.name)
-    return None
