@@ -540,6 +540,14 @@ def test_long_loops_do_what_bash_does(bash: planaria.Bash, name: str) -> None:
         assert (result.stdout, result.exit_code) == (real.stdout, real.returncode)
 
 
+@pytest.mark.parametrize(
+    "loop", ["while :; do ((i++)); done", "f() { while :; do let i++; done; }; f", "sleep 9"]
+)
+def test_timeout_ends_what_computes(bash: planaria.Bash, loop: str) -> None:
+    """`timeout` ends a script that neither writes nor sleeps, as it ends one that sleeps."""
+    assert bash.execute(f"timeout 0.2 bash -c '{loop}'; echo $?").stdout == "124\n"
+
+
 def test_what_prompt_command_holds_runs_before_prompts(bash: planaria.Bash) -> None:
     """PROMPT_COMMAND runs after each script once prompts are asked for, and `$?` is still the script's."""
     assert bash.execute("PROMPT_COMMAND=('echo one $?' 'echo two $?')").stdout == ""
