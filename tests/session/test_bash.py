@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -516,6 +519,41 @@ def test_analysis_names_commands_files_and_variables(bash: planaria.Bash) -> Non
     assert broken.commands == ["touch"]
     assert "syntax error" in broken.error
     assert bash.execute("ls").stdout == ""
+
+
+LONG_LOOPS = {
+    "numbers": "for ((i = 0; i < 3000; i++)); do ((s += i * i % 7, n ^= s << 40, m = -n / 3)); done; echo $s $n $m",
+    "texts": "for i in {1..2000}; do p=/a/b$i/c.tar.gz; x=${p##*/}; y=${x%%.*}; z=${p//b/d}; s+=${z:3:4}; done; "
+    "echo $x $y $z ${#s}",
+    "arrays": "a=(x); declare -A m; for i in {1..1500}; do a+=($i); m[k$((i % 50))]=$i; a[i / 2]+=y; done; "
+    'for x in "${a[@]}"; do n=$((n + ${#x})); done; echo ${#a[@]} $n ${m[k7]} ${a[700]}',
+    "calls": "fib() { (($1 < 2)) && { r=$1; return; }; fib $(($1 - 1)); local a=$r; fib $(($1 - 2)); r=$((r + a)); }; "
+    "fib 14; echo $r ${a-none}",
+    "lines": 'for i in {1..2000}; do echo "line $i  of many"; done | { while read -r a b rest; do ((n += b)); done; '
+    "echo $n $rest; }",
+    "conditions": "for i in {1..2000}; do case $i in *5) ((n++));; 1*) ((n += 2));; esac; [ $i -gt 1990 ] && echo $i; "
+    "[[ $i =~ ^1(.)0+$ ]] && echo ${BASH_REMATCH[1]}; done; echo $n",
+    "an end by set -e": "set -e; for i in {1..2000}; do [ $i -lt 1500 ]; n=$i; done; echo not here",
+}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to compare with")
+@pytest.mark.parametrize("name", LONG_LOOPS)
+def test_long_loops_do_what_bash_does(bash: planaria.Bash, name: str) -> None:
+    """Loops that are long enough to be translated give what real bash gives, the first time and again."""
+    script = LONG_LOOPS[name]
+    real = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    for _ in range(2):
+        result = bash.execute(f"bash -c {shlex.quote(script)}")
+        assert (result.stdout, result.exit_code) == (real.stdout, real.returncode)
+
+
+@pytest.mark.parametrize(
+    "loop", ["while :; do ((i++)); done", "f() { while :; do let i++; done; }; f", "sleep 9"]
+)
+def test_timeout_ends_what_computes(bash: planaria.Bash, loop: str) -> None:
+    """`timeout` ends a script that neither writes nor sleeps, as it ends one that sleeps."""
+    assert bash.execute(f"timeout 0.2 bash -c '{loop}'; echo $?").stdout == "124\n"
 
 
 def test_what_prompt_command_holds_runs_before_prompts(bash: planaria.Bash) -> None:

@@ -74,7 +74,7 @@ def same(script: str) -> None:
 # -- generated loops -------------------------------------------------------------------------------
 
 SETUP = """
-i=3 j=0 n=7 s=abc t='two words' e='' z=x1 q='n+1'; a=(4 "5 5" '' 6); declare -A m=([k]=v [k1]=2)
+i=3 j=0 n=7 rounds=0 s=abc t='two words' e='' z=x1 q='n+1'; a=(4 "5 5" '' 6); declare -A m=([k]=v [k1]=2)
 f() { local i=$1 o; n=$((n + i)); [ "$2" ] && { r=$2; return 3; }; o=$n; r=$o$u; }
 g() { (($1 <= 0)) && { r=0; return; }; g $(($1 - 1)) || return 5; r=$((r + $1)); [[ $r != 6 ]]; }
 """
@@ -183,8 +183,10 @@ STATEMENTS = st.recursive(
         inner.map(lambda one: f"for x in 1 '' \"$s\" {{8..10}}; do {one}; done"),
         inner.map(lambda one: f'for x in "${{a[@]}}"; do {one}; ((++w > 30)) && break; done'),
         inner.map(lambda one: f"for ((y = 0; y < 3; y++)); do {one}; done"),
-        inner.map(lambda one: f"w=0; while ((w++ < 3)); do {one}; done"),
-        inner.map(lambda one: f"w=0; until [ $w -ge 3 ]; do w=$((w + 1)); {one}; done"),
+        inner.map(lambda one: f"w=0; while ((w++ < 3)); do ((++rounds > 60)) && break; {one}; done"),
+        inner.map(
+            lambda one: f"w=0; until [ $w -ge 3 ]; do w=$((w + 1)); ((++rounds > 60)) && break; {one}; done"
+        ),
         st.tuples(inner, inner).map("; ".join),
     ),
     max_leaves=6,

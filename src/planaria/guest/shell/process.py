@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from .command import Input, Output
+from .deadline import Expired, until
 from .redirection import descriptor_of, open_stream
 from .streams import AdaptedStream, Stream, TextInput, flush_all
 from .variables import ShellError
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RunningCommand"]
 
-
+#: The status of a command whose time was over.
+_EXPIRED = 124
 #: Commands that work on a file as such: to them a named pipe is a name, not something to read.
 _ABOUT_FILES = frozenset(
     [
@@ -129,6 +131,21 @@ class RunningCommand:
         if cwd is not None:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
         return child.run_subshell(lambda sh: sh.external(argv))
+
+    @property
+    def run_until(self) -> Callable[[float, list[str]], int] | None:
+        """Runs another command to its end or to a deadline (of `time.monotonic()`), which is status 124.
+
+        None where others have to run in between: there a command ends where it yields.
+        """
+        return None if self.shell.takes_turns() else self._run_until
+
+    def _run_until(self, deadline: float, argv: list[str]) -> int:
+        try:
+            with until(deadline):
+                return self.run(argv)
+        except Expired:
+            return _EXPIRED
 
     def stream(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, int]:
         """Run another command in this one's place: yields as it does."""

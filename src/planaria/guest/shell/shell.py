@@ -26,7 +26,17 @@ from .parser import Parser
 from .patterns import has_magic
 from .program import Program
 from .specials import Random, define
-from .streams import AdaptedStream, FileInput, FileOutput, Pipe, Stream, flush_all
+from .streams import (
+    AdaptedStream,
+    CapturedOutput,
+    FileInput,
+    FileOutput,
+    NullStream,
+    Pipe,
+    PipeInput,
+    Stream,
+    flush_all,
+)
 from .syntax import Command, DoubleQuoted, Word
 from .traps import Traps
 from .variables import EXPORT, INDEXED, ShellError, Variable, Variables
@@ -370,7 +380,10 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                         continue
                     if self.history_enabled:
                         self.remember(unit.text)
-                    self.status = yield from unit.stream(self)
+                    if self.takes_turns():
+                        self.status = yield from unit.stream(self)
+                    else:
+                        self.status = unit.run(self)
                 except ShellSyntaxError as error:
                     self.report_syntax_error(error, where)
                     raise Exit(2) from None
@@ -386,6 +399,15 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
             self.status = jump.status
             self.exited = True
         return self.status
+
+    def takes_turns(self) -> bool:
+        """Whether others must run in between: in the background, or at a pipe that may be full or empty."""
+        source, output = self.fds.get(0), self.fds.get(1)
+        return (
+            self.background
+            or (isinstance(source, PipeInput) and source.pipe.pull is None)
+            or not isinstance(output, FileOutput | CapturedOutput | NullStream)
+        )
 
     # -- copies ------------------------------------------------------------------------------------
 
