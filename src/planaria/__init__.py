@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from planaria import errors
+from planaria.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from planaria.errors import (
@@ -161,7 +162,7 @@ if TYPE_CHECKING:
     from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
     from planaria.workspace.storage.storage import Storage as Storage
     from planaria.workspace.tools.call import ToolCall as ToolCall
-    from planaria.workspace.tools.environment import Environment as Environment
+    from planaria.workspace.tools.environment import ToolEnvironment as ToolEnvironment
     from planaria.workspace.tools.middleware import ToolMiddleware as ToolMiddleware
     from planaria.workspace.tools.registry import ToolRegistry as ToolRegistry
     from planaria.workspace.tools.tool import Tool as Tool
@@ -171,60 +172,20 @@ if TYPE_CHECKING:
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
-    **dict.fromkeys(
-        (
-            "ArtifactError",
-            "CallbackError",
-            "CapabilityError",
-            "CrashError",
-            "DependencyError",
-            "EncodeError",
-            "ExecutionError",
-            "Exited",
-            "FileSystemError",
-            "ImageError",
-            "Interrupted",
-            "LimitError",
-            "PlanariaError",
-            "ProtocolError",
-            "RuntimeSetupError",
-            "SessionBusy",
-            "SessionClosed",
-            "SessionError",
-            "SnapshotCorrupt",
-            "SnapshotError",
-            "SnapshotKeyError",
-            "SnapshotMismatch",
-            "SnapshotNotFound",
-            "SnapshotVersionError",
-            "StorageError",
-            "Suspend",
-            "Suspended",
-            "TimeoutError",
-            "ToolArgumentError",
-            "ToolCallError",
-            "ToolDefinitionError",
-            "ToolDenied",
-            "ToolNotFound",
-            "ToolTimeout",
-            "WorkflowError",
-            "WorkflowNotFound",
-        ),
-        "planaria.errors",
-    ),
+    **dict.fromkeys(errors.__all__, "planaria.errors"),
     "Artifact": "planaria.workspace.artifacts",
-    "AsyncSandbox": "planaria.session.sandbox",
     "AsyncBash": "planaria.session.bash",
+    "AsyncSandbox": "planaria.session.sandbox",
     "AsyncSession": "planaria.session.async_session",
     "Bash": "planaria.session.bash",
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
-    "FileStorage": "planaria.workspace.storage.file",
     "ContainerConfig": "planaria.executors.container",
     "ContainerExecutor": "planaria.executors.container",
-    "Executor": "planaria.executors.executor",
     "Embedder": "planaria.workspace.embedding",
+    "Executor": "planaria.executors.executor",
+    "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HostCall": "planaria.session.run",
@@ -234,15 +195,10 @@ _HOMES = {
     "Limits": "planaria.limits",
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",
-    "Quota": "planaria.files.quota",
-    "SubprocessConfig": "planaria.executors.subprocess",
-    "SubprocessExecutor": "planaria.executors.subprocess",
-    "Variables": "planaria.executors.variables",
-    "WasmExecutor": "planaria.executors.wasm",
-    "VfsStorage": "planaria.files.storage",
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
+    "Quota": "planaria.files.quota",
     "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria.protocol",
@@ -257,13 +213,18 @@ _HOMES = {
     "StaticEmbedder": "planaria.workspace.embedding",
     "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
-    "Environment": "planaria.workspace.tools.environment",
-    "ToolMiddleware": "planaria.workspace.tools.middleware",
+    "SubprocessConfig": "planaria.executors.subprocess",
+    "SubprocessExecutor": "planaria.executors.subprocess",
     "Tool": "planaria.workspace.tools.tool",
     "ToolCall": "planaria.workspace.tools.call",
     "ToolCallable": "planaria.workspace.tools.tool",
+    "ToolEnvironment": "planaria.workspace.tools.environment",
+    "ToolMiddleware": "planaria.workspace.tools.middleware",
     "ToolParameter": "planaria.workspace.tools.tool",
     "ToolRegistry": "planaria.workspace.tools.registry",
+    "Variables": "planaria.executors.variables",
+    "VfsStorage": "planaria.files.storage",
+    "WasmExecutor": "planaria.executors.wasm",
     "Workflow": "planaria.workspace.workflows",
 }
 
