@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,33 @@ def test_errors_of_tools(make: Any, home: str) -> None:
     assert (error.type, error.traceback.count("planaria/")) == ("ToolArgumentError", 0)
     assert session.run("tools.nothing").error.type == "AttributeError"
     assert "did you mean 'add'?" in session.run("tools.ad(a=1)").error.message
+
+
+def test_errors_of_web_interfaces(make: Any, home: str) -> None:
+    """The status with which a web interface has answered is that of the exception in the code."""
+    pytest.importorskip("httpx")
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        session = make(home)
+        session.storage.set_tool_definition(
+            "web",
+            f"name: web\ntype: http\nbase_url: http://127.0.0.1:{server.server_address[1]}\n"
+            "endpoints: [{name: page, path: /page}]\n",
+        )
+        with getattr(Session, home)(session.storage.path) as other:
+            code = (
+                "try:\n    tools.web.page()\nexcept ToolCallError as error:\n    found = error.status\nfound"
+            )
+            assert value(other, code) == 404
+        server.shutdown()
 
 
 def test_lists_and_searches(make: Any, home: str) -> None:
@@ -308,6 +337,15 @@ def test_workflows(make: Any, home: str) -> None:
     other = make(home)
     assert other.run("workflows.twice(x=1)").error.type == "AttributeError"
     assert value(other, "workflows.delete('twice'), workflows.list()") == (True, [])
+
+
+def test_names_of_devices(make: Any, home: str) -> None:
+    """A workflow with a name that no storage can keep is refused, and the workspace is as it was."""
+    session = make(home)
+    error = session.run("workflows.create('con', 'def run(): return 1', '')").error
+    assert (error.type, "the name of a device" in error.message) == ("WorkflowError", True)
+    session.add_workflow("fine", "def run(): return 1", "")
+    assert value(session, "workflows.fine()") == 1
 
 
 def test_error_of_workflow(make: Any, home: str) -> None:
@@ -536,6 +574,49 @@ def test_timeout(make: Any, home: str) -> None:
     """`timeout` of a constructor is what executions may take."""
     session = make(home, timeout=0.3)
     assert isinstance(session.run("while True: pass").error, planaria.TimeoutError)
+
+
+def test_timeout_in_a_tool(make: Any, home: str) -> None:
+    """An execution whose time is over while it blocks for a tool ends with TimeoutError and keeps its state."""
+    session = make(home)
+    for number in range(4):
+        session.execute(f"x = {number}")
+        error = session.run("tools.echo(script='sleep 20')", timeout=0.1).error
+        assert isinstance(error, planaria.TimeoutError), error
+        assert error.state == "kept"
+        assert session.execute("x").value == number
+
+
+def test_messages_name_the_tool(base: Path) -> None:
+    """What a message says of a call of a tool is what the code wrote to call it."""
+
+    class Asking(planaria.ToolMiddleware):
+        def before(self, call: planaria.ToolCall) -> None:
+            if call.tool == "add":
+                raise planaria.Suspend("really?")
+
+    def handle() -> object:
+        return object()
+
+    registry = ToolRegistry([add, handle])
+    registry.load(base / "tools")
+    registry.middleware.append(Asking())
+    with Session(tools=registry, limits=planaria.Limits(callbacks=3)) as session:
+        assert "await tools.add(...)" in str(session.run("tools.add(a=1)").error)
+        assert "tools.handle() returned what cannot cross" in str(session.run("tools.handle()").error)
+        looping = "while True:\n    try: tools.echo.failing()\n    except ToolCallError: pass"
+        assert "is reached at tools.echo.failing()" in str(session.run(looping).error)
+
+
+def test_long_names(make: Any) -> None:
+    """A name that code makes up costs the host nothing, and is cut in messages."""
+    session = make()
+    session.add_workflow("announce", "def run(): pass", "")
+    assert "did you mean 'announce'?" in str(session.run("workflows.anounce()").error)
+    error = session.run("workflows.invoke('announc' * 1_000_000)").error
+    assert isinstance(error, planaria.ExecutionError)
+    assert "there is no workflow" in str(error)
+    assert len(str(error)) < 1000
 
 
 def test_tools_path(base: Path) -> None:
