@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from planaria import AsyncSession, Environment
+from planaria import AsyncSession, ToolEnvironment
 
 HERE = Path(__file__).parent / "workspace"
 sys.path.insert(0, str(HERE))
@@ -41,7 +41,7 @@ await workflows.cheapest(country="FR", pieces=3)
 async def main() -> None:
     with serving() as address, tempfile.TemporaryDirectory() as place:
         base = shutil.copytree(HERE, Path(place) / "workspace")
-        tools_see = Environment(values={"PRICES_URL": address, "PRICES_TOKEN": TOKEN})
+        tools_see = ToolEnvironment(values={"PRICES_URL": address, "PRICES_TOKEN": TOKEN})
         async with AsyncSession.from_base(base, tool_environment=tools_see) as session:
             for tool in await session.list_tools():
                 names = ", ".join(one["name"] for one in tool["callables"])

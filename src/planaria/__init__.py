@@ -161,7 +161,7 @@ if TYPE_CHECKING:
     from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
     from planaria.workspace.storage.storage import Storage as Storage
     from planaria.workspace.tools.call import ToolCall as ToolCall
-    from planaria.workspace.tools.environment import Environment as Environment
+    from planaria.workspace.tools.environment import ToolEnvironment as ToolEnvironment
     from planaria.workspace.tools.middleware import ToolMiddleware as ToolMiddleware
     from planaria.workspace.tools.registry import ToolRegistry as ToolRegistry
     from planaria.workspace.tools.tool import Tool as Tool
@@ -257,7 +257,7 @@ _HOMES = {
     "StaticEmbedder": "planaria.workspace.embedding",
     "Storage": "planaria.workspace.storage.storage",
     "Store": "planaria.stores.store",
-    "Environment": "planaria.workspace.tools.environment",
+    "ToolEnvironment": "planaria.workspace.tools.environment",
     "ToolMiddleware": "planaria.workspace.tools.middleware",
     "Tool": "planaria.workspace.tools.tool",
     "ToolCall": "planaria.workspace.tools.call",

@@ -51,7 +51,7 @@ from planaria.snapshot.record import Declaration
 if TYPE_CHECKING:
     from planaria.session.workspace_link import WorkspaceLink
     from planaria.workspace.storage.storage import Storage
-    from planaria.workspace.tools.environment import Environment
+    from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.tools.registry import ToolRegistry
 
 __all__ = ["Answer", "SessionCore", "calling_back"]
@@ -109,7 +109,7 @@ class SessionCore:
         executor: Executor | None = None,
         storage: Storage | None = None,
         tools: ToolRegistry | Iterable[Any] | str | os.PathLike[str] | None = None,
-        tool_environment: Environment | None = None,
+        tool_environment: ToolEnvironment | None = None,
         extra_deps: Sequence[str] = (),
         allow_runtime_deps: bool = True,
         sync_deps_on_start: bool = False,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from planaria.session.core import SessionCore
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.call import ToolCall
-    from planaria.workspace.tools.environment import Environment
+    from planaria.workspace.tools.environment import ToolEnvironment
 
 __all__ = ["WorkspaceLink", "open_workspace"]
 
@@ -30,7 +30,7 @@ def open_workspace(
     storage: Storage | None,
     tools: Any,
     tools_path: Any,
-    environment: Environment | None,
+    environment: ToolEnvironment | None,
     extra_deps: Iterable[str],
     allow_runtime_deps: bool,
     callbacks: CallbackRegistry,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from planaria.workspace.artifacts import ArtifactStore
     from planaria.workspace.dependencies import DependencyList
     from planaria.workspace.storage.storage import Storage
-    from planaria.workspace.tools.environment import Environment
+    from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.workflows import WorkflowLibrary
 
 __all__ = ["Workspace", "registry_of"]
@@ -24,7 +24,7 @@ def registry_of(
     storage: Storage | None,
     tools: ToolRegistry | Iterable[Any] | str | PathLike[str] | None,
     tools_path: str | PathLike[str] | None,
-    environment: Environment | None,
+    environment: ToolEnvironment | None,
 ) -> tuple[ToolRegistry, bool]:
     """The tools of a workspace, and whether it is the workspace's to close them.
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from planaria import Environment, ToolRegistry
+from planaria import ToolEnvironment, ToolRegistry
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., ToolRegistry]:
     """A function that writes texts to `NAME.yaml` in a directory and loads it."""
 
-    def make(environment: Environment | None = None, **texts: str) -> ToolRegistry:
+    def make(environment: ToolEnvironment | None = None, **texts: str) -> ToolRegistry:
         for name, text in texts.items():
             (tmp_path / f"{name}.yaml").write_text(textwrap.dedent(text).lstrip("\n"), "utf-8")
         registry = ToolRegistry()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from waiting import wait
 
-from planaria import Environment, ToolArgumentError, ToolCallError, ToolNotFound
+from planaria import ToolArgumentError, ToolCallError, ToolEnvironment, ToolNotFound
 
 #: A command that shows what it was called with.
 SHOW = f"""
@@ -247,7 +247,7 @@ def test_environment_is_what_is_allowed(load: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SECRET", "hidden")
     monkeypatch.setenv("API_KEY", "k1")
     registry = load(
-        Environment(allow=["API_KEY", "UNSET"], values={"GIVEN": "g"}),
+        ToolEnvironment(allow=["API_KEY", "UNSET"], values={"GIVEN": "g"}),
         shell=SHELL + "    env: {KEY: 'v-${API_KEY}-${GIVEN}-${UNSET:-none}', PORT: 80, DOLLAR: '$x'}\n",
     )
     script = 'echo "$KEY $PORT $DOLLAR [$SECRET$API_KEY]"; test -n "$PATH"'
@@ -258,11 +258,11 @@ def test_variables_that_are_not_allowed_are_told(load: Any, monkeypatch: pytest.
     """A definition that refers to a variable that is not allowed, or not set, fails when it is called and says so."""
     monkeypatch.setenv("SECRET", "hidden")
     registry = load(
-        Environment(allow=["UNSET"]),
+        ToolEnvironment(allow=["UNSET"]),
         one="name: one\ncommand: env\nenv: {A: '${SECRET}'}",
         two="name: two\ncommand: env\nenv: {A: '${UNSET}'}",
     )
-    with pytest.raises(ToolCallError, match=r"allow it with Environment\(allow=\['SECRET'\]\)"):
+    with pytest.raises(ToolCallError, match=r"allow it with ToolEnvironment\(allow=\['SECRET'\]\)"):
         wait(registry.call("one", None, {}))
     with pytest.raises(ToolCallError, match=r"\$\{UNSET\} is not set"):
         wait(registry.call("two", None, {}))

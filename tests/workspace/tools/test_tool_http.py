@@ -18,7 +18,7 @@ from planaria.errors import (
     ToolNotFound,
     ToolTimeout,
 )
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
 
@@ -47,7 +47,7 @@ def define(server: HttpServer) -> Iterator[Define]:
     """A function that makes a tool of endpoints in YAML; `top` goes before them."""
     made: list[Tool] = []
 
-    def make(endpoints: str, top: str = "", environment: Environment | None = None) -> Tool:
+    def make(endpoints: str, top: str = "", environment: ToolEnvironment | None = None) -> Tool:
         text = f"name: api\ntype: http\nbase_url: {server.url}/api\n{top}\nendpoints:\n{endpoints}"
         made.extend(load_tools([Text("api.yaml", text)], environment))
         return made[-1]
@@ -358,7 +358,7 @@ def test_redirect_loop(define: Define) -> None:
 )
 def test_credentials(define: Define, auth: str, header: str, value: str) -> None:
     """Credentials come from the host's environment, and are in no error, though the server repeats them."""
-    environment = Environment(values={"SECRET": "s3cret/value"})
+    environment = ToolEnvironment(values={"SECRET": "s3cret/value"})
     tool = define(
         "- {name: get, path: /echo}\n- {name: bad, path: /missing}", f"auth: {{{auth}}}", environment
     )
@@ -381,7 +381,7 @@ def test_password(define: Define, server: HttpServer) -> None:
 
 def test_key_in_query(define: Define) -> None:
     """A key in the query is sent, also after a redirect, and is in no error."""
-    environment = Environment(values={"SECRET": "s3cret/value"})
+    environment = ToolEnvironment(values={"SECRET": "s3cret/value"})
     tool = define(
         """
 - {name: get, path: /echo, query: {a: 1}}
@@ -404,7 +404,7 @@ def test_environment_is_closed(define: Define, monkeypatch: pytest.MonkeyPatch) 
     tool = define("- {name: get, path: /echo}", "auth: {bearer: '${SECRET}'}")
     with pytest.raises(ToolCallError, match="SECRET"):
         call(tool, "get")
-    tool = define("- {name: get, path: /echo}", "auth: {bearer: '${SECRET}'}", Environment(["SECRET"]))
+    tool = define("- {name: get, path: /echo}", "auth: {bearer: '${SECRET}'}", ToolEnvironment(["SECRET"]))
     assert call(tool, "get")["headers"]["authorization"] == "Bearer s3cret/value"
     monkeypatch.setenv("SECRET", "another")
     assert call(tool, "get")["headers"]["authorization"] == "Bearer another"

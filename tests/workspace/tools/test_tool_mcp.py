@@ -27,7 +27,7 @@ from planaria.errors import (
     ToolNotFound,
     ToolTimeout,
 )
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
 
@@ -49,7 +49,7 @@ def define() -> Iterator[Define]:
     """A function that makes a tool of a definition's rest, beside the servers of the tests."""
     made: list[Tool] = []
 
-    def make(rest: str, environment: Environment | None = None) -> Tool:
+    def make(rest: str, environment: ToolEnvironment | None = None) -> Tool:
         text = f"name: demo\ntype: mcp\n{textwrap.dedent(rest)}"
         made.extend(load_tools([Text("demo.yaml", text)], environment, HERE))
         return made[-1]
@@ -462,7 +462,7 @@ def test_environment(define: Define, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server gets what its definition gives it, from allowed variables, and nothing else of the host's."""
     monkeypatch.setenv("SECRET", "s3cret/value")
     monkeypatch.setenv("OTHER", "other")
-    tool = define(STDIO + "env: {MINE: 'is ${SECRET}'}", Environment(["SECRET"]))
+    tool = define(STDIO + "env: {MINE: 'is ${SECRET}'}", ToolEnvironment(["SECRET"]))
     assert call(tool, "environment", name="MINE") == "is s3cret/value"
     assert call(tool, "environment", name="OTHER") is None
     assert call(tool, "environment", name="SECRET") is None
@@ -471,7 +471,7 @@ def test_environment(define: Define, monkeypatch: pytest.MonkeyPatch) -> None:
         call(tool, "fail", secret="MINE")
     assert "it went wrong is ***" in str(caught.value)
     assert "s3cret" not in str(caught.value) + caught.value.stderr
-    tool = define(STDIO + "env: {MINE: '${OTHER}'}", Environment(["SECRET"]))
+    tool = define(STDIO + "env: {MINE: '${OTHER}'}", ToolEnvironment(["SECRET"]))
     with pytest.raises(ToolCallError, match="OTHER"):
         call(tool, "add", a=1)
 
@@ -483,7 +483,7 @@ def test_headers(define: Define, kind: str) -> None:
     path = "mcp" if kind == "http" else "sse"
     tool = define(
         f"url: http://127.0.0.1:{port}/{path}\ntransport: {kind}\nheaders: {{Authorization: 'Bearer ${{SECRET}}'}}",
-        Environment(values={"SECRET": "s3cret"}),
+        ToolEnvironment(values={"SECRET": "s3cret"}),
     )
     with running(kind, port):
         assert call(tool, "header", name="authorization") == "Bearer s3cret"

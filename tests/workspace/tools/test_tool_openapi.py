@@ -13,7 +13,7 @@ import yaml
 from demo_http_server import HttpServer, serving
 
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
 
@@ -113,7 +113,7 @@ def define(server: HttpServer) -> Iterator[Define]:
     """A function that makes a tool of a document; `fields` are further fields of the definition."""
     made: list[Tool] = []
 
-    def make(document: Any, environment: Environment | None = None, **fields: Any) -> Tool:
+    def make(document: Any, environment: ToolEnvironment | None = None, **fields: Any) -> Tool:
         definition = {"name": "pets", "type": "http", "openapi": document, **fields}
         made.extend(load_tools([Text("pets.yaml", json.dumps(definition))], environment))
         return made[-1]

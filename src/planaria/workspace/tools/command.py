@@ -21,7 +21,7 @@ from planaria.workspace.tools.definition import (
     RecipeParameter,
     StdinDefinition,
 )
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.process import Finished, run_process
 from planaria.workspace.tools.tool import Tool, ToolCallable
@@ -52,12 +52,12 @@ class CommandTool(Tool):
     def __init__(
         self,
         definition: CommandDefinition,
-        environment: Environment | None = None,
+        environment: ToolEnvironment | None = None,
         folder: Path | None = None,
     ) -> None:
         super().__init__(definition.name, definition.description, definition.tags)
         self.definition = definition
-        self._environment = environment or Environment()
+        self._environment = environment or ToolEnvironment()
         self._variables = {"PYTHON": sys.executable}
         if folder is not None:
             self._variables["TOOL_DIR"] = str(folder)

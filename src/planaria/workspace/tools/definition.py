@@ -13,7 +13,7 @@ from planaria.errors import ToolDefinitionError
 from planaria.workspace.tools.names import suggestion
 
 if TYPE_CHECKING:
-    from planaria.workspace.tools.environment import Environment
+    from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.tools.tool import Tool
 
 __all__ = [
@@ -70,7 +70,7 @@ class ToolDefinition(Definition):
     timeout: Annotated[float, Field(gt=0)] | None = 60.0
     """Seconds that one call may take; None for no bound."""
 
-    def make(self, environment: Environment, folder: Path | None = None) -> Tool:
+    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> Tool:
         """The tool; nothing is started yet. `folder` is where the definition's file is, if it is in one.
 
         Raises Misfit when the pieces do not fit together.
@@ -204,7 +204,7 @@ class CommandDefinition(ToolDefinition):
             return {**values, "stdin": {} if values["stdin"] else None}
         return values
 
-    def make(self, environment: Environment, folder: Path | None = None) -> Tool:
+    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> Tool:
         """The tool; nothing is started yet."""
         from planaria.workspace.tools.command import CommandTool
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from planaria.errors import ToolCallError
 
-__all__ = ["Environment"]
+__all__ = ["ToolEnvironment"]
 
 #: What programs need to find their files and speak the user's language; none of it is a secret.
 _ALWAYS: Final = frozenset(
@@ -22,7 +22,7 @@ _LOCALE: Final = "LC_"
 _REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
 
-class Environment:
+class ToolEnvironment:
     """The variables that definitions of tools may refer to as `${NAME}`, and what programs are started with.
 
     Programs get `PATH`, `HOME`, the locale and a few others of that kind. `allow` names the variables of the
@@ -31,7 +31,7 @@ class Environment:
 
     def __init__(self, allow: Iterable[str] = (), values: Mapping[str, str] | None = None) -> None:
         if isinstance(allow, str):
-            raise TypeError(f"Environment(allow={allow!r}): a list of names is wanted")
+            raise TypeError(f"ToolEnvironment(allow={allow!r}): a list of names is wanted")
         self._allowed = frozenset(allow)
         self._values = dict(values or {})
 
@@ -61,7 +61,7 @@ class Environment:
                 raise ToolCallError(f"${{{name}}} is not set in the environment of the host")
             raise ToolCallError(
                 f"${{{name}}} is not among the variables that tools may see; "
-                f"allow it with Environment(allow=[{name!r}])"
+                f"allow it with ToolEnvironment(allow=[{name!r}])"
             )
 
         return _REFERENCE.sub(value, text)

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from planaria.errors import ToolDefinitionError
 from planaria.workspace.tools.definition import Definition, ParameterDefinition, ToolDefinition
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 
 if TYPE_CHECKING:
     from planaria.workspace.tools.http_tool import HttpTool
@@ -155,7 +155,7 @@ class HttpDefinition(ToolDefinition):
             raise ValueError("'only' is for 'openapi'")
         return self
 
-    def make(self, environment: Environment, folder: Path | None = None) -> HttpTool:
+    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> HttpTool:
         """The tool; nothing is sent yet. Raises ToolDefinitionError when httpx is not installed."""
         if importlib.util.find_spec("httpx") is None:
             raise ToolDefinitionError("type: http needs the package httpx: pip install 'planaria[http]'")

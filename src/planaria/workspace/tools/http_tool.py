@@ -22,7 +22,7 @@ from planaria.workspace.tools.background import (
     run_in_background,
 )
 from planaria.workspace.tools.definition import Misfit
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.http import BodyDefinition, EndpointDefinition, HttpDefinition
 from planaria.workspace.tools.http_client import Credentials, HttpClient, connection_pool
 from planaria.workspace.tools.http_requests import BodyKind, Endpoint, placeholders
@@ -43,7 +43,7 @@ class HttpTool(Tool):
     Misfit and ToolDefinitionError when something does not fit.
     """
 
-    def __init__(self, definition: HttpDefinition, environment: Environment, folder: Path | None) -> None:
+    def __init__(self, definition: HttpDefinition, environment: ToolEnvironment, folder: Path | None) -> None:
         super().__init__(definition.name, definition.description, definition.tags)
         self._definition = definition
         self._environment = environment

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from planaria.errors import ToolDefinitionError
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.names import suggestion
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _FileText:
 
 def load_tools(
     source: str | PathLike[str] | Iterable[DefinitionText],
-    environment: Environment | None = None,
+    environment: ToolEnvironment | None = None,
     folder: str | PathLike[str] | None = None,
     refusal: Callable[[Tool], str | None] = lambda tool: None,
 ) -> list[Tool]:
@@ -58,7 +58,7 @@ def load_tools(
     `folder` is what `${TOOL_DIR}` stands for in texts; in files, it is the directory they are in. `refusal`
     may tell why a tool is not wanted. Raises ToolDefinitionError with all that is wrong in any of them.
     """
-    environment = environment or Environment()
+    environment = environment or ToolEnvironment()
     problems: list[str] = []
     texts: list[DefinitionText]
     if isinstance(source, (str, PathLike)):
@@ -115,7 +115,7 @@ def _read(path: Path, problems: list[str]) -> Iterator[DefinitionText]:
             problems.append(f"{file}: {error}")
 
 
-def _make(text: DefinitionText, environment: Environment, folder: Path | None) -> Tool:
+def _make(text: DefinitionText, environment: ToolEnvironment, folder: Path | None) -> Tool:
     """The tool of a text. Raises ToolDefinitionError, origin and line in front of its problems."""
     import yaml
     from pydantic import ValidationError

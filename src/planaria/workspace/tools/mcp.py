@@ -20,7 +20,7 @@ from planaria.workspace.tools.background import (
     run_in_background,
 )
 from planaria.workspace.tools.definition import ToolDefinition
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.redaction import Redaction
 from planaria.workspace.tools.schemas import Names, annotation, json_value, schema_parameters, with_wire_names
 from planaria.workspace.tools.tool import Tool, ToolCallable
@@ -72,7 +72,7 @@ class McpDefinition(ToolDefinition):
             raise ValueError(f"transport {self.transport!r} wants {wanted}")
         return self
 
-    def make(self, environment: Environment, folder: Path | None = None) -> McpTool:
+    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> McpTool:
         """The tool; its server is started when it is first asked for something.
 
         Raises ToolDefinitionError when the SDK is not installed.
@@ -101,7 +101,7 @@ class _Function:
 class _Launch:
     """What a server is started with. Servers have it, and not the tool: that can be collected before them."""
 
-    def __init__(self, definition: McpDefinition, environment: Environment, folder: Path | None) -> None:
+    def __init__(self, definition: McpDefinition, environment: ToolEnvironment, folder: Path | None) -> None:
         self._definition = definition
         self._environment = environment
         self._folder = folder
@@ -143,7 +143,7 @@ class _Launch:
 class McpTool(Tool):
     """A server whose tools are this tool's functions; one that has the tool's own name is the tool itself."""
 
-    def __init__(self, definition: McpDefinition, environment: Environment, folder: Path | None) -> None:
+    def __init__(self, definition: McpDefinition, environment: ToolEnvironment, folder: Path | None) -> None:
         super().__init__(definition.name, definition.description, definition.tags)
         self._definition = definition
         self._launch = _Launch(definition, environment, folder)

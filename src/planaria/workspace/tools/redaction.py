@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from planaria.workspace.tools.environment import Environment
+from planaria.workspace.tools.environment import ToolEnvironment
 
 __all__ = ["Redaction"]
 
@@ -33,14 +33,14 @@ class Redaction:
     def of_references(
         cls,
         texts: Iterable[str],
-        environment: Environment,
+        environment: ToolEnvironment,
         known: Mapping[str, str],
         others: Iterable[str] = (),
     ) -> Redaction:
         """One for the values of all `${NAME}` in some texts, and for others.
 
         No secret are those that are `known` anyway, and what every program gets to see. Raises ToolCallError
-        as `Environment.substitute` does.
+        as `ToolEnvironment.substitute` does.
         """
         public = {*environment.base().values(), *known.values()}
         references = {reference for text in texts for reference in _REFERENCE.findall(text)}

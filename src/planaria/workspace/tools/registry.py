@@ -25,7 +25,7 @@ from planaria.workspace.tools.tool import Tool
 if TYPE_CHECKING:
     from planaria.workspace.embedding import Embedder
     from planaria.workspace.search import SearchEntry, SearchIndex
-    from planaria.workspace.tools.environment import Environment
+    from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.tools.loading import DefinitionText
     from planaria.workspace.tools.stubs import Detail
 
@@ -113,7 +113,7 @@ class ToolRegistry:
     def load(
         self,
         source: str | PathLike[str] | Iterable[DefinitionText],
-        environment: Environment | None = None,
+        environment: ToolEnvironment | None = None,
         folder: str | PathLike[str] | None = None,
     ) -> builtins.list[Tool]:
         """Add the tools of a directory of YAML files, of one file, or of texts; all of them or none.
