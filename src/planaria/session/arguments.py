@@ -1,16 +1,17 @@
-"""What is said of arguments that a session cannot be made with."""
+"""The arguments of a session: which cannot be, and what others mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import io
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from planaria.executors.executor import Executor
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
-from planaria.limits import Limits
+from planaria.limits import NOT_GIVEN, Limits, NotGiven
 
-__all__ = ["check_arguments", "refuse_beside"]
+__all__ = ["check_arguments", "line_reader", "refuse_beside", "seconds_of", "usual_limits"]
 
 
 def check_arguments(
@@ -51,6 +52,33 @@ def refuse_beside(executor: Any, sandbox_only: Mapping[str, Any], others: Mappin
                 f"{name}= is for the sandbox: leave executor= away, or do without {name}= "
                 f"with the {executor.name} executor"
             )
+
+
+def usual_limits(executor: Any) -> Limits:
+    """The limits of a session that was given none; an executor may be set up with another timeout."""
+    timeout = getattr(executor, "default_timeout", NOT_GIVEN)
+    return Limits() if isinstance(timeout, NotGiven) else Limits(timeout=timeout)
+
+
+def seconds_of(milliseconds: float | None) -> float | None:
+    """`execution_timeout_ms` as `Limits.timeout` has it."""
+    if milliseconds is None:
+        return None
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)) or not milliseconds > 0:
+        raise ValueError(
+            f"execution_timeout_ms={milliseconds!r}: milliseconds greater than 0, or None for no bound"
+        )
+    return milliseconds / 1e3
+
+
+def line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[str], str | None] | None:
+    """`stdin=` as a function of the prompt that gives lines without their newline, None at the end."""
+    if stdin is None or callable(stdin):
+        return stdin
+    if not isinstance(stdin, str):
+        raise TypeError(f"stdin= is a text or a function of the prompt, not a {type(stdin).__name__}")
+    lines = iter(io.StringIO(stdin, newline=None))
+    return lambda _prompt: next(lines, None)
 
 
 def _check_environment(env: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import io
 import os
 import time
 import weakref
@@ -19,29 +18,29 @@ from planaria.errors import (
     SessionClosed,
     SessionError,
 )
-from planaria.executors.executor import Entered, Executor, Origin
+from planaria.executors.executor import Entered, Executor
 from planaria.executors.wasm import WasmExecutor
-from planaria.files.layout import standard_layout
-from planaria.files.memory import MemorySnapshot
-from planaria.files.mount import MountFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.files.view import Files
-from planaria.images.image import Image, find_image
-from planaria.images.layers import image_of
+from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Stopped
-from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.clock import Clock
-from planaria.machine.wasi.random import SeededRandom
 from planaria.protocol import MAX_BYTES
-from planaria.runtime.library import library
 from planaria.session.analysis import ScriptAnalysis
-from planaria.session.arguments import check_arguments, refuse_beside
+from planaria.session.arguments import (
+    check_arguments,
+    line_reader,
+    refuse_beside,
+    seconds_of,
+    usual_limits,
+)
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
 from planaria.session.commands import as_command
 from planaria.session.flight import Flight
 from planaria.session.host import SessionHost
+from planaria.session.origin import origin_of
 from planaria.session.outcome import what_is_left
 from planaria.session.result import Completions
 from planaria.session.run import HostCall
@@ -75,8 +74,6 @@ calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.Contex
 )
 
 _HOME: Final = "/home/user"
-#: What a session's own files may take unless `quota=` says otherwise.
-_QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
 
 Answer = tuple[Any, ...]
 
@@ -152,13 +149,13 @@ class SessionCore:
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
         self._callbacks = CallbackRegistry.of(callbacks)
-        self._limits = limits or _usual_limits(executor)
+        self._limits = limits or usual_limits(executor)
         self._shell_limits = shell_limits or ShellLimits()
         if not isinstance(execution_timeout_ms, NotGiven):
-            self._limits = replace(self._limits, timeout=_seconds(execution_timeout_ms))
+            self._limits = replace(self._limits, timeout=seconds_of(execution_timeout_ms))
         self._commands = {name: as_command(name, function) for name, function in (commands or {}).items()}
         self._listeners = Listeners(on_stdout, on_stderr, on_output, on_bytes)
-        self._stdin = _line_reader(stdin)
+        self._stdin = line_reader(stdin)
         self._environment = dict(env or {})
         self._seed = seed
         self._argv = list(argv)
@@ -167,7 +164,7 @@ class SessionCore:
         self._closed = False
         self._executor: Executor = WasmExecutor() if executor is None else executor
         if isinstance(self._executor, WasmExecutor):
-            origin = _origin(image, vfs, vfs_mount_path, mounts, quota, clock, seed)
+            origin = origin_of(image, vfs, vfs_mount_path, mounts, quota, clock, seed)
         else:
             sandbox_only = {"image": image, "vfs": vfs, "mounts": mounts, "quota": quota, "clock": clock}
             refuse_beside(self._executor, sandbox_only, {"env": env, "seed": seed, "argv": argv != ("",)})
@@ -487,63 +484,3 @@ class SessionCore:
 def _told(limits: ShellLimits) -> dict[str, Any]:
     """As the kernel is told; not to be changed."""
     return asdict(limits)
-
-
-def _usual_limits(executor: Any) -> Limits:
-    """The limits of a session that was given none; an executor may be set up with another timeout."""
-    timeout = getattr(executor, "default_timeout", NOT_GIVEN)
-    return Limits() if isinstance(timeout, NotGiven) else Limits(timeout=timeout)
-
-
-def _seconds(milliseconds: float | None) -> float | None:
-    """`execution_timeout_ms` as `Limits.timeout` has it."""
-    if milliseconds is None:
-        return None
-    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)) or not milliseconds > 0:
-        raise ValueError(
-            f"execution_timeout_ms={milliseconds!r}: milliseconds greater than 0, or None for no bound"
-        )
-    return milliseconds / 1e3
-
-
-def _line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[str], str | None] | None:
-    """`stdin=` as a function of the prompt that gives lines without their newline, None at the end."""
-    if stdin is None or callable(stdin):
-        return stdin
-    if not isinstance(stdin, str):
-        raise TypeError(f"stdin= is a text or a function of the prompt, not a {type(stdin).__name__}")
-    lines = iter(io.StringIO(stdin, newline=None))
-    return lambda _prompt: next(lines, None)
-
-
-def _origin(
-    image: str | Image | None,
-    vfs: VfsStorage | None,
-    vfs_mount_path: str,
-    mounts: Sequence[Mount],
-    quota: Quota | None,
-    clock: Clock | None,
-    seed: int | None,
-) -> Origin:
-    """What a sandboxed session stands on."""
-    loaded = image_of(Recipe()) if image is None else find_image(image)
-    if vfs is None and clock is None and quota is None and not mounts:
-        tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that making one takes
-    else:
-        tree = standard_layout(
-            root=loaded.tree,
-            library=library(),
-            storage=None if vfs is None else vfs.filesystem,
-            storage_path=os.fsencode(vfs_mount_path),
-            clock=time.time_ns if clock is None else clock.realtime,
-            quota=quota or _QUOTA,
-            mounts=mounts,
-        )
-    random = None if seed is None else SeededRandom(seed)
-    return Origin(image=loaded, files=tree, clock=clock, random=random)
-
-
-@cache
-def _usual_tree(root: MemorySnapshot | None) -> MountFileSystem:
-    """The tree of a session that asks for nothing special but the files of its image; never changed."""
-    return standard_layout(root=root, library=library(), quota=_QUOTA)
