@@ -6,7 +6,6 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from planaria import __version__
 from planaria.errors import EncodeError, SnapshotError, SnapshotMismatch
 from planaria.executors.wasm import WasmState
 from planaria.files.host import FORMAT as HOST
@@ -31,6 +30,7 @@ from planaria.snapshot.reading import pages_of
 from planaria.snapshot.record import Declaration, Record, fingerprint
 from planaria.snapshot.snapshot import Live, Origin, Snapshot
 from planaria.snapshot.state import SessionState
+from planaria.version import __version__
 
 __all__ = ["host_mounts", "take"]
 

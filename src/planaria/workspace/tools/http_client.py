@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 
 import httpx
 
-from planaria import __version__
 from planaria.errors import ToolCallError, ToolTimeout
+from planaria.version import __version__
 from planaria.workspace.tools.http_requests import Request
 from planaria.workspace.tools.redaction import Redaction
 

@@ -24,8 +24,8 @@ from mcp_types import (
     ToolListChangedNotification,
 )
 
-from planaria import __version__
 from planaria.errors import ToolCallError, ToolTimeout
+from planaria.version import __version__
 from planaria.workspace.tools.background import close_at_exit
 from planaria.workspace.tools.mcp_connection import HttpTarget, ProcessTarget, http_transport
 from planaria.workspace.tools.mcp_process import ProcessTransport
