@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
-from typing import Final, Self
+from typing import Final
 
-from planaria.errors import SnapshotError
 from planaria.files.failure import failure
 from planaria.files.filesystem import (
     DirEntry,
     FileKind,
-    FileSystemSnapshot,
     FileSystemUsage,
-    Manifest,
     OpenFlags,
     Stat,
 )
 from planaria.files.node import MountPoint, Node, NodeHandle
-from planaria.files.resolution import NodeFileSystem
+from planaria.files.stateless import StatelessFileSystem
 
 __all__ = ["ComputedFileSystem", "Device", "Link", "Text", "Tree"]
 
@@ -72,10 +69,12 @@ class Link:
 Tree = Mapping[bytes, "Device | Text | Link | Tree | Callable[[], Mapping[bytes, Link]]"]
 
 
-class ComputedFileSystem(NodeFileSystem):
+class ComputedFileSystem(StatelessFileSystem):
     """The fixed tree that `tree` gives; all times are `time` (nanoseconds since the epoch)."""
 
     __slots__ = ("_nodes", "time")
+
+    manifest_format = FORMAT
 
     def __init__(self, *, time: int = 0) -> None:
         super().__init__()
@@ -132,39 +131,6 @@ class ComputedFileSystem(NodeFileSystem):
     def usage(self) -> FileSystemUsage:
         nodes = len(self.all_nodes())
         return FileSystemUsage(0, 0, nodes, nodes)
-
-    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
-        return isinstance(snapshot, _ComputedSnapshot)
-
-    def snapshot(self) -> FileSystemSnapshot:
-        return _ComputedSnapshot(self)
-
-    def restore(self, snapshot: FileSystemSnapshot) -> None:
-        """Nothing to do: there is no state."""
-
-    def fork(self) -> Self:
-        return self
-
-    def read_manifest(self, manifest: Manifest, chunks: Mapping[str, bytes]) -> FileSystemSnapshot:
-        if manifest != {"format": FORMAT}:
-            raise SnapshotError(f"the description of a filesystem is not of format {FORMAT}")
-        return _ComputedSnapshot(self)
-
-
-class _ComputedSnapshot(FileSystemSnapshot):
-    __slots__ = ("filesystem",)
-
-    def __init__(self, filesystem: ComputedFileSystem) -> None:
-        self.filesystem = filesystem
-
-    def open(self) -> ComputedFileSystem:
-        return self.filesystem.fork()
-
-    def manifest(self) -> Manifest:
-        return {"format": FORMAT}
-
-    def chunks(self) -> Mapping[str, bytes]:
-        return {}
 
 
 class _ComputedNode(Node):

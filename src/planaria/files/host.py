@@ -14,23 +14,19 @@ import fcntl
 import os
 import stat as modes
 import threading
-from collections.abc import Mapping
 from os import PathLike
-from typing import Final, Self
+from typing import Final
 
-from planaria.errors import SnapshotError
 from planaria.files.failure import failure
 from planaria.files.filesystem import (
     DirEntry,
     FileKind,
-    FileSystemSnapshot,
     FileSystemUsage,
-    Manifest,
     OpenFlags,
     Stat,
 )
 from planaria.files.node import MountPoint, Node, NodeHandle
-from planaria.files.resolution import NodeFileSystem
+from planaria.files.stateless import StatelessFileSystem
 
 __all__ = ["HostFileSystem"]
 
@@ -46,7 +42,7 @@ _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LARGE: Final = 1 << 20
 
 
-class HostFileSystem(NodeFileSystem):
+class HostFileSystem(StatelessFileSystem):
     """The directory `path` of the host, read only unless said otherwise.
 
     Permission bits that give away more than reading, writing and executing (set-user-ID and so on) are
@@ -56,6 +52,8 @@ class HostFileSystem(NodeFileSystem):
     """
 
     __slots__ = ("_device", "_handles", "_limit", "_lock", "host_path", "read_only")
+
+    manifest_format = FORMAT
 
     def __init__(
         self, path: str | PathLike[str], read_only: bool = True, *, handles: int | None = 256
@@ -76,23 +74,6 @@ class HostFileSystem(NodeFileSystem):
         """What is used of the disk is not told; there is no limit of our own."""
         return FileSystemUsage(0, None, 0, None)
 
-    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
-        return isinstance(snapshot, _HostSnapshot)
-
-    def snapshot(self) -> FileSystemSnapshot:
-        return _HostSnapshot(self)
-
-    def restore(self, snapshot: FileSystemSnapshot) -> None:
-        """Nothing to do: the contents are the host's."""
-
-    def fork(self) -> Self:
-        return self
-
-    def read_manifest(self, manifest: Manifest, chunks: Mapping[str, bytes]) -> FileSystemSnapshot:
-        if manifest != {"format": FORMAT}:
-            raise SnapshotError(f"the description of a filesystem is not of format {FORMAT}")
-        return _HostSnapshot(self)
-
     def inode_of(self, info: os.stat_result) -> int:
         """An inode number that is also unique when the directory spans several disks."""
         if info.st_dev == self._device:
@@ -105,22 +86,6 @@ class HostFileSystem(NodeFileSystem):
             if change > 0 and self._limit is not None and self._handles >= self._limit:
                 raise failure(errno.EMFILE)
             self._handles += change
-
-
-class _HostSnapshot(FileSystemSnapshot):
-    __slots__ = ("filesystem",)
-
-    def __init__(self, filesystem: HostFileSystem) -> None:
-        self.filesystem = filesystem
-
-    def open(self) -> HostFileSystem:
-        return self.filesystem
-
-    def manifest(self) -> Manifest:
-        return {"format": FORMAT}
-
-    def chunks(self) -> Mapping[str, bytes]:
-        return {}
 
 
 class _HostNode(Node):

@@ -13,24 +13,21 @@ import struct
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from os import PathLike
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
-from planaria.errors import SnapshotError
 from planaria.files.failure import failure
 from planaria.files.filesystem import (
     DirEntry,
     FileKind,
-    FileSystemSnapshot,
     FileSystemUsage,
-    Manifest,
     OpenFlags,
     Stat,
 )
 from planaria.files.hostblob import HostBlob
 from planaria.files.node import MountPoint, Node, NodeHandle
-from planaria.files.resolution import NodeFileSystem
+from planaria.files.stateless import StatelessFileSystem
 
 __all__ = ["ZipFileSystem"]
 
@@ -119,7 +116,7 @@ class _Archive:
         raise failure(errno.EIO, None, f"Input/output error ({self.name} is damaged)")
 
 
-class ZipFileSystem(NodeFileSystem):
+class ZipFileSystem(StatelessFileSystem):
     """Archives and single files, put together as one tree that nobody can change.
 
     All times are 0 and inode numbers count the members in the order in which they were added, so that
@@ -127,6 +124,8 @@ class ZipFileSystem(NodeFileSystem):
     """
 
     __slots__ = ("_inner", "_kept", "_kept_bytes", "_lock", "_nodes", "_root")
+
+    manifest_format = FORMAT
 
     def __init__(self) -> None:
         super().__init__()
@@ -272,41 +271,6 @@ class ZipFileSystem(NodeFileSystem):
 
     def usage(self) -> FileSystemUsage:
         return FileSystemUsage(0, 0, len(self._nodes), len(self._nodes))
-
-    # -- as a value: there is no state ---------------------------------------------------------------
-
-    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
-        return isinstance(snapshot, _ZipSnapshot)
-
-    def snapshot(self) -> FileSystemSnapshot:
-        return _ZipSnapshot(self)
-
-    def restore(self, snapshot: FileSystemSnapshot) -> None:
-        """Nothing to do: it cannot have changed."""
-
-    def fork(self) -> Self:
-        return self
-
-    def read_manifest(self, manifest: Manifest, chunks: Mapping[str, bytes]) -> FileSystemSnapshot:
-        if manifest != {"format": FORMAT}:
-            raise SnapshotError(f"the description of a filesystem is not of format {FORMAT}")
-        return _ZipSnapshot(self)
-
-
-class _ZipSnapshot(FileSystemSnapshot):
-    __slots__ = ("filesystem",)
-
-    def __init__(self, filesystem: ZipFileSystem) -> None:
-        self.filesystem = filesystem
-
-    def open(self) -> ZipFileSystem:
-        return self.filesystem
-
-    def manifest(self) -> Manifest:
-        return {"format": FORMAT}
-
-    def chunks(self) -> Mapping[str, bytes]:
-        return {}
 
 
 class _ZipNode(Node):
