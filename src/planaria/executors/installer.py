@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from planaria.executors.interpreters import find_uv
+from planaria.process_groups import kill_group
 
 __all__ = ["Installer"]
 
@@ -75,7 +75,7 @@ class Installer:
         try:
             said, _ = process.communicate(timeout=self._timeout)
         except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
             process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
                 return f"not installed after {self._timeout:g} s"

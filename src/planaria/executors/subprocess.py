@@ -18,6 +18,7 @@ from planaria.executors.executor import Installed, Uninstalled
 from planaria.executors.pipe import Pipe
 from planaria.executors.process import Process, ProcessExecutor, check_texts
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.process_groups import kill_group
 
 __all__ = ["INHERITED", "SubprocessConfig", "SubprocessExecutor"]
 
@@ -269,7 +270,7 @@ class ChildProcess(Process):
     def _kill(self) -> None:
         """Kill all that it has started and that is still in its group or session; it is not reaped yet, so
         its number is no one else's."""
-        _kill_group(self._popen.pid)
+        kill_group(self._popen.pid)
         for process in _of_session(self._popen.pid):
             try:
                 os.kill(process, signal.SIGKILL)
@@ -307,13 +308,6 @@ class ChildProcess(Process):
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         except (OSError, IndexError):
             return 0
-
-
-def _kill_group(group: int) -> None:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _of_session(session: int) -> list[int]:

@@ -22,7 +22,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-from planaria.workspace.tools.processes import Guardian, signal_group
+from planaria.process_groups import Guardian, kill_group, signal_group
 
 __all__ = ["ProcessTransport"]
 
@@ -152,7 +152,7 @@ class ProcessTransport:
                     buffer.clear()
                 if skipped > self._max_message * _SKIPPED_AT_MOST:
                     self._end(f"wrote a line of more than {skipped:,} bytes, and was stopped")
-                    signal_group(self._process.pid, signal.SIGKILL)
+                    kill_group(self._process.pid)
                     return
                 if self._nonsense > _NONSENSE_ALLOWED:
                     self._end(f"writes to its stdout what is no message: {self._first_nonsense}")
@@ -242,7 +242,7 @@ class ProcessTransport:
             signal_group(self._process.pid, signal.SIGTERM)
             await self._exited(_GRACE)
         if sys.platform != "win32":
-            signal_group(self._process.pid, signal.SIGKILL)
+            kill_group(self._process.pid)
         await self._exited(_GRACE)
         # A moment for the last of its stderr, which its descendants could hold open.
         await asyncio.wait(self._tasks, timeout=0.2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from subprocess import DEVNULL, PIPE
@@ -11,6 +9,8 @@ from typing import Final, Literal
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+
+from planaria.process_groups import kill_group
 
 __all__ = ["Finished", "run_process"]
 
@@ -74,7 +74,7 @@ async def run_process(
         if time.cancelled_caught:
             finished.stopped = "timeout"
     finally:
-        _kill_group(process)
+        kill_group(process.pid)  # but for what has left its group
         with anyio.CancelScope(shield=True):
             finished.exit_code = await _ended(process)
             if process.stdin is not None:
@@ -133,14 +133,3 @@ async def _ended(process: Process) -> int:
         with anyio.move_on_after(_LOOK):
             await process.wait()
     return process.returncode
-
-
-def _kill_group(process: Process) -> None:
-    """Kill the program and what it started, unless that has left its group."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:  # pragma: no cover - Windows
-            process.kill()
-    except ProcessLookupError:
-        pass

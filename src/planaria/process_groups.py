@@ -1,14 +1,15 @@
-"""Processes that must not outlive this one."""
+"""Groups of processes: how to signal one, and to see that it does not outlive this process."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from contextlib import suppress
 from typing import Final
 
-__all__ = ["Guardian", "signal_group"]
+__all__ = ["Guardian", "kill_group", "signal_group"]
 
 # Waits for the pipe to this process to break, gives the group a moment to see that too, and ends it. No other
 # form of `kill` means a group to every shell.
@@ -23,6 +24,12 @@ def signal_group(group: int, number: int) -> None:
     else:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
+
+
+def kill_group(group: int) -> None:
+    """End all processes of a group at once, if there are any."""
+    # Windows has no groups, and ends a process by whatever signal.
+    signal_group(group, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
 
 class Guardian:
