@@ -20,14 +20,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from packaging.utils import canonicalize_name
+
 from planaria.errors import RuntimeSetupError
 from planaria.executors.executor import Installed, Uninstalled
 from planaria.executors.installer import Installer
 from planaria.executors.interpreters import Interpreter, find_interpreter
+from planaria.executors.requirements import install_missing
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.library import guest_digest, guest_sources
 
-__all__ = ["Environment", "guest_directory", "is_met", "normal_name", "prepare"]
+__all__ = ["Environment", "guest_directory", "prepare"]
 
 _READY: Final = "planaria-ready.json"
 #: In a session's environment: makes those of the shared one importable.
@@ -120,41 +123,22 @@ class Environment:
 
     def install(self, requirements: Sequence[str]) -> Installed:
         """Install what is not there in a version that fits."""
-        outcome = Installed()
-        wanted: list[str] = []
-        present = self._present()
-        for requirement in requirements:
-            (outcome.already_present if is_met(requirement, present) else wanted).append(requirement)
-        if not wanted:
-            return outcome
-        failure = self._installer.install(wanted)
-        if failure is None:
-            outcome.installed.extend(wanted)
-        elif len(wanted) == 1:
-            outcome.failed[wanted[0]] = failure
-        else:
-            for requirement in wanted:
-                failure = self._installer.install([requirement])
-                if failure is None:
-                    outcome.installed.append(requirement)
-                else:
-                    outcome.failed[requirement] = failure
-        return outcome
+        return install_missing(requirements, self._present(), self._installer.install)
 
     def uninstall(self, names: Sequence[str]) -> tuple[Uninstalled, Path | None]:
         """Remove packages; also the directory of packages that is to be left, if there is one now."""
         outcome = Uninstalled()
         left = None
-        here = {normal_name(name) for name, _ in _distributions(self.packages)}
+        here = {canonicalize_name(name) for name, _ in _distributions(self.packages)}
         below = set()
         if self._base_packages is not None:
-            below = {normal_name(name) for name, _ in _distributions(self._base_packages)}
+            below = {canonicalize_name(name) for name, _ in _distributions(self._base_packages)}
         for name in names:
-            if normal_name(name) in below:
+            if canonicalize_name(name) in below:
                 left = left or self._take_over()
                 below = set()
-                here = {normal_name(one) for one, _ in _distributions(self.packages)}
-            if normal_name(name) not in here:
+                here = {canonicalize_name(one) for one, _ in _distributions(self.packages)}
+            if canonicalize_name(name) not in here:
                 outcome.not_found.append(name)
                 continue
             failure = self._installer.uninstall(name)
@@ -187,7 +171,7 @@ class Environment:
         """The versions of what is installed, by normal name."""
         found: dict[str, str] = {}
         for directory in reversed(self.package_directories):
-            found.update((normal_name(name), version) for name, version in _distributions(directory))
+            found.update((canonicalize_name(name), version) for name, version in _distributions(directory))
         return found
 
     def close(self) -> None:
@@ -285,22 +269,3 @@ def _distributions(packages: Path) -> Iterator[tuple[str, str]]:
         if suffix == ".dist-info" and "-" in stem:
             name, _, version = stem.partition("-")
             yield name, version
-
-
-def normal_name(name: str) -> str:
-    """A name of a distribution as they are compared."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def is_met(requirement: str, present: dict[str, str]) -> bool:
-    """Whether an installed version fits; a requirement that names a place or extras is never met."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    try:
-        wanted = Requirement(requirement)
-    except InvalidRequirement:
-        return False  # the installer tells what is wrong with it
-    version = present.get(normal_name(wanted.name))
-    if version is None or wanted.url or wanted.extras:
-        return False
-    return wanted.specifier.contains(version, prereleases=True)

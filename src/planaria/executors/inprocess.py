@@ -14,18 +14,20 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from planaria.errors import RuntimeSetupError, SessionError
 from planaria.executors.capture import captured, switched
 from planaria.executors.door import Door
-from planaria.executors.environment import Environment, is_met, normal_name, prepare
 from planaria.executors.executor import Entered, Executor, Host, Installed, Origin, Uninstalled
 from planaria.executors.signals import Interrupts
 from planaria.guest.kernel import hosted
 from planaria.guest.kernel.kernel import Kernel
 from planaria.guest.kernel.streams import Streams
 from planaria.limits import Guard, Limits, Stopped, StopReason
+
+if TYPE_CHECKING:
+    from planaria.executors.environment import Environment
 
 __all__ = ["InProcessConfig", "InProcessExecutor"]
 
@@ -234,8 +236,14 @@ class InProcessExecutor(Executor):
     # -- dependencies --------------------------------------------------------------------------------------
 
     def install(self, requirements: Sequence[str]) -> Installed:
-        present = {
-            normal_name(one.name): one.version for one in importlib.metadata.distributions() if one.name
+        # Most sessions install nothing.
+        from packaging.utils import canonicalize_name
+
+        from planaria.executors.environment import prepare
+        from planaria.executors.requirements import is_met
+
+        present: dict[str, str] = {
+            canonicalize_name(one.name): one.version for one in importlib.metadata.distributions() if one.name
         }
         there = [one for one in requirements if is_met(one, present)]
         wanted = [one for one in requirements if one not in there]

@@ -7,47 +7,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.version import InvalidVersion, Version
+from packaging.utils import canonicalize_name
 
 from planaria.errors import ImageError
 from planaria.executors.executor import Installed, Uninstalled
+from planaria.executors.requirements import install_missing, is_version
 from planaria.files.filesystem import FileSystem
-from planaria.runtime.packages import bundled, fetch, installed, normal_name, remove, unpack
+from planaria.runtime.packages import bundled, fetch, installed, remove, unpack
 
 __all__ = ["install", "uninstall"]
 
 
 def install(requirements: Sequence[str], files: FileSystem) -> Installed:
     """Fetch and unpack what is not there; requirements that cannot be met keep none of the others from it."""
-    outcome = Installed()
-    wanted = []
-    for text in requirements:
-        if _is_met(Requirement(text), {**installed(files), **bundled()}):
-            outcome.already_present.append(text)
-        else:
-            wanted.append(text)
-    if not wanted:
-        return outcome
-    reason = _install_together(wanted, files)
-    if reason is None:
-        outcome.installed.extend(wanted)
-    elif len(wanted) == 1:
-        outcome.failed[wanted[0]] = reason
-    else:
-        for text in wanted:
-            reason = _install_together([text], files)
-            if reason is None:
-                outcome.installed.append(text)
-            else:
-                outcome.failed[text] = reason
-    return outcome
+    present = {**installed(files), **bundled()}
+    return install_missing(requirements, present, lambda wanted: _install_together(wanted, files))
 
 
 def _install_together(requirements: Sequence[str], files: FileSystem) -> str | None:
     """None, or why nothing was changed."""
     present = installed(files)
-    named = {normal_name(Requirement(text).name) for text in requirements}
-    fixed = {name: version for name, version in present.items() if name not in named and _is_version(version)}
+    named = {canonicalize_name(Requirement(text).name) for text in requirements}
+    fixed = {name: version for name, version in present.items() if name not in named and is_version(version)}
     with tempfile.TemporaryDirectory(prefix="planaria-") as directory:
         try:
             wheels = fetch(requirements, Path(directory), fixed=fixed)
@@ -60,28 +41,13 @@ def _install_together(requirements: Sequence[str], files: FileSystem) -> str | N
     return None
 
 
-def _is_met(requirement: Requirement, versions: dict[str, str]) -> bool:
-    version = versions.get(normal_name(requirement.name))
-    if version is None or requirement.extras or requirement.url is not None or not _is_version(version):
-        return False
-    return requirement.specifier.contains(version, prereleases=True)
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True
-
-
 def uninstall(names: Sequence[str], files: FileSystem) -> Uninstalled:
     outcome = Uninstalled()
     for name in names:
         try:
             if remove(name, files):
                 outcome.removed.append(name)
-            elif normal_name(name) in bundled():
+            elif canonicalize_name(name) in bundled():
                 outcome.failed[name] = "the runtime brings it: it cannot be removed"
             else:
                 outcome.not_found.append(name)

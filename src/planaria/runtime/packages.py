@@ -25,6 +25,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from planaria.errors import FileSystemError, ImageError, ProtocolError
 from planaria.files.archive import import_zip
 from planaria.files.filesystem import FileKind, FileSystem
@@ -34,7 +36,7 @@ from planaria.files.view import Files
 from planaria.protocol import decode, encode
 from planaria.runtime.artifact import artifact
 
-__all__ = ["Wheel", "bundled", "fetch", "installed", "normal_name", "remove", "unpack"]
+__all__ = ["Wheel", "bundled", "fetch", "installed", "remove", "unpack"]
 
 #: The guest's Python, for which packages are chosen.
 _PYTHON: Final = "3.15"
@@ -104,7 +106,7 @@ class Wheel:
         parts = path.name.removesuffix(".whl").split("-")
         if path.suffix != ".whl" or len(parts) not in (5, 6):
             raise ImageError(f"{path.name} is not a wheel")
-        return cls(path, normal_name(parts[0]), parts[1], "-".join(parts[-3:]))
+        return cls(path, canonicalize_name(parts[0]), parts[1], "-".join(parts[-3:]))
 
     @property
     def is_pure(self) -> bool:
@@ -112,11 +114,6 @@ class Wheel:
 
     def __str__(self) -> str:
         return f"{self.name}=={self.version}"
-
-
-def normal_name(name: str) -> str:
-    """The one form of a distribution's name (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @cache
@@ -133,7 +130,7 @@ def _bundled_metadata() -> dict[str, tuple[str, bytes]]:
             if re.fullmatch(r"[^/]+\.dist-info/METADATA", member):
                 text = archive.read(member)
                 headers = HeaderParser().parsestr(text.decode("utf-8", "replace"))
-                found[normal_name(headers["Name"])] = (headers["Version"], text)
+                found[canonicalize_name(headers["Name"])] = (headers["Version"], text)
     return found
 
 
@@ -342,7 +339,7 @@ def installed(tree: FileSystem) -> dict[str, str]:
 
 def _directories(tree: FileSystem) -> dict[str, tuple[str, str]]:
     """Versions and the names of the directories with the metadata."""
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     try:
         entries = list(tree.scandir(SITE.encode()))
     except OSError:
@@ -351,7 +348,7 @@ def _directories(tree: FileSystem) -> dict[str, tuple[str, str]]:
         directory = entry.name.decode("utf-8", "replace")
         match = _DIRECTORY.fullmatch(directory)
         if match is not None and entry.kind is FileKind.DIRECTORY:
-            found[normal_name(match["name"])] = (match["version"], directory)
+            found[canonicalize_name(match["name"])] = (match["version"], directory)
     return found
 
 
@@ -360,7 +357,7 @@ def remove(name: str, tree: FileSystem) -> bool:
 
     Raises ImageError when the note of its files is not there or damaged, which the guest may see to.
     """
-    directory = _directories(tree).get(normal_name(name), ("", ""))[1]
+    directory = _directories(tree).get(canonicalize_name(name), ("", ""))[1]
     if not directory:
         return False
     view = Files(tree, SITE)
