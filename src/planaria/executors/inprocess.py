@@ -22,6 +22,7 @@ from planaria.executors.door import Door
 from planaria.executors.executor import Entered, Executor, Host, Installed, Origin, Uninstalled
 from planaria.executors.signals import Interrupts
 from planaria.guest.kernel import hosted
+from planaria.guest.kernel.gates import place_of
 from planaria.guest.kernel.kernel import Kernel
 from planaria.guest.kernel.streams import Streams
 from planaria.limits import Guard, Limits, Stopped, StopReason
@@ -322,7 +323,7 @@ def _import_from(no_more: Sequence[Path], now: Sequence[Path]) -> None:
 def _interrupt(home: _Home) -> bool:
     """Raise KeyboardInterrupt in the user's code, if that is what runs; whether it was."""
     frame = sys._current_frames().get(home.identifier)
-    match Kernel.place_of(frame):
+    match place_of(frame):
         case "user":
             _raise_in_thread(home.identifier, KeyboardInterrupt)
         case "loop":

@@ -11,7 +11,7 @@ import tokenize
 from collections.abc import Callable
 from io import StringIO
 from types import CodeType
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["FUTURE_FLAGS", "RUN_NAME", "Cell", "compile_cell"]
 
@@ -49,6 +49,12 @@ class Cell:
         self.awaits = (body is not None and body.co_flags & inspect.CO_COROUTINE != 0) or (
             last is not None and last.co_flags & inspect.CO_COROUTINE != 0
         )
+
+    def run(self, space: dict[str, Any]) -> Any:
+        """Run a cell that awaits nothing and has a last expression, in a namespace; returns its value."""
+        if self.body is not None:
+            exec(self.body, space)
+        return eval(self.last, space)  # type: ignore[arg-type]
 
     def renamed(self, name: str) -> Cell:
         """The same cell as the file `name`."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import planaria.errors
 
-__all__ = ["describe", "exception_of", "is_library", "type_name"]
+__all__ = ["bare", "describe", "exception_of", "is_library", "type_name"]
 
 #: Characters of a message or traceback in a report; what is cut says so.
 MAX_MESSAGE = 64 * 1024
@@ -65,6 +65,11 @@ def describe(error: BaseException) -> dict[str, Any]:
     if report["traceback"] is None:
         report["traceback"] = _plain_traceback(error, report["message"])
     return report
+
+
+def bare(name: str, message: str = "", *, module: str = "builtins") -> dict[str, Any]:
+    """The fields of an error report with nothing but a type and a message."""
+    return {"type": name, "module": module, "message": message, "traceback": "", "lineno": None}
 
 
 def _message(error: BaseException) -> str:

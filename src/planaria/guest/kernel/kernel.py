@@ -2,8 +2,8 @@
 
 The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report
 there. User code, and everything that may run user code (a `__repr__`, a finaliser), is called through one
-of two gates; `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only below a gate. So
-an interrupt can arrive at any line without losing the report.
+of two gates (see gates.py); `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only
+below a gate. So an interrupt can arrive at any line without losing the report.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import asyncio
 import contextvars
 import inspect
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 from types import FrameType, ModuleType
-from typing import Any, Literal
+from typing import Any
 
 from planaria.errors import EncodeError
-from planaria.guest.kernel import completion, display, errors, imports, names
+from planaria.guest.kernel import completion, display, errors, gates, imports, names
 from planaria.guest.kernel.callbacks import Callbacks
 from planaria.guest.kernel.cell import RUN_NAME, Cell, compile_cell
 from planaria.guest.kernel.loop import HostCalls, Loop, ParkingLoop
-from planaria.guest.kernel.runs import DRIVE_CODE, OWN_CODE, Runs
+from planaria.guest.kernel.runs import Execution, Runs
 from planaria.guest.workspace.namespaces import namespaces
 from planaria.protocol import MAX_BYTES, decode, encode
 
@@ -31,49 +31,8 @@ __all__ = ["Kernel"]
 Door = Callable[[bytes], bytes]
 Report = tuple[Any, ...]
 
-
-def _call(function: Callable[..., Any], *args: Any) -> Any:
-    """The gate of plain calls."""
-    return function(*args)
-
-
-def _advance(loop: ParkingLoop, until: asyncio.Future[Any]) -> bool:
-    """The gate of tasks."""
-    return loop.advance(until)
-
-
-def _wait(loop: ParkingLoop, seconds: float | None) -> None:
-    """Where a loop that has sockets and threads waits for them."""
-    loop.wait(seconds)
-
-
-_GATES = frozenset({_call.__code__, _advance.__code__})
-#: No gates, but an interrupt is the loop's there too.
-_LOOPS_OWN = frozenset({OWN_CODE, _wait.__code__})
-#: These run user code too. Raised in themselves, an interrupt would lose the task whose turn it is, or leave
-#: a loop half open.
-_TURNS = frozenset({ParkingLoop._run_once.__code__, DRIVE_CODE})
-#: Where the loop of the sandbox sleeps; only an interrupt that is raised there ends that.
-_SLEEP = Loop.wait.__code__
-
-
 _NOTHING: Report = ("done", {})
 _DONE = encode(_NOTHING)
-
-
-class _Execution:
-    """A cell that is under way and has parked, or may."""
-
-    __slots__ = ("cancelled", "coroutine", "future", "loop", "silent")
-
-    def __init__(self, coroutine: Coroutine[Any, Any, Any] | None, silent: bool) -> None:
-        #: The cell itself, when it is driven by hand because only `asyncio.run` made it a coroutine.
-        self.coroutine = coroutine
-        self.silent = silent
-        self.loop: ParkingLoop
-        self.future: asyncio.Future[Any]
-        #: The exception that takes the place of CancelledError.
-        self.cancelled: BaseException | None = None
 
 
 class Kernel:
@@ -100,7 +59,7 @@ class Kernel:
         self._max_value = MAX_BYTES
         #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
         self.displayhook = self._take_value
-        self._execution: _Execution | None = None
+        self._execution: Execution | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls(self.call_blocking)
         self._loop_type = loop_type
@@ -159,14 +118,8 @@ class Kernel:
                 self._execution.future.cancel()
                 self._execution = None
             kept = report[1] if report[0] == "error" else {}
-            fields = {
-                "type": type(error).__name__,
-                "module": "builtins",
-                "message": f"while reporting: {error}",
-                "lineno": None,
-            }
+            fields = errors.bare(type(error).__name__, f"while reporting: {error}")
             fields.update((key, kept[key]) for key in ("type", "module", "lineno") if key in kept)
-            fields["traceback"] = ""
             data = encode(("error", fields))
         self._door(b"R" + data)
 
@@ -207,12 +160,8 @@ class Kernel:
 
         Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that
         nothing was raised: either the cell is over, or the host tries again and finds user code.
-
-        User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery,
-        or anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not,
-        though user code is what called it.
         """
-        match self.place_of(frame):
+        match gates.place_of(frame):
             case "user":
                 raise KeyboardInterrupt
             case "loop":
@@ -223,24 +172,6 @@ class Kernel:
     def interrupt_loop(self) -> None:
         """Have the loop that runs raise KeyboardInterrupt when its machinery is in order."""
         self._calls.interrupted = True
-
-    @staticmethod
-    def place_of(frame: FrameType | None) -> Literal["user", "loop", "kernel"]:
-        """Whose code runs in a frame: the user's, the machinery of a loop, or the kernel itself."""
-        user = False
-        while frame is not None:
-            code = frame.f_code
-            if code in _GATES:
-                if user:
-                    return "user"
-                return "loop" if code is _advance.__code__ else "kernel"
-            if code in _LOOPS_OWN or (code in _TURNS and not user):
-                return "loop"
-            if not user:
-                module = frame.f_globals.get("__name__", "")
-                user = code is _SLEEP or not module.startswith(("planaria.guest.kernel", "asyncio."))
-            frame = frame.f_back
-        return "kernel"
 
     # -- running -------------------------------------------------------------------------------------
 
@@ -267,19 +198,13 @@ class Kernel:
         value = None
         try:
             if cell.last is not None:
-                value = _call(self._context.run, self._run_plain, cell)
+                value = gates.call(self._context.run, cell.run, self.main.__dict__)
             elif cell.body is not None:
-                _call(self._context.run, exec, cell.body, self.main.__dict__)
+                gates.call(self._context.run, exec, cell.body, self.main.__dict__)
                 value = self._value
         except BaseException as error:
             return self._ended(None, error, True)
         return self._ended(value, None, cell.silent)
-
-    def _run_plain(self, cell: Cell) -> Any:
-        space = self.main.__dict__
-        if cell.body is not None:
-            exec(cell.body, space)
-        return eval(cell.last, space)  # type: ignore[arg-type]
 
     def _take_value(self, value: Any) -> None:
         self._value = value
@@ -298,14 +223,14 @@ class Kernel:
         """Begin a cell that may park."""
         coroutine = self._run_awaiting(cell)
         if cell.parks:
-            self._execution = execution = _Execution(coroutine, cell.silent)
+            self._execution = execution = Execution(coroutine, cell.silent)
             return self._drive(execution) or self._go_on(execution)
-        self._execution = execution = _Execution(None, cell.silent)
+        self._execution = execution = Execution(None, cell.silent)
         execution.loop = self.loop
         execution.future = self.loop.create_task(coroutine, context=self._context)
         return self._go_on(execution)
 
-    def _go_on(self, execution: _Execution) -> Report:
+    def _go_on(self, execution: Execution) -> Report:
         """Run a cell until it ends or has to wait."""
         while True:
             report = self._run_loop(execution)
@@ -319,15 +244,15 @@ class Kernel:
             if report is not None:
                 return report
 
-    def _drive(self, execution: _Execution) -> Report | None:
+    def _drive(self, execution: Execution) -> Report | None:
         """Run a cell that is no task until it ends, or parks in a loop (None)."""
         assert execution.coroutine is not None
         error, execution.cancelled = execution.cancelled, None
         try:
             if error is None:
-                park = _call(self._context.run, execution.coroutine.send, None)
+                park = gates.call(self._context.run, execution.coroutine.send, None)
             else:
-                park = _call(self._context.run, execution.coroutine.throw, error)
+                park = gates.call(self._context.run, execution.coroutine.throw, error)
         except StopIteration as stop:
             self._execution = None
             return self._ended(stop.value, None, execution.silent)
@@ -337,12 +262,12 @@ class Kernel:
         execution.loop, execution.future = park.loop, park.future
         return None
 
-    def _run_loop(self, execution: _Execution) -> Report | None:
+    def _run_loop(self, execution: Execution) -> Report | None:
         """Run the loop that the cell waits in until what it waits for is done (None), or nothing is ready."""
         loop, future = execution.loop, execution.future
         while True:
             try:
-                if _advance(loop, future):
+                if gates.advance(loop, future):
                     return None
             except KeyboardInterrupt as interrupt:
                 # Either the cell's own task (which is done then), or one that runs beside it.
@@ -358,14 +283,14 @@ class Kernel:
             calls = self._calls.take_new()
             here, timer = loop.lasting(loop.next_timer())
             if here:
-                _wait(loop, timer)
+                gates.wait(loop, timer)
                 continue
             if timer is not None or calls or self._calls.any_of(loop):
                 return ("waiting", calls, timer, self._calls.take_given_up())
             never = "waiting for ever: no task can go on, no timer is set and no host call is open"
             self._stop(execution, RuntimeError(never))
 
-    def _finish(self, execution: _Execution) -> Report:
+    def _finish(self, execution: Execution) -> Report:
         """The report of a cell that was a task, and is done."""
         self._execution = None
         try:
@@ -378,16 +303,16 @@ class Kernel:
             return self._ended(None, error, True)
         return self._ended(value, None, execution.silent)
 
-    def _idled(self, execution: _Execution) -> bool:
+    def _idled(self, execution: Execution) -> bool:
         """Whether queued threads have run; what they could not help raising ends the cell."""
         assert self.idle is not None
         try:
-            return bool(_call(self.idle))
+            return bool(gates.call(self.idle))
         except BaseException as error:
             self._stop(execution, error)
             return True
 
-    def _stop(self, execution: _Execution, error: BaseException) -> None:
+    def _stop(self, execution: Execution, error: BaseException) -> None:
         """Cancel what a cell waits for; when it ends by that, it ends with `error`."""
         execution.cancelled = error
         execution.future.cancel()
@@ -419,11 +344,11 @@ class Kernel:
             if error is None and value is not None and not silent:
                 self._value = None
                 self.main.__dict__["_"] = value
-                report = ("done", _call(self._describe, value))
+                report = ("done", gates.call(self._describe, value))
             if error is None and self.idle is not None:
-                _call(self.idle)
+                gates.call(self.idle)
             if self.display.pending():
-                _call(self.display.flush)
+                gates.call(self.display.flush)
         except BaseException as failure:
             error = error or failure
         return report if error is None else self._error(error)
@@ -441,30 +366,14 @@ class Kernel:
     def _error(self, error: BaseException) -> Report:
         try:
             if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
-                _call(lambda: print(error.code, file=sys.stderr))
-            return ("error", _call(errors.describe, error))
+                gates.call(lambda: print(error.code, file=sys.stderr))
+            return ("error", gates.call(errors.describe, error))
         except BaseException:
             kind = type(error)
-            fields = {
-                "type": kind.__name__,
-                "module": kind.__module__,
-                "message": "",
-                "traceback": "",
-                "lineno": None,
-            }
-            return ("error", fields)
+            return ("error", errors.bare(kind.__name__, module=kind.__module__))
 
     def _misuse(self, message: str) -> Report:
-        return (
-            "error",
-            {
-                "type": "RuntimeError",
-                "module": "builtins",
-                "message": message,
-                "traceback": "",
-                "lineno": None,
-            },
-        )
+        return ("error", errors.bare("RuntimeError", message))
 
     def _send_output(self, kind: str, bundle: dict[str, Any], metadata: dict[str, Any]) -> None:
         if self._flush is not None:
@@ -499,7 +408,7 @@ class Kernel:
     # -- other commands --------------------------------------------------------------------------------
 
     def _clear(self) -> Report:
-        _call(names.clear, self.main, self._builtins)
+        gates.call(names.clear, self.main, self._builtins)
         self._new_names()  # whatever became of them
         return _NOTHING
 
@@ -565,7 +474,7 @@ class Kernel:
         if self._execution is not None:
             return self._misuse("a cell is waiting: resume or cancel it before anything else is run")
         try:
-            return _call(self._context.run, function, *arguments)  # type: ignore[no-any-return]
+            return gates.call(self._context.run, function, *arguments)  # type: ignore[no-any-return]
         except BaseException as error:
             return self._error(error)
 
@@ -575,17 +484,17 @@ class Kernel:
 
     def _complete(self, text: str, cursor: int) -> Report:
         space = {**self.names, **self.main.__dict__}
-        return ("answer", _call(completion.complete, text, cursor, space))
+        return ("answer", gates.call(completion.complete, text, cursor, space))
 
     def _user_names(self) -> Report:
-        return ("answer", _call(names.user_names, self.main))
+        return ("answer", gates.call(names.user_names, self.main))
 
     def _evaluate(self, expression: str) -> Report:
-        value = _call(
+        value = gates.call(
             self._context.run, eval, compile(expression, "<expression>", "eval"), self.main.__dict__
         )
         try:
-            _call(encode, value, names.stand_in)
+            gates.call(encode, value, names.stand_in)
         except (EncodeError, RecursionError, MemoryError):
-            value = _call(names.stand_in, value)
+            value = gates.call(names.stand_in, value)
         return ("answer", value)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from planaria.guest.kernel.loop import ParkingLoop
 
-__all__ = ["DRIVE_CODE", "OWN_CODE", "Park", "Runs"]
+__all__ = ["DRIVE_CODE", "OWN_CODE", "Execution", "Park", "Runs"]
 
 
 class Park:
@@ -28,6 +28,21 @@ class Park:
 
     def __await__(self) -> Generator[Park, None, None]:
         yield self
+
+
+class Execution:
+    """A cell that is under way and has parked, or may."""
+
+    __slots__ = ("cancelled", "coroutine", "future", "loop", "silent")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any] | None, silent: bool) -> None:
+        #: The cell itself, when it is driven by hand because only `asyncio.run` made it a coroutine.
+        self.coroutine = coroutine
+        self.silent = silent
+        self.loop: ParkingLoop
+        self.future: asyncio.Future[Any]
+        #: The exception that takes the place of CancelledError.
+        self.cancelled: BaseException | None = None
 
 
 class Runs:
