@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 from planaria.errors import StorageError
 from planaria.stores.atomic import locked, partial_file, sync_directory
 from planaria.workspace.storage.paths import folder_of, why_not_a_segment
-from planaria.workspace.storage.storage import PIECE, Documents, Entry, Revision, Storage, Upload
+from planaria.workspace.storage.storage import ABANDONED, PIECE, Documents, Entry, Revision, Storage, Upload
 
 if TYPE_CHECKING:
     from planaria.stores.store import Store
@@ -40,8 +40,6 @@ Result = TypeVar("Result")
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 #: Seconds within which two changes may have the same time: the clock of filesystems ticks slowly.
 _TICK: Final = 0.05
-#: Seconds after which contents that nobody adopted are an accident.
-_ABANDONED: Final = 24 * 3600.0
 
 
 class FileStorage(Storage):
@@ -195,7 +193,7 @@ class FileStorage(Storage):
         """Remove contents that somebody began to bring long ago."""
         with contextlib.suppress(FileNotFoundError), os.scandir(self._staging) as found:
             for one in found:
-                if one.stat().st_mtime < time.time() - _ABANDONED:
+                if one.stat().st_mtime < time.time() - ABANDONED:
                     os.unlink(one.path)
 
 

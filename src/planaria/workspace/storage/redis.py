@@ -24,6 +24,8 @@ from planaria.errors import StorageError
 from planaria.stores.redis import open_client
 from planaria.workspace.storage.paths import folder_of
 from planaria.workspace.storage.storage import (
+    ABANDONED,
+    GRACE,
     PIECE,
     Documents,
     Entry,
@@ -45,9 +47,6 @@ Result = TypeVar("Result")
 
 #: How often a transaction begins again before it gives up.
 _ATTEMPTS: Final = 100
-#: Seconds that replaced contents are kept for who still reads them, and unfinished ones for who brings them.
-_GRACE: Final = 60
-_ABANDONED: Final = 24 * 3600
 #: Documents that are asked for at once.
 _BATCH: Final = 500
 
@@ -124,7 +123,7 @@ class _List(Upload):
             self._pieces += 1
             with _told(), self._client.pipeline(transaction=True) as pipeline:
                 pipeline.rpush(self.key, data[start : start + PIECE])
-                pipeline.expire(self.key, _ABANDONED)
+                pipeline.expire(self.key, ABANDONED)
                 if pipeline.execute()[0] != self._pieces:
                     raise StorageError(
                         "what was brought to this storage is not there as it was sent: bring it again"
@@ -245,7 +244,7 @@ class _Keys(Documents):
         for path, before in old.items():
             folder, name = folder_of(path)
             if before is not None and before.size:
-                pipeline.expire(self._key(before), _GRACE)
+                pipeline.expire(self._key(before), GRACE)
             if path not in uploads:
                 pipeline.hdel(f"{self._prefix}folder:{folder}", name)
                 continue

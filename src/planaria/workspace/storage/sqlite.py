@@ -22,6 +22,8 @@ from planaria.errors import StorageError
 from planaria.stores.database import Database
 from planaria.workspace.storage.paths import folder_of
 from planaria.workspace.storage.storage import (
+    ABANDONED,
+    GRACE,
     PIECE,
     Documents,
     Entry,
@@ -39,9 +41,6 @@ __all__ = ["SqliteStorage"]
 
 Result = TypeVar("Result")
 
-#: Seconds that replaced contents are kept for who still reads them, and unfinished ones for who brings them.
-_GRACE: Final = 60.0
-_ABANDONED: Final = 24 * 3600.0
 
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS document (workspace TEXT, folder TEXT, name TEXT, content INTEGER NOT NULL,"
@@ -111,7 +110,7 @@ class SqliteStorage(Storage):
 
 
 def _new_content(connection: sqlite3.Connection) -> int:
-    cursor = connection.execute("INSERT INTO loose (until) VALUES (?)", (time.time() + _ABANDONED,))
+    cursor = connection.execute("INSERT INTO loose (until) VALUES (?)", (time.time() + ABANDONED,))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
@@ -128,7 +127,7 @@ class _Rows(Upload):
 
     def write(self, data: bytes) -> None:
         def action(connection: sqlite3.Connection) -> None:
-            until = time.time() + _ABANDONED
+            until = time.time() + ABANDONED
             found = connection.execute("UPDATE loose SET until = ? WHERE content = ?", (until, self.content))
             if found.rowcount != 1:
                 raise StorageError(
@@ -226,7 +225,7 @@ class _Tables(Documents):
             place = (self._workspace, *folder_of(path))
             old = self._find(path)
             if old is not None:
-                execute("INSERT INTO loose VALUES (?, ?)", (old[0], now + _GRACE))
+                execute("INSERT INTO loose VALUES (?, ?)", (old[0], now + GRACE))
             if change is None:
                 execute("DELETE FROM document WHERE workspace = ? AND folder = ? AND name = ?", place)
             else:

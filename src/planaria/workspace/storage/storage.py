@@ -34,12 +34,26 @@ if TYPE_CHECKING:
     from planaria.workspace.embedding import Embedder
     from planaria.workspace.workflows import WorkflowLibrary
 
-__all__ = ["PIECE", "Documents", "Entry", "Revision", "Storage", "ToolText", "Upload", "visible_folders"]
+__all__ = [
+    "ABANDONED",
+    "GRACE",
+    "PIECE",
+    "Documents",
+    "Entry",
+    "Revision",
+    "Storage",
+    "ToolText",
+    "Upload",
+    "visible_folders",
+]
 
 Result = TypeVar("Result")
 
 #: Bytes in which large contents are moved.
 PIECE: Final = 1 << 20
+#: Seconds that replaced contents are kept for who still reads them, and unfinished ones for who brings them.
+GRACE: Final = 60
+ABANDONED: Final = 24 * 3600
 
 _TOOLS: Final = "tools"
 _DEFINITIONS: Final = (".yaml", ".yml")
