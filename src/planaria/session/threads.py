@@ -14,7 +14,9 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from planaria.loop_thread import LoopThread
 
 __all__ = ["callback_loop", "submit"]
 
@@ -25,20 +27,10 @@ _Job = tuple[Future[Any], Callable[[], Any]]
 _idle: list[queue.SimpleQueue[_Job]] = []
 _KEEP_IDLE = 16
 
-_loop: asyncio.AbstractEventLoop | None = None
-_loop_lock = threading.Lock()
-
-
-def _forget() -> None:
-    """Threads do not survive a fork."""
-    global _loop, _loop_lock
-    _idle.clear()
-    _loop = None
-    _loop_lock = threading.Lock()
-
+_callbacks: Final = LoopThread("planaria-callbacks")
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_idle.clear)  # threads do not survive a fork
 
 
 def _work(jobs: queue.SimpleQueue[_Job]) -> None:
@@ -76,9 +68,4 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
 
 def callback_loop() -> asyncio.AbstractEventLoop:
     """The event loop that runs on a thread of its own for as long as the process lives."""
-    global _loop
-    with _loop_lock:
-        if _loop is None:
-            _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="planaria-callbacks", daemon=True).start()
-        return _loop
+    return _callbacks.loop()

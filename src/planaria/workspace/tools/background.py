@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from planaria.loop_thread import LoopThread
 
 __all__ = ["background_loop", "close_at_exit", "close_when_collected", "in_background", "run_in_background"]
 
@@ -21,31 +22,16 @@ Result = TypeVar("Result")
 #: What closing everything may take when the interpreter exits, in seconds.
 _EXIT_TIMEOUT = 10.0
 
-_loop: asyncio.AbstractEventLoop | None = None
-_lock = threading.Lock()
+_tools: Final = LoopThread("planaria-tools")
 _closers: set[Callable[[], Awaitable[None]]] = set()
 
-
-def _forget() -> None:
-    """Neither threads nor what they held is a forked child's."""
-    global _loop, _lock
-    _loop = None
-    _lock = threading.Lock()
-    _closers.clear()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_closers.clear)  # what they would close is not a forked child's
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
     """The loop; its thread is started at the first call."""
-    global _loop
-    with _lock:
-        if _loop is None:
-            _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="planaria-tools", daemon=True).start()
-        return _loop
+    return _tools.loop()
 
 
 async def in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
@@ -87,7 +73,7 @@ def close_when_collected(owner: object, closer: Callable[[], Coroutine[Any, Any,
 
     def close() -> None:
         # In a forked child, or after the end of the interpreter's threads, there is nothing to close.
-        if loop is _loop and not loop.is_closed():
+        if loop is _tools.running and not loop.is_closed():
             asyncio.run_coroutine_threadsafe(closer(), loop)
 
     weakref.finalize(owner, close).atexit = False
@@ -99,9 +85,9 @@ async def _close_all(closers: list[Callable[[], Awaitable[None]]]) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    if _loop is None or not _closers:
+    if _tools.running is None or not _closers:
         return
-    future = asyncio.run_coroutine_threadsafe(_close_all(list(_closers)), _loop)
+    future = asyncio.run_coroutine_threadsafe(_close_all(list(_closers)), _tools.running)
     try:
         future.result(_EXIT_TIMEOUT)
     except TimeoutError:

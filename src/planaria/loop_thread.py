@@ -1,0 +1,35 @@
+"""An event loop on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+
+__all__ = ["LoopThread"]
+
+
+class LoopThread:
+    """An event loop that runs on a daemon thread for as long as the process lives, once somebody wants it.
+
+    A forked child, where that thread does not exist, gets another.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        #: The loop, if it runs already.
+        self.running: asyncio.AbstractEventLoop | None = None
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop; its thread is started at the first call."""
+        with self._lock:
+            if self.running is None:
+                self.running = asyncio.new_event_loop()
+                threading.Thread(target=self.running.run_forever, name=self._name, daemon=True).start()
+            return self.running
