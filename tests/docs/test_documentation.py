@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from runnable_markdown import python_blocks, run_blocks
 
+import planaria
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
@@ -33,6 +35,13 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     links = [link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    """The reference has a row for each public name of the package, and for nothing else."""
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs/reference.md").read_text("utf-8"), flags=re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted([*named, "PlanariaError", "Suspend"]) == sorted(planaria._HOMES)
 
 
 @pytest.mark.parametrize(
