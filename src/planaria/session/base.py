@@ -186,11 +186,18 @@ class BaseSession(Cutting):
         """What there is of an execution that waits."""
         flight.pause()
         self._changed = True
-        stdout_truncated, stderr_truncated = flight.collector.truncated
+        result = self._result(flight)
+        result.suspended = list(flight.run.pending.values())
+        return result
+
+    def _result(self, flight: Flight) -> Result:
+        """What an execution has come to so far."""
+        collector = flight.collector
+        stdout_truncated, stderr_truncated = collector.truncated
         return Result(
-            stdout_bytes=flight.collector.stdout,
-            stderr_bytes=flight.collector.stderr,
-            outputs=list(flight.collector.outputs),
+            stdout_bytes=collector.stdout,
+            stderr_bytes=collector.stderr,
+            outputs=list(collector.outputs),
             execution_count=flight.run.count,
             duration_ms=(time.monotonic() - flight.started) * 1e3,
             callback_invocations=flight.callbacks,
@@ -198,8 +205,7 @@ class BaseSession(Cutting):
             peak_memory_bytes=self._executor.memory_bytes,
             stdout_truncated=stdout_truncated,
             stderr_truncated=stderr_truncated,
-            outputs_truncated=flight.collector.outputs_truncated,
-            suspended=list(flight.run.pending.values()),
+            outputs_truncated=collector.outputs_truncated,
         )
 
     def _finish(self, flight: Flight) -> Result:
@@ -209,9 +215,8 @@ class BaseSession(Cutting):
         self._pending = flight.run.pending
         if self._workspace is not None:
             self._workspace.end_execution()
-        collector = flight.collector
         try:
-            collector.finish()
+            flight.collector.finish()
         except BaseException as failure:  # a listener's
             flight.raises = flight.raises or failure
         outcome = flight.run.outcome
@@ -222,22 +227,8 @@ class BaseSession(Cutting):
         except (ProtocolError, TypeError) as damage:
             outcome = ("error", {"type": "ProtocolError", "message": f"the value is damaged: {damage}"})
             details, value = outcome[1], None
-        stdout_truncated, stderr_truncated = collector.truncated
-        result = Result(
-            value=value,
-            stdout_bytes=collector.stdout,
-            stderr_bytes=collector.stderr,
-            outputs=collector.outputs,
-            execution_count=flight.run.count,
-            duration_ms=(time.monotonic() - flight.started) * 1e3,
-            callback_invocations=flight.callbacks,
-            tool_calls=list(flight.tool_calls),
-            peak_memory_bytes=self._executor.memory_bytes,
-            stdout_truncated=stdout_truncated,
-            stderr_truncated=stderr_truncated,
-            outputs_truncated=collector.outputs_truncated,
-            repr=details.get("repr"),
-        )
+        result = self._result(flight)
+        result.value, result.repr = value, details.get("repr")
         result.status = details.get("exit_code") if outcome[0] == "done" else None
         if outcome[0] == "error":
             result.value = result.repr = None

@@ -199,6 +199,15 @@ class HostCalls(SessionCore):
                 return
         self._settle(flight, call, answer)
 
+    def _start_call(self, flight: Flight, call: HostCall) -> None:
+        """Begin a call that the code awaits; one that is refused raises in the code."""
+        try:
+            callback = self._admit(call.name, call.args, call.kwargs or {})
+        except Exception as error:
+            self._settle(flight, call, ("error", *describe_exception(error)))
+        else:
+            self._start_function(flight, call, callback)
+
     def _start_function(self, flight: Flight, call: HostCall, callback: Callback) -> None:
         """Have a function answer a call that waits."""
         raise NotImplementedError

@@ -225,15 +225,6 @@ class Session(WorkspaceSession):
 
     # -- callbacks --------------------------------------------------------------------------------------
 
-    def _start_call(self, flight: Flight, call: HostCall) -> None:
-        keywords = call.kwargs or {}
-        try:
-            callback = self._admit(call.name, call.args, keywords)
-        except Exception as error:
-            self._settle(flight, call, ("error", *describe_exception(error)))
-        else:
-            self._start_function(flight, call, callback)
-
     def _start_function(self, flight: Flight, call: HostCall, callback: Callback) -> None:
         keywords = call.kwargs or {}
         if self._runs_here(callback):
