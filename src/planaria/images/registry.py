@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from planaria.machine.image import files_of_image, forget_image
 from planaria.machine.recipe import Recipe
 from planaria.machine.trees import tree_path
 from planaria.runtime.cache import CompileCache
+from planaria.whole_file import write_whole
 
 __all__ = ["Entry", "check_name", "entries", "find_entry", "register", "unregister"]
 
@@ -58,14 +57,7 @@ def register(name: str, recipe: Recipe, packages: tuple[str, ...] = ()) -> Entry
     CompileCache().prepare()
     directory = _directory()
     directory.mkdir(mode=0o700, exist_ok=True)
-    descriptor, partial = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(told, file)
-        os.replace(partial, directory / f"{name}{_SUFFIX}")
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
+    write_whole(directory / f"{name}{_SUFFIX}", (json.dumps(told).encode(),))
     return entry
 
 

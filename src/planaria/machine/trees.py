@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +18,7 @@ from planaria.files.manifest import read_memory_manifest
 from planaria.files.memory import MemorySnapshot
 from planaria.files.quota import Quota
 from planaria.runtime.cache import CompileCache
+from planaria.whole_file import write_whole
 
 __all__ = ["find_tree", "keep_tree", "tree_digest", "tree_path"]
 
@@ -51,19 +50,7 @@ def keep_tree(tree: MemorySnapshot) -> str:
         {"manifest": manifest, "chunks": [[name, len(chunks[name])] for name in names]}
     ).encode()
     try:
-        descriptor, partial = tempfile.mkstemp(
-            prefix=f"{place.name}.", suffix=".partial", dir=cache.directory
-        )
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(_LENGTH.pack(len(text)) + text)
-                file.writelines(chunks[name] for name in names)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, place)
-        except BaseException:
-            Path(partial).unlink(missing_ok=True)
-            raise
+        write_whole(place, (_LENGTH.pack(len(text)), text, *(chunks[name] for name in names)))
     except OSError as error:
         raise RuntimeSetupError(f"{place} cannot be written: {error.strerror}") from error
     return digest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from planaria.snapshot.container import Container, read_json
 from planaria.snapshot.header import Header
 from planaria.snapshot.record import Declaration, Record
 from planaria.snapshot.state import HostCall, SessionState
+from planaria.whole_file import write_whole
 
 if TYPE_CHECKING:
     from planaria.snapshot.difference import SnapshotDifference
@@ -184,17 +184,7 @@ class Snapshot:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file of the host, which is there whole or as it was before. Raises OSError."""
-        place = Path(path)
-        descriptor, partial = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self._data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, place)
-        except BaseException:
-            Path(partial).unlink(missing_ok=True)
-            raise
+        write_whole(Path(path), (self._data,))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, parent: Snapshot | None = None) -> Snapshot:
