@@ -187,7 +187,8 @@ def describe_exception(error: BaseException) -> tuple[str, str] | tuple[str, str
     """The builtin type and the message with which a host exception arrives in the sandbox.
 
     The type is the nearest builtin class of its ancestors. Names of host files are left out. Exceptions of a
-    workspace arrive as what they are: the third item is what they are made with beside the message.
+    session or a workspace arrive as what they are: the third item is what they are made with beside the
+    message.
     """
     if isinstance(error, ToolCallError):
         return type(error).__name__, str(error), error.fields()
