@@ -150,8 +150,10 @@ def test_registry_is_closed_by_with() -> None:
 def test_missing_extra_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str, packages: str
 ) -> None:
-    """Without the packages of the extra, loading and adding say what to install."""
+    """Without the packages of the extra, loading a definition and adding say what to install; a folder without any loads."""
     monkeypatch.setitem(sys.modules, module, None)
+    ToolRegistry().load(tmp_path)
+    (tmp_path / "one.yaml").write_text("name: one\n", "utf-8")
     with pytest.raises(ImportError, match=rf"{packages}.*: pip install 'planaria\[tools\]'"):
         ToolRegistry().load(tmp_path)
     if module == "pydantic":
