@@ -538,6 +538,49 @@ def test_timeout(make: Any, home: str) -> None:
     assert isinstance(session.run("while True: pass").error, planaria.TimeoutError)
 
 
+def test_timeout_in_a_tool(make: Any, home: str) -> None:
+    """An execution whose time is over while it blocks for a tool ends with TimeoutError and keeps its state."""
+    session = make(home)
+    for number in range(4):
+        session.execute(f"x = {number}")
+        error = session.run("tools.echo(script='sleep 20')", timeout=0.1).error
+        assert isinstance(error, planaria.TimeoutError), error
+        assert error.state == "kept"
+        assert session.execute("x").value == number
+
+
+def test_messages_name_the_tool(base: Path) -> None:
+    """What a message says of a call of a tool is what the code wrote to call it."""
+
+    class Asking(planaria.ToolMiddleware):
+        def before(self, call: planaria.ToolCall) -> None:
+            if call.tool == "add":
+                raise planaria.Suspend("really?")
+
+    def handle() -> object:
+        return object()
+
+    registry = ToolRegistry([add, handle])
+    registry.load(base / "tools")
+    registry.middleware.append(Asking())
+    with Session(tools=registry, limits=planaria.Limits(callbacks=3)) as session:
+        assert "await tools.add(...)" in str(session.run("tools.add(a=1)").error)
+        assert "tools.handle() returned what cannot cross" in str(session.run("tools.handle()").error)
+        looping = "while True:\n    try: tools.echo.failing()\n    except ToolCallError: pass"
+        assert "is reached at tools.echo.failing()" in str(session.run(looping).error)
+
+
+def test_long_names(make: Any) -> None:
+    """A name that code makes up costs the host nothing, and is cut in messages."""
+    session = make()
+    session.add_workflow("announce", "def run(): pass", "")
+    assert "did you mean 'announce'?" in str(session.run("workflows.anounce()").error)
+    error = session.run("workflows.invoke('announc' * 1_000_000)").error
+    assert isinstance(error, planaria.ExecutionError)
+    assert "there is no workflow" in str(error)
+    assert len(str(error)) < 1000
+
+
 def test_tools_path(base: Path) -> None:
     """An executor's tools_path gives tools, beside a storage or without one."""
     from planaria import InProcessConfig, InProcessExecutor

@@ -14,9 +14,11 @@ from planaria.executors.executor import Entered, Host
 from planaria.limits import Stopped, StopReason
 from planaria.protocol import decode, encode
 
-__all__ = ["Door"]
+__all__ = ["Door", "written"]
 
 _EMPTY: Final = b""
+#: Characters of a tool's name in a message.
+_SHOWN: Final = 80
 
 
 class Door:
@@ -82,7 +84,8 @@ class Door:
         try:
             return encode(answer)
         except EncodeError as error:
-            return encode(("error", "TypeError", f"{name}() returned what cannot cross: {error}"))
+            called = written(name, arguments)
+            return encode(("error", "TypeError", f"{called}() returned what cannot cross: {error}"))
 
     def _ask(self, function: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """What a function of the user's answers, which Ctrl-C may interrupt."""
@@ -91,6 +94,14 @@ class Door:
                 return function()
         except KeyboardInterrupt:
             return ("error", "KeyboardInterrupt", "")
+
+
+def written(name: str, arguments: tuple[Any, ...]) -> str:
+    """A function of the host as code writes it, for messages about a call: `rate`, `tools.count.words`."""
+    if name != "@tools.call":
+        return name.lstrip("@!")
+    parts = [part for part in arguments[:2] if isinstance(part, str)]
+    return ".".join(["tools", *(part if len(part) <= _SHOWN else part[:_SHOWN] + "…" for part in parts)])
 
 
 def unknown(request: bytes) -> ProtocolError:

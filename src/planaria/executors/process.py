@@ -294,6 +294,10 @@ class ProcessExecutor(Executor):
             reply = self._door.answer(frame)
             if reply is None:
                 raise unknown(frame)
+            if kind in (b"C", b"I") and self._interrupts.due():
+                # The kernel learns it from the answer: after that, a signal may come when the code is over.
+                reply = encode(("error", "KeyboardInterrupt", ""))
+                self._interrupts.delivered = True
             if kind not in (b"R", b"D"):
                 pipe.send(reply)
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from planaria.errors import Suspended
+from planaria.executors.door import written
 from planaria.executors.variables import Variables
 from planaria.executors.wasm import WasmExecutor
 from planaria.images.image import Image
@@ -268,16 +269,19 @@ class AsyncSession(AsyncWorkspaceSession):
             callback = self._admit(name, arguments, keywords)
         except Exception as error:
             return ("error", *describe_exception(error))
+        called = written(name, arguments)
         if self._runs_here(callback):
             # On a thread beside, so that it can be given up; the loop is only asked when there is a need.
-            answer = self._block(flight, name, submit(lambda: self._call_here(callback, arguments, keywords)))
+            answer = self._block(
+                flight, called, submit(lambda: self._call_here(callback, arguments, keywords))
+            )
             waiting = self._await(callback, answer[1]) if inspect.isawaitable(answer[1]) else None
         else:
             waiting = self._call_async(callback, arguments, keywords)
         if waiting is not None:
-            answer = self._block(flight, name, asyncio.run_coroutine_threadsafe(waiting, loop))
+            answer = self._block(flight, called, asyncio.run_coroutine_threadsafe(waiting, loop))
         if answer[0] == "suspend":
-            return self._cannot_suspend(name)
+            return self._cannot_suspend(name, arguments)
         return answer
 
     # -- state ----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from planaria.errors import (
     SessionError,
     Suspend,
 )
+from planaria.executors.door import written
 from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.core import Answer, SessionCore, calling_back
 from planaria.session.flight import Flight
@@ -48,7 +49,8 @@ class HostCalls(SessionCore):
             return callback
         limit = self._limits.callbacks
         if limit is not None and flight.callbacks >= limit:
-            message = f"the limit callbacks={limit} of one execution is reached at {name}()"
+            called = written(name, arguments)
+            message = f"the limit callbacks={limit} of one execution is reached at {called}()"
             flight.failure = flight.failure or LimitError(message, limit="callbacks")
             self._stop(flight)
             raise RuntimeError(f"no more than {limit} callbacks in one execution")
@@ -133,7 +135,7 @@ class HostCalls(SessionCore):
         except Exception as error:
             return ("error", *describe_exception(error))
 
-    def _block(self, flight: Flight, name: str, future: Future[Answer]) -> Answer:
+    def _block(self, flight: Flight, called: str, future: Future[Answer]) -> Answer:
         """Wait for an answer while the guest blocks."""
         with flight.waking() as alarm:
             ends: list[Future[Any]] = [alarm, future]
@@ -142,17 +144,18 @@ class HostCalls(SessionCore):
             return _outcome(future)
         future.cancel()
         if flight.asked:
-            return ("error", "RuntimeError", f"callback {name}() was interrupted")
+            return ("error", "RuntimeError", f"{called}() was interrupted")
         self._executor.interrupt("timeout")
-        return ("error", "TimeoutError", f"no time left for callback {name}()")
+        return ("error", "TimeoutError", f"no time left for {called}()")
 
     @staticmethod
-    def _cannot_suspend(name: str) -> Answer:
+    def _cannot_suspend(name: str, arguments: tuple[Any, ...]) -> Answer:
         """A call that blocks has a stack, which cannot be put aside."""
+        called = written(name, arguments)
         return (
             "error",
             "RuntimeError",
-            f"{name}() wants to suspend; only an awaited call can: await {name}(...)",
+            f"{called}() wants to suspend; only an awaited call can: await {called}(...)",
         )
 
     def _settle(self, flight: Flight, call: HostCall, answer: Answer) -> None:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self, overload
 
 from planaria.errors import SessionBusy, SessionClosed, Suspended
+from planaria.executors.door import written
 from planaria.executors.variables import Variables
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
@@ -257,14 +258,15 @@ class Session(WorkspaceSession):
             callback = self._admit(name, arguments, keywords)
         except Exception as error:
             return ("error", *describe_exception(error))
+        called = written(name, arguments)
         if self._runs_here(callback):
             answer = self._call_here(callback, arguments, keywords)
             if answer[0] == "ok" and inspect.isawaitable(answer[1]):
-                answer = self._block(flight, name, self._start(self._await(callback, answer[1])))
+                answer = self._block(flight, called, self._start(self._await(callback, answer[1])))
         else:
-            answer = self._block(flight, name, self._start(self._call_async(callback, arguments, keywords)))
+            answer = self._block(flight, called, self._start(self._call_async(callback, arguments, keywords)))
         if answer[0] == "suspend":
-            return self._cannot_suspend(name)
+            return self._cannot_suspend(name, arguments)
         return answer
 
     # -- state ----------------------------------------------------------------------------------------

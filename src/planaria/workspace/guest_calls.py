@@ -6,12 +6,12 @@ and whatever is not for the code to do is refused.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from planaria.errors import ArtifactError, WorkflowNotFound
 from planaria.workspace.installing import Dependencies
+from planaria.workspace.tools.names import shown, suggestion
 
 if TYPE_CHECKING:
     from planaria.workspace.artifacts import ArtifactWriter
@@ -125,9 +125,8 @@ class GuestCalls:
         found = library.get(_text(name, "the name of a workflow"))
         if found is None:
             names = [workflow.name for workflow in library.list()]
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "see workflows.list() and workflows.search()"
-            raise WorkflowNotFound(f"there is no workflow {name!r}; {hint}")
+            hint = suggestion(name, names, "; see workflows.list() and workflows.search()")
+            raise WorkflowNotFound(f"there is no workflow {shown(name)}{hint}")
         return {
             "name": found.name,
             "description": found.description,

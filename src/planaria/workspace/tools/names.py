@@ -37,10 +37,15 @@ def shown(name: str) -> str:
     return repr(name if len(name) <= _LONGEST else name[:_LONGEST] + "…")
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?`, or what there is instead; to be put after a message about an unknown name."""
+def suggestion(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """`; did you mean 'x'?`, else `otherwise`, by default what there is: to end a message about a name with.
+
+    A name that came from code is compared with what there is only when it is short: that takes its time.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1) if len(name) <= _LONGEST else []
     if near:
         return f"; did you mean {near[0]!r}?"
+    if otherwise is not None:
+        return otherwise
     return f"; there is {', '.join(map(repr, names))}" if names else ""
