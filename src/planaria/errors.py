@@ -278,6 +278,7 @@ class ToolCallError(PlanariaError):
             "tool": self.tool,
             "callable": self.callable,
             "exit_code": self.exit_code,
+            "status": self.status,
             "stdout": self.stdout,
             "stderr": self.stderr,
         }

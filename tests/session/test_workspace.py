@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,33 @@ def test_errors_of_tools(make: Any, home: str) -> None:
     assert (error.type, error.traceback.count("planaria/")) == ("ToolArgumentError", 0)
     assert session.run("tools.nothing").error.type == "AttributeError"
     assert "did you mean 'add'?" in session.run("tools.ad(a=1)").error.message
+
+
+def test_errors_of_web_interfaces(make: Any, home: str) -> None:
+    """The status with which a web interface has answered is that of the exception in the code."""
+    pytest.importorskip("httpx")
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        session = make(home)
+        session.storage.set_tool_definition(
+            "web",
+            f"name: web\ntype: http\nbase_url: http://127.0.0.1:{server.server_address[1]}\n"
+            "endpoints: [{name: page, path: /page}]\n",
+        )
+        with getattr(Session, home)(session.storage.path) as other:
+            code = (
+                "try:\n    tools.web.page()\nexcept ToolCallError as error:\n    found = error.status\nfound"
+            )
+            assert value(other, code) == 404
+        server.shutdown()
 
 
 def test_lists_and_searches(make: Any, home: str) -> None:
@@ -308,6 +337,15 @@ def test_workflows(make: Any, home: str) -> None:
     other = make(home)
     assert other.run("workflows.twice(x=1)").error.type == "AttributeError"
     assert value(other, "workflows.delete('twice'), workflows.list()") == (True, [])
+
+
+def test_names_of_devices(make: Any, home: str) -> None:
+    """A workflow with a name that no storage can keep is refused, and the workspace is as it was."""
+    session = make(home)
+    error = session.run("workflows.create('con', 'def run(): return 1', '')").error
+    assert (error.type, "the name of a device" in error.message) == ("WorkflowError", True)
+    session.add_workflow("fine", "def run(): return 1", "")
+    assert value(session, "workflows.fine()") == 1
 
 
 def test_error_of_workflow(make: Any, home: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import planaria
 from planaria import AsyncSession, FileStorage, Session
+from planaria.files.layout import SITE
 
 MakeWheel = Callable[..., None]
 
@@ -197,6 +198,26 @@ def test_lock_down(make: Any, make_wheel: MakeWheel) -> None:
         assert (error.type, "allow_runtime_deps=False" in error.message) == ("DependencyError", True)
     assert value(session, "deps.sync()")["installed"] == ["one", "two"]
     assert value(session, "import one, two; one.version") == "1.0"
+
+
+def test_addresses(make: Any, make_wheel: MakeWheel, tmp_path: Path) -> None:
+    """Code in the sandbox cannot have the host read an address or a file as a package; the host can."""
+    make_wheel("one")
+    session = make()
+    address = f"one @ {(tmp_path / 'wheels' / 'one-1.0-py3-none-any.whl').as_uri()}"
+    error = session.run(f"deps.add({address!r})").error
+    assert (error.type, "by name" in error.message) == ("DependencyError", True)
+    assert session.list_deps() == []
+    assert session.add_dep(address)["installed"] == [address]
+    assert value(session, "import one; one.version") == "1.0"
+
+
+def test_made_up_packages(make: Any, make_wheel: MakeWheel) -> None:
+    """A directory that code names like a package's, with more than a name in it, counts as none."""
+    make_wheel("one")
+    session = make()
+    session.execute(f"import os; os.makedirs({SITE!r} + '/x==1\\n_r precious\\n-1.0.dist-info')")
+    assert session.add_dep("one")["installed"] == ["one"]
 
 
 @pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])

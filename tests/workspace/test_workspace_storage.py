@@ -37,6 +37,28 @@ def test_documents(storage: Storage) -> None:
     storage.write(lambda documents: documents.drop("tools/a.yaml"))
 
 
+@pytest.mark.parametrize("stands", ["directory", "file", "bad name"])
+def test_a_write_that_cannot_be_carried_out(tmp_path: Path, stands: str) -> None:
+    """A transaction with a file for which there is no place changes nothing, and the next ones are as ever."""
+    storage = planaria.FileStorage(tmp_path)
+    path = "artifacts/con.json" if stands == "bad name" else "artifacts/one/two.json"
+    (tmp_path / "artifacts").mkdir()
+    if stands == "directory":
+        (tmp_path / path).mkdir(parents=True)
+    elif stands == "file":
+        (tmp_path / "artifacts" / "one").write_bytes(b"")
+
+    def both(documents: Documents) -> None:
+        documents.put("artifacts/other.json", b"1")
+        documents.put(path, b"1")
+
+    with pytest.raises(planaria.StorageError, match=r"con\.json|remove it"):
+        storage.write(both)
+    assert fetch(storage, "artifacts/other.json") is None
+    put(storage, "artifacts/other.json", b"2")
+    assert fetch(storage, "artifacts/other.json") == b"2"
+
+
 def test_entries_and_folders(storage: Storage) -> None:
     """Entries tell what is directly in a folder; folders tell where there are documents, hidden ones aside."""
     for path in ("a/x", "a/y", "a/b/z", "a/.info/h", "c/w", "top.txt"):

@@ -82,7 +82,7 @@ _FILES: Final = "planaria-files"
 _MOST_BYTES: Final = 1 << 30
 _MOST_FILES: Final = 200_000
 _DIST_INFO: Final = re.compile(r"[^/]+\.dist-info/METADATA")
-_DIRECTORY: Final = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)\.dist-info")
+_DIRECTORY: Final = re.compile(r"(?P<name>[A-Za-z0-9._]+)-(?P<version>[^-]+)\.dist-info")
 _DATA: Final = re.compile(r"^[^/]+\.data/(?:purelib|platlib)/")
 #: Seconds that resolving and fetching may take.
 _PATIENCE: Final = 600.0

@@ -14,7 +14,7 @@ from planaria.workspace.storage.storage import Documents, Storage
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-__all__ = ["DependencyList", "canonical_name", "canonical_requirement"]
+__all__ = ["DependencyList", "canonical_name", "canonical_requirement", "has_address"]
 
 _FILE: Final = "requirements.txt"
 _MAX_LENGTH: Final = 500
@@ -104,6 +104,11 @@ class DependencyList:
 def canonical_requirement(text: str) -> str:
     """A requirement (PEP 508) with its name in canonical form. Raises DependencyError."""
     return _canonical(_parse(text))
+
+
+def has_address(text: str) -> bool:
+    """Whether a requirement says where its package is: `name @ address`. Raises DependencyError."""
+    return _parse(text).url is not None
 
 
 def canonical_name(text: str) -> str:

@@ -226,6 +226,7 @@ class GuestCalls:
     def add_dependency(self, package: str) -> tuple[dict[str, Any], list[str]]:
         """What came of it, and where the kernel has to look for packages now."""
         self._dependencies.check_unlocked()
+        self._dependencies.check_has_no_address(package)
         return self._dependencies.add(package), self._dependencies.paths
 
     def remove_dependency(self, package: str) -> tuple[dict[str, Any], list[str]]:

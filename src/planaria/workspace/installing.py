@@ -80,6 +80,16 @@ class Dependencies:
                 "what is configured can be installed with deps.sync()"
             )
 
+    def check_has_no_address(self, package: str) -> None:
+        """Raises DependencyError for `name @ address` where code cannot reach addresses and files itself."""
+        from planaria.workspace.dependencies import canonical_requirement, has_address
+
+        if "network_isolation" in self._executor.capabilities and has_address(package):
+            raise DependencyError(
+                f"{canonical_requirement(package)[:80]!r} has an address, which the host would read: "
+                "code may add packages by name; the host adds others with session.add_dep()"
+            )
+
 
 def _installed(installed: list[str], present: list[str], failed: dict[str, str]) -> dict[str, Any]:
     return {"installed": installed, "already_present": present, "failed": failed}

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from planaria.workspace.storage.paths import why_not_a_segment
+
 __all__ = ["MAX_SOURCE", "RESERVED", "Outline", "read_source", "why_not_a_name"]
 
 #: Bytes of a workflow's source: the host parses it.
@@ -43,7 +45,7 @@ def why_not_a_name(name: str) -> str | None:
         return "it begins with an underscore"
     if len(name.encode()) > _MAX_NAME:
         return f"it is longer than {_MAX_NAME} bytes"
-    return None
+    return why_not_a_segment(name)
 
 
 def read_source(source: bytes) -> Outline:

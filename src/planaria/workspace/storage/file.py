@@ -133,7 +133,7 @@ class FileStorage(Storage):
         made: list[Upload] = []
         try:
             for path, change in documents.changes.items():
-                documents.check_way(path)
+                documents.check_place(path, change is None)
                 if isinstance(change, bytes):
                     made.append(self.upload())
                     made[-1].write(change)
@@ -229,6 +229,18 @@ class _Directory(Documents):
         for folder in list((self._root / path).parents)[: max(path.count("/") - 1, 0)]:
             if folder.is_symlink():
                 raise StorageError(f"{folder} is a symbolic link, which a storage does not follow")
+
+    def check_place(self, path: str, is_removal: bool) -> None:
+        """Raises StorageError unless a file can be put there: what the journal says has to be possible."""
+        self.check_way(path)
+        if any(why_not_a_segment(name.removeprefix(".")) is not None for name in path.split("/")):
+            raise StorageError(f"{path!r} cannot be the path of a file in a storage")
+        place = self._root / path
+        if place.is_dir() and not place.is_symlink():
+            raise StorageError(f"{place} is a directory, where a file of the storage has to be: remove it")
+        for folder in [] if is_removal else list(place.parents)[: path.count("/")]:
+            if folder.exists() and not folder.is_dir():
+                raise StorageError(f"{folder} is a file, where a folder of the storage has to be: remove it")
 
     def _open(self, path: str) -> BinaryIO | None:
         self.check_way(path)
