@@ -108,6 +108,19 @@ def test_files_by_hand_travel(tmp_path: Path) -> None:
     assert (tmp_path / "c/workflows/broken.py").read_text() == "def run(:\n"
 
 
+def test_what_was_removed_by_hand_comes_back(tmp_path: Path) -> None:
+    """Workflows and artifacts whose files were removed by hand are brought again, as they are in the source."""
+    source, target = planaria.FileStorage(tmp_path / "a"), planaria.FileStorage(tmp_path / "b")
+    fill(source)
+    bootstrap(source, target)
+    target.get_workflow_library().add("flow", "def run(): return 3\n", "Third")
+    (tmp_path / "b/workflows/flow.py").unlink()
+    (tmp_path / "b/artifacts/reports/2024.json").unlink()
+    assert [change.name for change in pull(source, target)] == ["reports/2024", "flow"]
+    assert diff(source, target) == []
+    assert target.get_workflow_library().versions("flow") == source.get_workflow_library().versions("flow")
+
+
 def test_something_else_in_the_way(tmp_path: Path) -> None:
     """An artifact whose file is another's there is not brought, and nothing is lost."""
     here, there = planaria.FileStorage(tmp_path / "a"), planaria.FileStorage(tmp_path / "b")
@@ -137,3 +150,12 @@ def test_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     redis = open_place("redis://localhost:1/3?prefix=p:&workspace=T&socket_timeout=2")
     assert isinstance(redis, planaria.RedisStorage)
     assert redis.prefix == "p:workspace/T:"
+
+
+@pytest.mark.parametrize(
+    "place", ["file:///d?workspace=../t", "sqlite:///d.db?workspace=.", "redis://h/0?workspace=a/b"]
+)
+def test_open_refused(place: str) -> None:
+    """The id of a workspace that cannot be one is an error that names the place."""
+    with pytest.raises(planaria.StorageError, match="cannot name a workspace"):
+        open_place(place)

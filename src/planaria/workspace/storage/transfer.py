@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from planaria.errors import StorageError
 from planaria.workspace.storage.file import FileStorage
-from planaria.workspace.storage.paths import folder_of
+from planaria.workspace.storage.paths import check_workspace_id, folder_of
 from planaria.workspace.storage.storage import Documents, Storage, Upload
 
 __all__ = ["Action", "Change", "Item", "bootstrap", "diff", "items", "open_storage", "pull"]
@@ -60,6 +60,10 @@ def open_storage(place: str, *, must_exist: bool = False) -> Storage:
     url = urlsplit(place)
     query = dict(parse_qsl(url.query))
     workspace_id = query.pop("workspace", None)
+    try:
+        check_workspace_id(workspace_id)
+    except ValueError as error:
+        raise StorageError(f"{place}: {error}") from None
     if scheme in ("redis", "rediss", "unix"):
         from planaria.workspace.storage.redis import RedisStorage
 
@@ -186,14 +190,22 @@ def _open(storage: Storage, item: Item) -> list[tuple[str, Iterator[bytes]]]:
     return storage.read(action)
 
 
+def _left_behind(target: Storage, documents: Documents, item: Item) -> frozenset[str]:
+    """What `target` has still of an item whose file was removed there by hand: its notes, its versions."""
+    paths = item.paths
+    if item.kind == "workflow":
+        paths = (*paths, *target.get_workflow_library().paths(documents, item.name))
+    return frozenset(path for path in paths if "/." in path)
+
+
 def _copy(source: Storage, target: Storage, item: Item, earlier: Item | None) -> None:
     if item.kind == "snapshot":
         _copy_snapshots(source, target, item.name)
         return
     uploads: dict[str, Upload] = {}
-    owned = frozenset(() if earlier is None else earlier.paths)
 
     def action(documents: Documents) -> None:
+        owned = _left_behind(target, documents, item) if earlier is None else frozenset(earlier.paths)
         for path in uploads:
             if path not in owned and documents.entry(path) is not None:
                 raise StorageError(
