@@ -8,6 +8,7 @@ that hangs is abandoned with its thread.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import os
 import queue
@@ -80,5 +81,12 @@ def callback_loop() -> asyncio.AbstractEventLoop:
     with _loop_lock:
         if _loop is None:
             _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="planaria-callbacks", daemon=True).start()
+            threading.Thread(target=_run, args=(_loop,), name="planaria-callbacks", daemon=True).start()
         return _loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    while True:
+        # These leave a loop at once, beside being what came of their task: whoever waits for it has them.
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
