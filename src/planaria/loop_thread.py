@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 
@@ -31,5 +32,12 @@ class LoopThread:
         with self._lock:
             if self.running is None:
                 self.running = asyncio.new_event_loop()
-                threading.Thread(target=self.running.run_forever, name=self._name, daemon=True).start()
+                threading.Thread(target=_run, args=(self.running,), name=self._name, daemon=True).start()
             return self.running
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    while True:
+        # These leave a loop at once, beside being what came of their task: whoever waits for it has them.
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()

@@ -206,6 +206,20 @@ def test_async_callbacks_run_on_the_callers_loop() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("call", ["await leave()", "leave.call()"])
+def test_exit_of_an_asynchronous_callback(call: str) -> None:
+    """An asynchronous callback that exits ends the host's call as a plain one does, and later ones work on."""
+
+    async def leave() -> None:
+        sys.exit(3)
+
+    with planaria.Session(callbacks=[leave, later], limits=planaria.Limits(timeout=20)) as session:
+        with pytest.raises(SystemExit) as caught:
+            session.run(call)
+        assert caught.value.code == 3
+        assert session.execute("await later(5)").value == 5
+
+
 def test_reentrance(new_session: Callable[..., Any]) -> None:
     """A callback that wants to use its own session is refused at once, and may use another."""
     other = new_session()

@@ -563,6 +563,14 @@ def test_bad_arguments() -> None:
         Session(sync_deps_on_start=True)
 
 
+def test_bad_extra_deps(make: Any, home: str) -> None:
+    """A text in place of several requirements, and what is no requirement, are refused when a session is made."""
+    with pytest.raises(TypeError, match=r"such as \['attrs'\], not a str"):
+        make(home, extra_deps="attrs")
+    with pytest.raises(planaria.DependencyError, match="is no requirement"):
+        make(home, extra_deps=["not one!"])
+
+
 def test_bad_definitions(base: Path) -> None:
     """A definition that is wrong is told with file and line when the session is made."""
     (base / "tools" / "bad.yaml").write_text("name: bad\ncommand: sh\nnonsense: 1\n")

@@ -180,6 +180,7 @@ class SessionCore:
         tools_path = getattr(config, "tools_path", None)
         if storage is not None or tools is not None or tools_path is not None:
             from planaria.session.workspace_link import open_workspace
+            from planaria.workspace.dependencies import requirements_of
 
             self._workspace = open_workspace(
                 self,
@@ -187,7 +188,7 @@ class SessionCore:
                 tools=tools,
                 tools_path=tools_path,
                 environment=tool_environment,
-                extra_deps=(*getattr(config, "deps", ()), *extra_deps),
+                extra_deps=(*getattr(config, "deps", ()), *requirements_of(extra_deps)),
                 allow_runtime_deps=allow_runtime_deps and getattr(config, "allow_runtime_deps", True),
                 callbacks=self._callbacks,
             )

@@ -211,9 +211,10 @@ class _Workspaced(BaseSession):
 
 def _configured(base: Place, extra_deps: Sequence[str] | None) -> tuple[str, ...]:
     """The requirements of the workspace in a directory, and others."""
+    from planaria.workspace.dependencies import requirements_of
     from planaria.workspace.storage.file import FileStorage
 
-    return (*FileStorage(base).get_dependency_list().list(), *(extra_deps or ()))
+    return (*FileStorage(base).get_dependency_list().list(), *requirements_of(extra_deps or ()))
 
 
 class WorkspaceSession(_Workspaced):

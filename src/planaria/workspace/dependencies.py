@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ from planaria.workspace.storage.storage import Documents, Storage
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-__all__ = ["DependencyList", "canonical_name", "canonical_requirement", "has_address"]
+__all__ = ["DependencyList", "canonical_name", "canonical_requirement", "has_address", "requirements_of"]
 
 _FILE: Final = "requirements.txt"
 _MAX_LENGTH: Final = 500
@@ -104,6 +104,13 @@ class DependencyList:
 def canonical_requirement(text: str) -> str:
     """A requirement (PEP 508) with its name in canonical form. Raises DependencyError."""
     return _canonical(_parse(text))
+
+
+def requirements_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Several requirements in canonical form. Raises TypeError for a text by itself, DependencyError."""
+    if isinstance(texts, str):
+        raise TypeError(f"several requirements are wanted, such as [{texts!r}], not a str")
+    return tuple(map(canonical_requirement, texts))
 
 
 def has_address(text: str) -> bool:

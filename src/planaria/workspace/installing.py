@@ -31,11 +31,8 @@ class Dependencies:
 
     def list(self) -> list[str]:
         """The configured requirements: those of the storage, then those that only this session has."""
-        from planaria.workspace.dependencies import canonical_requirement
-
         listed = self._workspace.dependencies.list() if self._workspace.has_storage else []
-        extra = map(canonical_requirement, self._workspace.extra_deps)
-        return list(dict.fromkeys([*listed, *extra]))
+        return list(dict.fromkeys([*listed, *self._workspace.extra_deps]))
 
     def add(self, package: str) -> dict[str, Any]:
         """Install a requirement and configure it; what cannot be installed is not configured."""

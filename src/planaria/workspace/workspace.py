@@ -65,10 +65,12 @@ class Workspace:
         allow_runtime_deps: bool = True,
         owns_tools: bool = False,
     ) -> None:
+        from planaria.workspace.dependencies import requirements_of
+
         self._storage = storage
         self.tools = tools
         #: Requirements beside those of the storage.
-        self.extra_deps = tuple(extra_deps)
+        self.extra_deps = requirements_of(extra_deps)
         #: Whether code may change the dependencies.
         self.allow_runtime_deps = allow_runtime_deps
         self._owns_tools = owns_tools
