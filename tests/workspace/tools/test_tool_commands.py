@@ -275,11 +275,11 @@ def test_errors_have_no_secrets(load: Any) -> None:
         shell=SHELL + "    env: {KEY: '${API_KEY}'}\n",
         missing="name: missing\ncommand: /nowhere/${API_KEY}\n",
     )
-    with pytest.raises(ToolCallError, match="status 3: bad key \\*\\*\\*$") as caught:
+    with pytest.raises(ToolCallError, match=r"status 3: bad key \*\*\*$") as caught:
         wait(registry.call("shell", None, {"script": 'echo "$KEY"; echo "bad key $KEY" >&2; exit 3'}))
     error = caught.value
     assert (error.exit_code, error.stdout, error.stderr) == (3, "***\n", "bad key ***\n")
-    with pytest.raises(ToolCallError, match="there is no command '/nowhere/\\*\\*\\*'"):
+    with pytest.raises(ToolCallError, match=r"there is no command '/nowhere/\*\*\*'"):
         wait(registry.call("missing", None, {}))
 
 
