@@ -268,6 +268,21 @@ def test_variables_that_are_not_allowed_are_told(load: Any, monkeypatch: pytest.
         wait(registry.call("two", None, {}))
 
 
+def test_errors_have_no_secrets(load: Any) -> None:
+    """Errors of commands have *** in place of the values of the variables that their definitions refer to."""
+    registry = load(
+        Environment(values={"API_KEY": "k-12345"}),
+        shell=SHELL + "    env: {KEY: '${API_KEY}'}\n",
+        missing="name: missing\ncommand: /nowhere/${API_KEY}\n",
+    )
+    with pytest.raises(ToolCallError, match=r"status 3: bad key \*\*\*$") as caught:
+        wait(registry.call("shell", None, {"script": 'echo "$KEY"; echo "bad key $KEY" >&2; exit 3'}))
+    error = caught.value
+    assert (error.exit_code, error.stdout, error.stderr) == (3, "***\n", "bad key ***\n")
+    with pytest.raises(ToolCallError, match=r"there is no command '/nowhere/\*\*\*'"):
+        wait(registry.call("missing", None, {}))
+
+
 def test_directory_of_the_definition(load: Any, tmp_path: Path) -> None:
     """`${TOOL_DIR}` is the directory of the definition's file, in the command, its directory and environment."""
     script = tmp_path / "script.sh"

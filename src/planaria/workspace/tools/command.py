@@ -24,6 +24,7 @@ from planaria.workspace.tools.definition import (
 from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.process import Finished, run_process
+from planaria.workspace.tools.redaction import Redaction
 from planaria.workspace.tools.tool import Tool, ToolCallable
 
 __all__ = ["CommandTool"]
@@ -92,6 +93,23 @@ class CommandTool(Tool):
         return self._run(title, argv, data)
 
     async def _run(self, title: str, argv: list[str], stdin: bytes | None) -> str:
+        definition = self.definition
+        redaction = Redaction.of_references(
+            [*self._command, definition.cwd or "", *definition.env.values()],
+            self._environment,
+            known=self._variables,
+        )
+        try:
+            return await self._start(title, argv, stdin)
+        except ToolCallError as error:
+            raise type(error)(
+                redaction(str(error)),
+                exit_code=error.exit_code,
+                stdout=redaction(error.stdout),
+                stderr=redaction(error.stderr),
+            ) from None
+
+    async def _start(self, title: str, argv: list[str], stdin: bytes | None) -> str:
         definition = self.definition
         substitute = self._environment.substitute
         command = [substitute(part, self._variables) for part in self._command]
