@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import importlib.metadata
@@ -112,6 +113,8 @@ class _Home:
             except _GivenUp:
                 break
         with contextlib.suppress(BaseException):
+            for task in asyncio.all_tasks(self.kernel.loop):  # they end with the session
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
             self.kernel.loop.close()
 
     def _answer(self, request: bytes) -> bytes:
