@@ -271,7 +271,7 @@ def test_variables_that_are_not_allowed_are_told(load: Any, monkeypatch: pytest.
 def test_errors_have_no_secrets(load: Any) -> None:
     """Errors of commands have *** in place of the values of the variables that their definitions refer to."""
     registry = load(
-        Environment(values={"API_KEY": "k-12345"}),
+        ToolEnvironment(values={"API_KEY": "k-12345"}),
         shell=SHELL + "    env: {KEY: '${API_KEY}'}\n",
         missing="name: missing\ncommand: /nowhere/${API_KEY}\n",
     )
