@@ -41,6 +41,11 @@ class _BaseExecution:
         return list(self._flight.run.pending.values())
 
     @property
+    def reasons(self) -> dict[int, str]:
+        """Why calls were suspended, by their ids: what `Suspend` was raised with."""
+        return dict(self._flight.suspended)
+
+    @property
     def next_timer(self) -> float | None:
         """Seconds until the code goes on by itself; None when only an answer helps."""
         wake_at = self._flight.run.wake_at

@@ -14,7 +14,7 @@ __all__ = ["Budget", "HistoryEntry", "Past", "Point", "Timeline"]
 #: The share of a session's time that automatic checkpoints may take.
 BUDGET_SHARE: Final = 0.05
 #: What may be spent before anything is earned, and the most that is saved up, in seconds.
-_FIRST_CREDIT: Final = 0.1
+_FIRST_CREDIT: Final = 0.05
 _MOST_CREDIT: Final = 0.5
 _KEEP_POINTS: Final = 64
 _KEEP_BYTES: Final = 256 << 20
