@@ -157,7 +157,7 @@ def both(kind: Callable[[New], Task]) -> dict[str, Task]:
 
 
 ROWS = [
-    Row('`session.execute("x = 1")`', both(execution), ratio=0.5, repeats=500),
+    Row('`session.execute("x = 1")`', both(execution), ratio=0.5, repeats=5000),
     Row("a new session and its first execution", both(first_execution), ratio=1.0, repeats=40),
     Row("one awaited host callback, round trip", both(callback), ratio=0.5),
     Row(
