@@ -602,3 +602,14 @@ def test_the_async_twin_does_the_same() -> None:
             await planaria.AsyncBash.from_state({})
 
     asyncio.run(converse())
+
+
+def test_limits_are_those_of_the_session_that_restores() -> None:
+    """A shell restored from a snapshot has the limits of the session it is restored into."""
+    with planaria.Session(shell_limits=planaria.ShellLimits(iterations=5)) as bound:
+        bound.bash("x=1")
+        data = bytes(bound.snapshot_state())
+        assert bound.bash("for i in {1..50}; do :; done").exit_code != 0
+    with planaria.Session() as free:
+        free.restore_state(data)
+        assert free.bash("for i in {1..50}; do :; done; echo $x").stdout == "1\n"

@@ -257,6 +257,8 @@ class Cutting(HostCalls):
             absent = lacking.callbacks
             declarations += absent.values()
             tier, known = snapshot.header.tier, list(snapshot.record.declarations)
+            if reseed:  # its kernel is told something anyway
+                settings = self._shell_settings()
             if self._workspace is not None:
                 settings |= self._workspace.settings()
         if encode(declarations) != encode(known):

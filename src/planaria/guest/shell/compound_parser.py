@@ -70,7 +70,8 @@ class CompoundParser(SimpleParser):
 
     def expect(self, word: str) -> None:
         """Step over the reserved word."""
-        self.skip()
+        if self.source[self.position : self.position + 1] not in RESERVED_FIRST:
+            self.skip()
         match = RESERVED_WORD.match(self.source, self.position)
         if match is None or match.group() != word:
             raise self.unexpected()

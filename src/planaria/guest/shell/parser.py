@@ -169,7 +169,8 @@ class Parser(CompoundParser):
     def and_or(self) -> Command:
         """Pipelines joined by `&&` and `||`. No blank stands behind it that is not stepped over."""
         first = self.pipeline()
-        if self.source[self.position : self.position + 1] not in ("&", "|"):
+        char = self.source[self.position : self.position + 1]
+        if char != "&" and char != "|":
             return first
         source = self.source
         rest: list[tuple[str, Command]] = []
@@ -189,7 +190,8 @@ class Parser(CompoundParser):
         while True:
             if self.aliases:
                 self.expand_alias()
-            if self.source[self.position : self.position + 1] not in ("!", "t"):
+            char = self.source[self.position : self.position + 1]
+            if char != "!" and char != "t":
                 break
             match = RESERVED_WORD.match(self.source, self.position)
             word = match.group() if match is not None else ""
@@ -239,11 +241,14 @@ class Parser(CompoundParser):
 
     def command(self) -> Command:
         """One command with its redirections, and the blanks behind it."""
-        char = self.skip()
-        if self.aliases:
-            self.expand_alias()
         source = self.source
         char = source[self.position : self.position + 1]
+        if not char or char in " \t\\#":
+            char = self.skip()
+        if self.aliases:
+            self.expand_alias()
+            source = self.source
+            char = source[self.position : self.position + 1]
         if char == "(":
             return self.parenthesis()
         if char not in RESERVED_FIRST:

@@ -97,17 +97,15 @@ class SimpleParser(ConditionParser):
                 self._alias_next = behind
 
     def simple(self) -> Command:
-        source = self.source
         command = Simple([], [], [], self.line())
         words = command.words
         declaration = False
         while True:
             char = self.skip()
-            if words and len(self.source) - self.position <= self._alias_next:
+            if words and self._alias_next >= 0 and len(self.source) - self.position <= self._alias_next:
                 self._alias_next = -1
                 self.expand_alias()
-            source = self.source
-            char = source[self.position : self.position + 1]
+                char = self.source[self.position : self.position + 1]
             if not char or char in ";|\n)":
                 break
             if char in "<>&0123456789{":
@@ -134,7 +132,7 @@ class SimpleParser(ConditionParser):
                 raise self.unexpected()
             if not words:
                 declaration = word.literal() in _ARRAY_DECLARATIONS
-            if len(words) == 1 and not declaration:
+            elif len(words) == 1 and not declaration:
                 head = words[0]
                 if isinstance(head, Word) and head.literal() in ("command", "builtin"):
                     declaration = word.literal() in _ARRAY_DECLARATIONS
