@@ -693,3 +693,27 @@ def test_imports() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_calls_of_tools_take_turns() -> None:
+    """No more than 32 calls of tools are on their way at once in a session; the others wait, and all come back."""
+    now = most = 0
+
+    async def busy() -> int:
+        """Be busy."""
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        try:
+            await asyncio.sleep(0.02)
+        finally:
+            now -= 1
+        return 1
+
+    with Session(tools=[busy]) as session:
+        code = "import asyncio\nsum(await asyncio.gather(*[tools.busy.call_async() for _ in range(100)]))"
+        assert session.execute(code).value == 100
+        cancelled = "import asyncio\ntasks = [asyncio.create_task(tools.busy.call_async()) for _ in range(80)]\nawait asyncio.sleep(0.01)\nfor task in tasks: task.cancel()\nlen(await asyncio.gather(*tasks, return_exceptions=True))"
+        assert session.execute(cancelled).value == 80
+        assert session.execute("await tools.busy()").value == 1
+    assert most == 32

@@ -6,8 +6,10 @@ and whatever is not for the code to do is refused.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from weakref import WeakKeyDictionary
 
 from planaria.errors import ArtifactError, WorkflowNotFound
 from planaria.workspace.installing import Dependencies
@@ -24,6 +26,8 @@ __all__ = ["OBSERVING", "GuestCalls"]
 _PIECE: Final = 4 << 20
 #: Artifacts that an execution may write or read in pieces at once.
 _MOST_STREAMS: Final = 16
+#: Calls of tools that a session has on their way at once; more wait for their turn.
+_MOST_CALLS: Final = 32
 #: Calls by which nothing outside changes.
 OBSERVING: Final = frozenset(
     {
@@ -45,6 +49,8 @@ class GuestCalls:
         self._dependencies = dependencies
         self._trace = trace
         self._next = 1
+        #: For each loop on which tools are awaited.
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         #: Artifacts on their way in or out, by the number that the guest has of them.
         self._writers: dict[int, ArtifactWriter] = {}
         self._readers: dict[int, BinaryIO] = {}
@@ -95,7 +101,16 @@ class GuestCalls:
             or type(arguments) is not dict
         ):
             raise TypeError("a tool is called by its name, that of its function or None, and a dict")
-        return self._workspace.tools.call(name, callable, arguments, trace=self._trace())
+        tools = self._workspace.tools
+        return tools.call(name, callable, arguments, trace=self._trace(), turns=self._turn)
+
+    def _turn(self) -> asyncio.Semaphore:
+        """What a call that is awaited holds meanwhile."""
+        loop = asyncio.get_running_loop()
+        turns = self._turns.get(loop)
+        if turns is None:
+            turns = self._turns[loop] = asyncio.Semaphore(_MOST_CALLS)
+        return turns
 
     def resume_tool(
         self,
@@ -106,7 +121,8 @@ class GuestCalls:
         decision: object,
     ) -> Any:
         """Go on with a call that waited for an approval; the host's, and never called by the guest."""
-        return self._workspace.tools.resume(name, callable, arguments, decision, trace=self._trace())
+        tools = self._workspace.tools
+        return tools.resume(name, callable, arguments, decision, trace=self._trace(), turns=self._turn)
 
     def describe_tool(self, name: str) -> dict[str, Any]:
         return self._workspace.tools.get(_text(name, "the name of a tool")).document()

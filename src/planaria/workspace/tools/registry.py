@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.stubs import Detail
 
 __all__ = ["ToolRegistry"]
+
+#: Gives what a call that is awaited holds meanwhile, to bound how many there are at once.
+Turns = Callable[[], AbstractAsyncContextManager[Any]]
 
 #: What the namespace of tools has itself.
 _TAKEN = frozenset({"list", "search"})
@@ -230,14 +235,16 @@ class ToolRegistry:
         arguments: Mapping[str, Any],
         *,
         trace: builtins.list[ToolCall] | None = None,
+        turns: Turns | None = None,
     ) -> Any:
         """Call a tool; returns its value, or an awaitable of it.
 
         A plain Python function gives its value at once, unless a middleware is asynchronous. `trace` gets the
-        record of the call when it begins. Raises ToolCallError, what a Python tool raises, and Suspend when a
-        middleware asks for approval; all of them at once or when awaited.
+        record of the call when it begins. What is awaited is so within `turns()`. Raises ToolCallError, what
+        a Python tool raises, and Suspend when a middleware asks for approval; all of them at once or when
+        awaited.
         """
-        return self._begin(name, callable, arguments, trace, approved=False)
+        return self._begin(name, callable, arguments, trace, turns, approved=False)
 
     def resume(
         self,
@@ -247,9 +254,11 @@ class ToolRegistry:
         decision: object,
         *,
         trace: builtins.list[ToolCall] | None = None,
+        turns: Turns | None = None,
     ) -> Any:
         """Go on with a call that was suspended for approval: `call` again with True, ToolDenied otherwise."""
-        return self._begin(name, callable, arguments, trace, approved=decision is True, decision=decision)
+        approved = decision is True
+        return self._begin(name, callable, arguments, trace, turns, approved=approved, decision=decision)
 
     def _begin(
         self,
@@ -257,6 +266,7 @@ class ToolRegistry:
         callable: str | None,  # noqa: A002
         arguments: Mapping[str, Any],
         trace: builtins.list[ToolCall] | None,
+        turns: Turns | None,
         *,
         approved: bool,
         decision: object = True,
@@ -283,7 +293,7 @@ class ToolRegistry:
             _failed(call, began, error)
             raise
         if inspect.isawaitable(value):
-            return _finish(call, began, value)
+            return _finish(call, began, value, turns)
         _succeeded(call, began)
         return value
 
@@ -380,10 +390,13 @@ async def _advance_waiting(steps: _Steps, step: Any) -> Any:
         return stop.value
 
 
-async def _finish(call: ToolCall, began: float, waiting: Awaitable[Any]) -> Any:
+async def _finish(call: ToolCall, began: float, waiting: Awaitable[Any], turns: Turns | None) -> Any:
     try:
-        value = await waiting
+        async with contextlib.nullcontext() if turns is None else turns():
+            value = await waiting
     except BaseException as error:
+        if inspect.iscoroutine(waiting):
+            waiting.close()  # one that was given up before its turn
         _failed(call, began, error)
         raise
     _succeeded(call, began)
