@@ -216,6 +216,8 @@ SCRIPTS = {
     "dynamic scope": "g() { v+=x; }; f() { local v=$1; g; g; r=$v; }; v=o; for i in a b c d; do f $i; echo $r $v; done",
     "a local that is an array outside": "v=(1 2 3); f() { local v=$1; r+=$v; }; for i in {1..6}; do f $i; done; "
     "echo $r ${v[*]}",
+    "an assignment in a later word": "for i in 1 2 3; do echo $i $(((~((i = 0))))) $i; done; echo $i",
+    "a quotient of expansions": "for i in 1 2 3; do ((~(0 / (i - i) + $i))); echo $((6 / $i)); done",
     "readonly": "readonly r=1; for i in 1 2 3 4; do [ $i = 3 ] && r=2; echo $i; done; echo end",
     "integer": "declare -i n=1; for i in 1 2 3 4; do n+=i; n=n*2; done; echo $n",
     "upper": "declare -u s=a; for i in 1 2 3 4; do s+=b$i; done; echo $s",

@@ -294,7 +294,7 @@ def _divide(left: Code, right: Code, message: str) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
-            raise ArithmeticSyntaxError(message)
+            raise ArithmeticSyntaxError(_substituted(message, a))
         quotient = abs(x) // abs(y)
         return wrap(quotient if (x < 0) == (y < 0) else -quotient)
 
@@ -305,7 +305,7 @@ def _remainder(left: Code, right: Code, message: str) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y == 0:
-            raise ArithmeticSyntaxError(message)
+            raise ArithmeticSyntaxError(_substituted(message, a))
         if x >= 0 and y > 0:
             return x % y
         rest = abs(x) % abs(y)
@@ -318,7 +318,7 @@ def _power(left: Code, right: Code, message: str) -> Code:
     def code(sh: Shell, a: Sequence[str] = ()) -> int:
         x, y = left(sh, a), right(sh, a)
         if y < 0:
-            raise ArithmeticSyntaxError(message)
+            raise ArithmeticSyntaxError(_substituted(message, a))
         return (pow(x, y, MODULUS) - MINIMUM) % MODULUS + MINIMUM
 
     return code

@@ -51,6 +51,12 @@ def _boolean(truth: str) -> Number:
     return Number(f"(1 if {truth} else 0)", 1, truth=f"({truth})", natural=True)
 
 
+def _check_message(message: str) -> None:
+    """A message that quotes expansions has to be made when they are known."""
+    if "\0" in message:
+        raise UntranslatableError(message)
+
+
 class _Sources:
     """Makes source of an expression's pieces."""
 
@@ -196,6 +202,7 @@ class _Sources:
         if operator in ("/", "%"):
             return self._divided(operator, left, right, message)
         if operator == "**":
+            _check_message(message)
             self.words.risk()
             return Number(f"power({x}, {y}, {message!r})")
         if operator == "&&":
@@ -213,6 +220,7 @@ class _Sources:
     def _divided(self, operator: str, left: Number, right: Number, message: str) -> Number:
         divisor = right.constant
         if divisor is None or divisor <= 0:
+            _check_message(message)
             self.words.risk()
             name = "divide" if operator == "/" else "remainder"
             return Number(f"{name}({left.source}, {right.source}, {message!r})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -24,6 +25,9 @@ from .names import INTEGER, NOTHING, TEXT, Kinds, Names, UntranslatableError
 from .words import Text, Words
 
 __all__ = ["SimpleCommands"]
+
+#: A variable that gets a value within an expression.
+_ASSIGNING = re.compile(r"\bv_\w+ :=")
 
 
 class SimpleCommands:
@@ -283,8 +287,10 @@ class SimpleCommands:
         texts = [self.words.value(word) for word in words]
         self._line(node.line)
         pieces: list[Text | str] = []
+        # An arithmetic expansion may assign to a variable that stands before it.
+        assigns = any(_ASSIGNING.search(text.source) for text in texts)
         for place, text in enumerate(texts):
-            if not text.simple and text.constant is None:
+            if (assigns or not text.simple) and text.constant is None:
                 name = self.words.temporary()
                 self.emit(f"{name} = {text.source}")
                 texts[place] = text = Text(name, text.kinds)
