@@ -1,6 +1,6 @@
 """Make the list of the fonts that matplotlib brings, which sessions find ready made.
 
-Run it after an update of the artifact: it writes `fontlist-v<version>.json` beside `runtime/library.py`,
+Run it after an update of the artifact: it writes `fontlist-v<version>.json` beside `runtime/guest_files.py`,
 where `library()` takes it from; the version in `files/layout.py` has to be the same.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import planaria
-import planaria.runtime.library
+import planaria.runtime.guest_files
 
 _SOURCE = """
 import json
@@ -28,7 +28,7 @@ def main() -> None:
     with planaria.Session() as session:
         version = session.execute(_SOURCE).stdout.strip()
         fonts = session.files.read_bytes("/tmp/fonts")
-    place = Path(planaria.runtime.library.__file__).with_name(f"fontlist-v{version}.json")
+    place = Path(planaria.runtime.guest_files.__file__).with_name(f"fontlist-v{version}.json")
     place.write_bytes(fonts)
     print(f"{place.name}: {len(fonts)} bytes")
 

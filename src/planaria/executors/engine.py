@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime.library import guest_sources
+from planaria.runtime.guest_files import guest_sources
 
 if TYPE_CHECKING:
     import docker

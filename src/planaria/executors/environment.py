@@ -28,7 +28,7 @@ from planaria.executors.installer import Installer
 from planaria.executors.interpreters import Interpreter, find_interpreter
 from planaria.executors.requirements import install_missing
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.library import guest_digest, guest_sources
+from planaria.runtime.guest_files import guest_digest, guest_sources
 
 __all__ = ["Environment", "guest_directory", "prepare"]
 

@@ -23,7 +23,7 @@ from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.trees import find_tree, keep_tree
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.random import SeededRandom
-from planaria.runtime.library import library
+from planaria.runtime.guest_files import library
 from planaria.runtime.tiers import Tier
 
 __all__ = ["BuildingHost", "base_of", "image_of", "root_files"]

@@ -39,7 +39,7 @@ from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.library import (
+from planaria.runtime.guest_files import (
     ARCHIVE_PATH,
     GUEST_PATH,
     STANDARD_LIBRARY_PATH,

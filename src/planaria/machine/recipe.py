@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from planaria.limits import Limits, ShellLimits
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
-from planaria.runtime.library import guest_digest
+from planaria.runtime.guest_files import guest_digest
 
 __all__ = ["SETTINGS", "Recipe"]
 

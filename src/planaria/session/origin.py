@@ -19,7 +19,7 @@ from planaria.images.layers import image_of
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.random import SeededRandom
-from planaria.runtime.library import library
+from planaria.runtime.guest_files import library
 
 __all__ = ["origin_of"]
 

@@ -15,7 +15,7 @@ from planaria.files.manifest import bytes_of
 from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem
 from planaria.limits import Limits
-from planaria.runtime.library import library
+from planaria.runtime.guest_files import library
 from planaria.snapshot.reading import read_state
 from planaria.snapshot.reviving import ask, revive
 from planaria.snapshot.snapshot import Snapshot

@@ -21,7 +21,7 @@ from planaria.machine.image import Image
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.system import Wasi
 from planaria.runtime.artifact import artifact
-from planaria.runtime.library import guest_digest
+from planaria.runtime.guest_files import guest_digest
 from planaria.snapshot.chunks import CHUNKS, read_chunks
 from planaria.snapshot.header import Header
 from planaria.snapshot.layers import keep_layer_files

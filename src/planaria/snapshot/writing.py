@@ -12,7 +12,7 @@ from planaria.files.host import FORMAT as HOST
 from planaria.files.overlay import FORMAT as OVERLAY
 from planaria.machine.memory import PAGE_BYTES
 from planaria.runtime.artifact import artifact
-from planaria.runtime.library import LIBRARY_PATH
+from planaria.runtime.guest_files import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
 from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, key_bytes, pack
 from planaria.snapshot.header import Header

@@ -44,7 +44,7 @@ class ExpressionParser:
         self.tokens = tokenize(source)
         self.position = 0
         self.line = line
-        self.library = library
+        self.mathlib = library
         self.loops = 0
         self.in_function = False
 
@@ -307,7 +307,7 @@ class ExpressionParser:
         """`read()`: an expression from the next line of the input."""
         line = self.machine.read_line()
         try:
-            return ExpressionParser(self.machine, line, library=self.library).expression()()
+            return ExpressionParser(self.machine, line, library=self.mathlib).expression()()
         except (BcSyntaxError, Incomplete):
             raise BcRuntimeError("non-number read") from None
 
@@ -325,7 +325,7 @@ class ExpressionParser:
                 break
         self.expect(")")
         machine = self.machine
-        builtin = _LIBRARY.get((name, len(arguments))) if self.library else None
+        builtin = _LIBRARY.get((name, len(arguments))) if self.mathlib else None
 
         def run() -> Number:
             function = machine.functions.get(name)
