@@ -246,7 +246,7 @@ def test_lazy(define: Define, tmp_path: Path) -> None:
 
 
 def test_crash(define: Define) -> None:
-    """A server that ends in the middle of a call fails it with its last words, and is started at the next."""
+    """A server that is gone fails the call that notices it, with its last words, and is started at the next one."""
     tool = define(STDIO)
     process = call(tool, "process")
     with pytest.raises(
