@@ -20,7 +20,7 @@ from planaria.guest.shell.limits import Limits
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.state import StateError
 from planaria.guest.shell.streams import TextInput, flush_all
-from planaria.guest.shell.variables import EXPORT, Variable
+from planaria.guest.shell.variable import EXPORT, Variable
 
 __all__ = ["SessionShell", "shell"]
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError, Parser, Target, wrap
-from .variables import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError
+from .variable import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Generic, Protocol, TypeVar
 
-from .variables import ShellError
+from .variable import ShellError
 
 __all__ = ["ArithmeticSyntaxError", "Builder", "Parser", "Target", "wrap"]
 

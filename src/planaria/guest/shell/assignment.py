@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .expansion import ArgumentsCode, TextCode, WordCompiler
 from .quoting import value_quoted
 from .syntax import Arithmetic, ArrayElement, Assignment, Word
-from .variables import (
+from .variable import (
     ASSOCIATIVE,
     EXPORT,
     INDEXED,
@@ -20,8 +20,8 @@ from .variables import (
     Scope,
     ShellError,
     Variable,
-    Variables,
 )
+from .variables import Variables
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -9,7 +9,7 @@ from . import condition
 from .expansion import WordCompiler
 from .patterns import compile_pattern, is_literal, unescape
 from .syntax import ArithmeticCommand, Case, Command, Condition, If, Sequence, Word
-from .variables import ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -37,7 +37,7 @@ from .syntax import (
     Subshell,
     Substitution,
 )
-from .variables import ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -16,7 +16,7 @@ from .quoting import value_quoted
 from .redirection import descriptor_of
 from .streams import flush_all
 from .syntax import Test, Word
-from .variables import NAMEREF
+from .variable import NAMEREF
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Break", "Continue", "Exit", "LimitReachedError", "Return"]
+__all__ = ["BROKEN_PIPE", "Break", "Continue", "Exit", "LimitReachedError", "Return"]
+
+#: The status of a command that wrote into a pipe without readers: what SIGPIPE gives.
+BROKEN_PIPE = 141
 
 
 class _Control(Exception):

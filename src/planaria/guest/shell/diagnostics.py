@@ -14,7 +14,7 @@ from .lexer import ShellSyntaxError
 from .quoting import value_quoted
 from .streams import flush_all
 from .syntax import For
-from .variables import ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -1,44 +1,26 @@
-"""Running commands: functions, builtins, commands of the registry, scripts; subshells and captures."""
+"""Running commands: functions, builtins, commands of the registry and scripts."""
 
 # mypy: disable-error-code="misc"
 # The methods here are a part of `Shell` and are only ever called on one, which is what `self: Shell` says.
 
 from __future__ import annotations
 
-import difflib
 import os
-import shlex
-import stat
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
-from .command import COMMANDS, CommandFunction
-from .control import Break, Continue, Exit, LimitReachedError, Return
+from .control import BROKEN_PIPE, Exit, LimitReachedError, Return
 from .functions import Frame, FunctionBody
 from .lexer import ShellSyntaxError
 from .process import RunningCommand
-from .program import Program
-from .redirection import Saved, restore
-from .streams import CapturedOutput, PipeInput, Stream, flush_all
+from .streams import PipeInput, flush_all
 from .translation.region import FunctionRegion
-from .variables import Scope, ShellError
+from .variable import Scope, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
 
 __all__ = ["Execution"]
-
-Code = Callable[["Shell"], int]
-StreamCode = Callable[["Shell"], Generator[None, None, int]]
-
-#: Directories that hold the commands of the registry.
-SYSTEM_DIRECTORIES = frozenset(
-    ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin", "/usr/local/sbin"]
-)
-#: Builtins that a real system also has as programs, so that `xargs`, `env` and `find -exec` find them.
-PROGRAMS_TOO = frozenset(["echo", "printf", "test", "[", "true", "false", "pwd", "kill"])
-BROKEN_PIPE = 141
-_PURE = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
 
 
 class Execution:
@@ -236,56 +218,7 @@ class Execution:
 
     # -- what stands outside the shell -------------------------------------------------------------
 
-    def find_command(
-        self: Shell, name: str, *, remember: bool = True
-    ) -> tuple[str, CommandFunction | None] | None:
-        """Where a command is: its path, and its function when the registry has it."""
-        if "/" in name:
-            path = self.path(name)
-            directory, _, base = path.rpartition("/")
-            function = self.registered(base)
-            if directory in SYSTEM_DIRECTORIES and function is not None:
-                return name, function
-            return (name, None) if os.path.exists(path) else None
-        found = self.hashed.get(name)
-        if found is not None:
-            return found
-        found = next(self.find_commands(name), None)
-        if found is not None and remember:
-            self.hashed[name] = found
-        return found
-
-    def find_commands(self: Shell, name: str) -> Iterator[tuple[str, CommandFunction | None]]:
-        """All places on PATH where a command of this name is."""
-        search = self.variables.get("PATH")
-        for directory in (search or "").split(":"):
-            if directory in SYSTEM_DIRECTORIES:
-                function = self.registered(name) if directory in ("/usr/bin", "/bin") else None
-                if function is not None:
-                    yield f"{directory}/{name}", function
-                continue
-            if not directory:
-                directory = "."
-            path = os.path.join(self.cwd, directory, name)
-            try:
-                mode = os.stat(path).st_mode
-            except OSError:
-                continue
-            if stat.S_ISREG(mode) and mode & 0o111:
-                yield (path if directory.startswith("/") else f"{directory}/{name}"), None
-
-    def registered(self: Shell, name: str) -> CommandFunction | None:
-        """The function behind a command's name, from the host's commands or the registry."""
-        function = self.commands.get(name)
-        if function is not None:
-            return function
-        function = COMMANDS.get(name)
-        if function is None and not self.commands_loaded:
-            self.load_commands()
-            function = COMMANDS.get(name)
-        if function is None and name in PROGRAMS_TOO:
-            return _builtin_as_program
-        return function
+    # -- what stands outside the shell -------------------------------------------------------------
 
     def external(self: Shell, argv: list[str], shown: str | None = None) -> int:
         """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
@@ -306,7 +239,7 @@ class Execution:
         path, function = found
         if function is None:
             try:
-                function, argv = self._script(path, argv)
+                function, argv = self.interpreter(path, argv)
             except ShellError as error:
                 self.complain(error.message)
                 return error.status
@@ -371,217 +304,3 @@ class Execution:
             return child.run_subshell(lambda sh: sh.call_function(handler, [handler.name, *argv], False))
         self.complain(f"{name}: command not found{self.suggestion(name)}")
         return 127
-
-    def _script(self: Shell, path: str, argv: list[str]) -> tuple[CommandFunction, list[str]]:
-        """The interpreter of a script, and its arguments."""
-        full = self.path(path)
-        try:
-            if os.path.isdir(full):
-                raise ShellError(f"{argv[0]}: Is a directory", status=126)
-            if not os.stat(full).st_mode & 0o111:
-                raise ShellError(f"{argv[0]}: Permission denied", status=126)
-            with open(full, "rb") as file:
-                first = file.readline(512)
-        except OSError as error:
-            raise ShellError(f"{argv[0]}: {error.strerror}", status=126) from None
-        if first.startswith(b"#!"):
-            words = shlex.split(first[2:].decode("utf-8", "surrogateescape").strip())
-            if not words:
-                words = ["/bin/sh"]
-            base = os.path.basename(words[0])
-            if base == "env" and len(words) > 1:
-                words = words[1:]
-                if words[0] == "-S":
-                    words = words[1:]
-                base = os.path.basename(words[0])
-            function = self.registered(base)
-            if function is None:
-                raise ShellError(
-                    f"{argv[0]}: {words[0]}: bad interpreter: No such file or directory", status=126
-                )
-            return function, [base, *words[1:], path, *argv[1:]]
-        if b"\0" in first:
-            raise ShellError(f"{argv[0]}: cannot execute binary file: Exec format error", status=126)
-        shell = self.registered("bash")
-        assert shell is not None
-        return shell, ["bash", path, *argv[1:]]
-
-    def suggestion(self: Shell, name: str) -> str:
-        """A command with nearly the same name, as a hint."""
-        if not 2 < len(name) < 30:
-            return ""
-        known = {*self.builtins, *COMMANDS, *self.commands, *self.functions}
-        near = difflib.get_close_matches(name, known, 1, 0.75)
-        return f" (did you mean {near[0]}?)" if near else ""
-
-    # -- subshells ---------------------------------------------------------------------------------
-
-    def run_subshell(self: Shell, code: Code) -> int:
-        """Run `code` as all that this subshell does; its descriptors close afterwards."""
-        try:
-            try:
-                status = code(self)
-            except BaseException as error:
-                status = self._ended_by(error)
-            self.status = status
-            return self._end_subshell(status)
-        finally:
-            self.close_streams()
-
-    def stream_subshell(self: Shell, code: StreamCode) -> Generator[None, None, int]:
-        """The same, yielding when the output is full."""
-        try:
-            try:
-                status = yield from code(self)
-            except GeneratorExit:
-                raise
-            except BaseException as error:
-                status = self._ended_by(error)
-            self.status = status
-            return self._end_subshell(status)
-        finally:
-            self.close_streams()
-
-    def _ended_by(self: Shell, error: BaseException) -> int:
-        """The status of a subshell that an exception ended; what must go further is raised again."""
-        if isinstance(error, Exit | Return):
-            return error.status
-        if isinstance(error, Break | Continue):
-            return 0
-        if isinstance(error, BrokenPipeError):
-            return BROKEN_PIPE
-        if isinstance(error, ShellError):
-            self.complain(error.message)
-            return 1
-        if isinstance(error, ShellSyntaxError):
-            self.report_syntax_error(error)
-            return 2
-        if isinstance(error, RecursionError):
-            self.complain("maximum nesting level exceeded")
-            return 1
-        raise error
-
-    def _end_subshell(self: Shell, status: int) -> int:
-        if self.traps.get("EXIT"):
-            try:
-                self.run_trap("EXIT")
-            except Exit as jump:
-                return jump.status
-            except BrokenPipeError:
-                return BROKEN_PIPE
-        if self.jobs:
-            self.settle_jobs()
-        return status
-
-    def close_streams(self: Shell) -> None:
-        """Let go of all descriptors."""
-        streams = list(self.fds.values())
-        self.fds.clear()
-        for stream in streams:
-            try:
-                stream.release()
-            except OSError:
-                pass
-
-    # -- captures ----------------------------------------------------------------------------------
-
-    def deeper(self: Shell) -> None:
-        """A subshell is about to begin: raises `LimitReachedError` when it is in too many others."""
-        limit = self.limits.substitution_depth
-        if limit is not None and self.subshell_level >= limit:
-            raise LimitReachedError("substitution_depth", f"limit reached: substitution_depth ({limit})")
-
-    def _collector(self: Shell) -> CapturedOutput:
-        limit = self.limits.substitution_bytes
-
-        def exceeded() -> None:
-            raise LimitReachedError("substitution_bytes", f"limit reached: substitution_bytes ({limit})")
-
-        return CapturedOutput(limit, exceeded)
-
-    def capture(self: Shell, code: Code) -> bytes:
-        """What `code` writes, run in a subshell."""
-        self.deeper()
-        child = self.fork()
-        child.substitution_level += 1
-        collected = self._collector()
-        child.put_stream(1, collected)
-        if child.errexit and "inherit_errexit" not in child.shopts and not child.posix:
-            child.errexit = False
-            child.update_watching()
-        self.substitution_status = child.run_subshell(code)
-        return collected.getvalue()
-
-    def capture_here(self: Shell, code: Code) -> bytes:
-        """What `code` writes, run in this shell since it changes nothing in it."""
-        collected = self._collector()
-        status = self.run_here(code, None, collected)
-        self.substitution_status = status
-        return collected.getvalue()
-
-    def run_here(
-        self: Shell, code: Code, source: Stream | None, output: Stream | None, *, merged: bool = False
-    ) -> int:
-        """Run in this shell, with other streams, what needs no subshell because it changes nothing."""
-        fds = self.fds
-        saved: Saved = []
-        for number, stream in ((0, source), (1, output), (2, output if merged else None)):
-            if stream is not None:
-                saved.append((number, fds.get(number)))
-                fds[number] = stream.retain()
-        kept = (self.watching, self.status, self.pipe_statuses, self.last_argument, self.substitution_level)
-        self.watching = False
-        if source is None:
-            self.substitution_level += 1
-        try:
-            return code(self)
-        except BrokenPipeError:
-            return BROKEN_PIPE
-        except ShellError as error:
-            self.complain(error.message)
-            return 1
-        except Exit as jump:
-            return jump.status
-        finally:
-            self.watching, self.status, self.pipe_statuses, self.last_argument, self.substitution_level = kept
-            restore(self, saved)
-
-    def leaves_state_alone(self: Shell, name: str) -> bool:
-        """Whether running the command of this name changes nothing in this shell."""
-        if name in self.functions or self.tracing or "command_not_found_handle" in self.functions:
-            return False
-        return name in _PURE or name not in self.builtins
-
-    # -- texts -------------------------------------------------------------------------------------
-
-    def run_text(self: Shell, text: str, *, line: int = 1, where: str = "") -> int:
-        """Run source text here (eval, traps, sourced files); a syntax error gives status 2."""
-        status = 0
-        ran = False
-        try:
-            for unit in Program.of(text, self, line).units(self):
-                status = self.status = unit.run(self)
-                ran = True
-        except ShellSyntaxError as error:
-            self.report_syntax_error(error, where)
-            return 2
-        return status if ran else 0
-
-    def stream_text(self: Shell, text: str, *, line: int = 1) -> Generator[None, None, int]:
-        """The same, yielding when the output is full."""
-        status = 0
-        try:
-            for unit in Program.of(text, self, line).units(self):
-                status = self.status = yield from unit.stream(self)
-        except ShellSyntaxError as error:
-            self.report_syntax_error(error)
-            return 2
-        return status
-
-
-def _builtin_as_program(process: object) -> int:
-    """`/usr/bin/echo` and its like: the builtin, run as a program."""
-    assert isinstance(process, RunningCommand)
-    child = process.shell.fork()
-    name = os.path.basename(process.argv[0])
-    return child.run_subshell(lambda sh: sh.builtins[name](sh, [name, *process.argv[1:]]))

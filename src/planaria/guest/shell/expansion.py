@@ -38,7 +38,7 @@ from .texts import (
     regex_escaped,
     with_tildes,
 )
-from .variables import ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

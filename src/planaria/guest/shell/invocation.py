@@ -9,7 +9,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from .command import COMMANDS, Process, command
-from .control import Exit
+from .control import BROKEN_PIPE, Exit
 from .options import LETTERS
 from .process import RunningCommand
 from .streams import flush_all
@@ -153,7 +153,7 @@ def bash(process: Process) -> Generator[None, None, int]:
                     return child.finish()
         return (yield from child.stream_program(text, where))
     except BrokenPipeError:
-        return 141
+        return BROKEN_PIPE
     finally:
         child.close_streams()
 

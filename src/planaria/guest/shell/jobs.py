@@ -28,7 +28,7 @@ from .streams import (
     PipeUpdate,
     flush_all,
 )
-from .variables import INDEXED, Variable
+from .variable import INDEXED, Variable
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -15,7 +15,7 @@ from .syntax import (
     While,
 )
 from .translation.region import LoopRegion
-from .variables import NAMEREF, SLOW_WRITE, ShellError, Variable
+from .variable import NAMEREF, SLOW_WRITE, ShellError, Variable
 
 if TYPE_CHECKING:
     from .shell import Shell

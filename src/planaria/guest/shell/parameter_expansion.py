@@ -10,7 +10,7 @@ from .fields import Fields
 from .parameter_values import Value, ValueCompiler
 from .syntax import DoubleQuoted, Literal, Parameter, Part
 from .texts import EmitCode, TextCode, Tilde, bad, expanded_text, joined, with_tildes
-from .variables import NAMEREF, ShellError
+from .variable import NAMEREF, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -10,7 +10,7 @@ from . import parameters
 from .quoting import double_quoted, single_quoted
 from .syntax import DoubleQuoted, Literal, Parameter, Part, Quoted, Word
 from .texts import ListCode, MaybeCode, TextCode, Tilde, joined, template_escaped, with_tildes
-from .variables import ASSOCIATIVE, INDEXED, SLOW_READ, ShellError, Variable
+from .variable import ASSOCIATIVE, INDEXED, SLOW_READ, ShellError, Variable
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .lexer import ansi_c
 from .patterns import compile_pattern, is_literal, unescape
 from .quoting import double_quoted, single_quoted
-from .variables import (
+from .variable import (
     ASSOCIATIVE,
     CAPITALIZE,
     EXPORT,

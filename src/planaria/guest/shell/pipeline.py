@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from .control import BROKEN_PIPE
 from .streams import Pipe, PipeInput, PipeOutput, Stream
 from .syntax import (
     Arithmetic,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Producer", "compile_run", "compile_stream", "is_pure"]
 
-#: The status of a command that SIGPIPE ends.
-BROKEN_PIPE = 141
 #: Builtins that change nothing in the shell that runs them.
 PURE_BUILTINS = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
 _CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--")

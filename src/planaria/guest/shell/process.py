@@ -11,7 +11,7 @@ from .command import Input, Output
 from .deadline import Expired, until
 from .redirection import descriptor_of, open_stream
 from .streams import AdaptedStream, Stream, TextInput, flush_all
-from .variables import ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .expansion import TextCode, WordCompiler
 from .streams import FileInput, FileOutput, FileUpdate, NullStream, Stream, TextInput, flush_all
 from .syntax import Redirect
-from .variables import ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

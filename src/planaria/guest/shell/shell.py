@@ -1,4 +1,4 @@
-"""The shell: its state, and running scripts in it."""
+"""The shell: its state, copies of it, its options and descriptors."""
 
 from __future__ import annotations
 
@@ -10,36 +10,32 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from .arithmetic import evaluate
-from .arithmetic_parser import ArithmeticSyntaxError
 from .builtins import BUILTINS, Builtin
 from .command import COMMANDS, CommandFunction, Input, Output
-from .control import Break, Continue, Exit, LimitReachedError, Return
 from .diagnostics import Diagnostics
 from .execution import Execution
 from .functions import Frame, FunctionBody
-from .globbing import GlobOptions, glob
 from .jobs import Fifo, Job, Jobs
-from .lexer import Lexer, ShellSyntaxError
+from .lexer import Lexer
 from .limits import Counters, Limits
+from .lookup import Lookup
 from .options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
 from .parser import Parser
-from .patterns import has_magic
-from .program import Program
+from .pathnames import Pathnames
+from .sources import Sources
 from .specials import Random, define
 from .streams import (
     AdaptedStream,
-    CapturedOutput,
     FileInput,
     FileOutput,
-    NullStream,
     Pipe,
-    PipeInput,
     Stream,
-    flush_all,
 )
+from .subshells import Subshells
 from .syntax import Command, DoubleQuoted, Word
 from .traps import Traps
-from .variables import EXPORT, INDEXED, ShellError, Variable, Variables
+from .variable import EXPORT, INDEXED, Variable
+from .variables import Variables
 
 __all__ = ["Shell"]
 
@@ -49,7 +45,7 @@ _RECURSION = 200_000
 _FRAMES = 12
 
 
-class Shell(Execution, Diagnostics, Jobs, Traps):
+class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs, Traps):
     """One shell. State lasts from one `run` to the next, as in one interactive bash.
 
     Arguments:
@@ -247,168 +243,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.table["PWD"] = Variable(self.cwd, EXPORT)
         self.table.setdefault("OLDPWD", Variable(None, EXPORT))
 
-    # -- running -----------------------------------------------------------------------------------
-
-    def run(self, source: str, *, where: str = "") -> int:
-        """Run a script in this shell and return its status. Output goes to the shell's streams.
-
-        State stays for the next call. What `exit` ends is only this call (after the EXIT trap). Errors of the
-        script are told on standard error, never raised; `KeyboardInterrupt` goes through.
-        """
-        self.counters.begin()
-        self.exited = False
-        try:
-            self._run_program(Program.of(source, self), where)
-        except Exit as jump:
-            self.status = jump.status
-            self.exited = jump.asked
-            self.run_exit_trap()
-        except LimitReachedError as error:
-            self.complain(error.message)
-            self.status = 1
-        finally:
-            self._unwind()
-        try:
-            self.settle_jobs()
-            self.run_consumers(close=True)
-            self.collect_outputs(0)
-        except LimitReachedError as error:
-            self.complain(error.message)
-            self.status = 1
-        flush_all()
-        return self.status
-
-    def remember(self, source: str) -> None:
-        """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
-        text = source.strip("\n")
-        control = (self.variables.get("HISTCONTROL") or "").split(":")
-        spaces = "ignorespace" in control or "ignoreboth" in control
-        if not text.strip() or (spaces and text[0] == " "):
-            return
-        if "erasedups" in control:
-            self.history = [one for one in self.history if one != text]
-        elif self.history and self.history[-1] == text and {"ignoredups", "ignoreboth"} & set(control):
-            return
-        self.history.append(text)
-        size = self.variables.get("HISTSIZE") or "500"
-        if size.isdecimal() and len(self.history) > int(size):
-            del self.history[: len(self.history) - int(size)]
-
-    def _run_program(self, program: Program, where: str) -> None:
-        units = program.units(self)
-        while True:
-            try:
-                unit = next(units, None)
-                if unit is None:
-                    return
-                if self.verbose:
-                    self.error_output(unit.text if unit.text.endswith("\n") else unit.text + "\n")
-                if self.noexec:
-                    continue
-                if self.history_enabled:
-                    self.remember(unit.text)
-                self.status = unit.run(self)
-            except ShellSyntaxError as error:
-                self.report_syntax_error(error, where)
-                self.status = 2
-                raise Exit(2) from None
-            except ShellError as error:
-                self._discard()
-                self.status = 1
-                self.report(error)
-                if self.errexit and not isinstance(error, ArithmeticSyntaxError):
-                    raise Exit(1) from None
-            except Return as jump:
-                self.status = jump.status
-            except (Break, Continue):
-                self.status = 0
-            except BrokenPipeError:
-                raise Exit(141) from None
-            except RecursionError:
-                self._discard()
-                self.complain("maximum nesting level exceeded")
-                self.status = 1
-            except MemoryError:
-                self._discard()
-                self.complain("cannot allocate memory")
-                raise Exit(1) from None
-
-    def _discard(self) -> None:
-        """An error threw away the command: no function or loop is left running."""
-        self.loops = 0
-        self.suppressed = 0
-
-    def _unwind(self) -> None:
-        self.loops = 0
-        self.suppressed = 0
-        self.substitution_level = 0
-
-    def run_exit_trap(self) -> None:
-        """Run the EXIT trap, once."""
-        if self.traps.get("EXIT"):
-            try:
-                self.run_trap("EXIT")
-            except Exit as jump:
-                self.status = jump.status
-            except ShellError as error:
-                self.complain(error.message)
-            self.traps.pop("EXIT", None)
-
-    def finish(self) -> int:
-        """The shell ends: the EXIT trap, the last of its jobs; returns the status it ends with."""
-        self.run_exit_trap()
-        self.settle_jobs()
-        self.run_consumers(close=True)
-        flush_all()
-        return self.status
-
-    def stream_program(self, source: str, where: str = "") -> Generator[None, None, int]:
-        """Run a script as a writer into a pipe: yields when the output is full, ends with the EXIT trap."""
-        yield from self.stream_line(source, where)
-        return self.finish()
-
-    def stream_line(self, source: str, where: str = "") -> Generator[None, None, int]:
-        """Run a piece of a script; `exited` tells whether it called `exit`."""
-        try:
-            units = Program.of(source, self).units(self)
-            while True:
-                try:
-                    unit = next(units, None)
-                    if unit is None:
-                        break
-                    if self.noexec:
-                        continue
-                    if self.history_enabled:
-                        self.remember(unit.text)
-                    if self.takes_turns():
-                        self.status = yield from unit.stream(self)
-                    else:
-                        self.status = unit.run(self)
-                except ShellSyntaxError as error:
-                    self.report_syntax_error(error, where)
-                    raise Exit(2) from None
-                except ShellError as error:
-                    self._discard()
-                    self.status = 1
-                    self.report(error)
-                    if self.errexit and not isinstance(error, ArithmeticSyntaxError):
-                        raise Exit(1) from None
-                except Return as jump:
-                    self.status = jump.status
-        except Exit as jump:
-            self.status = jump.status
-            self.exited = True
-        return self.status
-
-    def takes_turns(self) -> bool:
-        """Whether others must run in between: in the background, or at a pipe that may be full or empty."""
-        source, output = self.fds.get(0), self.fds.get(1)
-        return (
-            self.background
-            or (isinstance(source, PipeInput) and source.pipe.pull is None)
-            or not isinstance(output, FileOutput | CapturedOutput | NullStream)
-        )
-
     # -- copies ------------------------------------------------------------------------------------
 
     def fork(self) -> Shell:
@@ -509,67 +343,6 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 self.variables.set_element(name, self.expand_text(subscript), value)
             return
         self.variables.set(target, value)
-
-    def path(self, name: str) -> str:
-        """`name` made absolute with the shell's working directory."""
-        if name.startswith("/"):
-            return name
-        return f"/{name}" if self.cwd == "/" else f"{self.cwd}/{name}"
-
-    def home_of(self, name: str) -> str:
-        """What `~name` stands for."""
-        if not name:
-            home = self.variables.get("HOME")
-            return home if home is not None else "/root"
-        if name == "+":
-            return self.cwd
-        if name == "-":
-            return self.variables.get("OLDPWD") or "~-"
-        if name.lstrip("+-").isdecimal():
-            stack = [self.cwd, *self.directories]
-            place = int(name.lstrip("+"))
-            if -len(stack) <= place < len(stack):
-                return stack[place]
-        if name == "root":
-            return "/root"
-        return "~" + name
-
-    def _glob_options(self) -> GlobOptions:
-        shopts = self.shopts
-        return GlobOptions(
-            extglob="extglob" in shopts,
-            dotglob="dotglob" in shopts,
-            globstar="globstar" in shopts,
-            nocaseglob="nocaseglob" in shopts,
-        )
-
-    def glob_into(self, pattern: str, text: str, result: list[str]) -> None:
-        """Add the names that match, or what stands for none (by nullglob and failglob)."""
-        flush_all()
-        found = glob(pattern, self.cwd, self._glob_options())
-        ignored = self.variables.get("GLOBIGNORE")
-        if ignored:
-            from .patterns import compile_pattern
-
-            patterns = [compile_pattern(one, True) for one in ignored.split(":")]
-            found = [name for name in found if not any(one.fullmatch(name) for one in patterns)]
-        if found:
-            result.extend(found)
-        elif "failglob" in self.shopts:
-            raise ShellError(f"no match: {text}")
-        elif "nullglob" not in self.shopts:
-            result.append(text)
-
-    def glob_fields(self, fields: list[str]) -> list[str]:
-        """Pathname expansion of fields that came from an unquoted expansion."""
-        result: list[str] = []
-        extglob = "extglob" in self.shopts
-        for field in fields:
-            if has_magic(field, extglob=extglob) and any(char in field for char in "*?[("):
-                self.glob_into(field, field, result)
-            else:
-                result.append(field)
-        return result
 
     def state(self) -> dict[str, Any]:
         """The state that lasts between calls as a JSON document (see `state.py`)."""

@@ -20,7 +20,8 @@ from .syntax import (
     Substitution,
     Word,
 )
-from .variables import ASSOCIATIVE, INDEXED, Scope, ShellError, Variable, Variables, is_name
+from .variable import ASSOCIATIVE, INDEXED, Scope, ShellError, Variable, is_name
+from .variables import Variables
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -6,17 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .variables import (
-    ASSOCIATIVE,
-    DYNAMIC,
-    EXPORT,
-    HOOKED,
-    INDEXED,
-    INTEGER,
-    READONLY,
-    Variable,
-    Variables,
-)
+from .variable import ASSOCIATIVE, DYNAMIC, EXPORT, HOOKED, INDEXED, INTEGER, READONLY, Variable
+from .variables import Variables
 
 if TYPE_CHECKING:
     from .shell import Shell

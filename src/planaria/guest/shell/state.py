@@ -14,7 +14,7 @@ from .printing import function_source
 from .program import Program
 from .shell import Shell
 from .syntax import Function
-from .variables import ASSOCIATIVE, DYNAMIC, HOOKED, Variable, is_name
+from .variable import ASSOCIATIVE, DYNAMIC, HOOKED, Variable, is_name
 
 __all__ = ["VERSION", "StateError", "apply_state", "state_of"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .fields import Fields
 from .patterns import escape
 from .syntax import Literal, Part
-from .variables import ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell

@@ -23,44 +23,19 @@ from .variable import (
     LOWER,
     NAMEREF,
     READONLY,
-    SHORT,
     SLOW_READ,
     SLOW_WRITE,
-    TRACE,
     UPPER,
     ReadonlyError,
     Scope,
     ShellError,
     Variable,
-    is_name,
 )
 
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = [
-    "ASSOCIATIVE",
-    "CAPITALIZE",
-    "DYNAMIC",
-    "EXPORT",
-    "HOOKED",
-    "INDEXED",
-    "INTEGER",
-    "LOWER",
-    "NAMEREF",
-    "READONLY",
-    "SHORT",
-    "SLOW_READ",
-    "SLOW_WRITE",
-    "TRACE",
-    "UPPER",
-    "ReadonlyError",
-    "Scope",
-    "ShellError",
-    "Variable",
-    "Variables",
-    "is_name",
-]
+__all__ = ["Variables"]
 
 _REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[(.*)\])?\Z", re.DOTALL)
 

@@ -10,7 +10,7 @@ from ..parameters import declaration, key_quoted
 from ..parser import Parser
 from ..printing import function_source
 from ..quoting import double_quoted, value_quoted
-from ..variables import (
+from ..variable import (
     ASSOCIATIVE,
     CAPITALIZE,
     DYNAMIC,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..streams import flush_all
-from ..variables import EXPORT, Variable
+from ..variable import EXPORT, Variable
 from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:

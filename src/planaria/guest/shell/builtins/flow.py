@@ -9,7 +9,7 @@ from ..condition import TestError, evaluate_test
 from ..control import Break, Continue, Exit, Return
 from ..functions import Frame
 from ..streams import flush_all
-from ..variables import ShellError
+from ..variable import ShellError
 from .registry import BUILTINS, UsageError, builtin
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..streams import Stream
-from ..variables import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ReadonlyError, ShellError, is_name
+from ..variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ReadonlyError, ShellError, is_name
 from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:

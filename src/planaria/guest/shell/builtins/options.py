@@ -9,7 +9,7 @@ from ..options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
 from ..printing import function_source
 from ..quoting import single_quoted
 from ..traps import SIGNALS, signal_name
-from ..variables import DYNAMIC, EXPORT, HOOKED
+from ..variable import DYNAMIC, EXPORT, HOOKED
 from .declarations import assignment_line
 from .registry import UsageError, builtin, options_of
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..quoting import printf_quoted
-from ..variables import ShellError, is_name
+from ..variable import ShellError, is_name
 from .registry import UsageError, builtin
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..variables import ShellError
+from ..variable import ShellError
 
 if TYPE_CHECKING:
     from ..shell import Shell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..variables import ShellError
+from ..variable import ShellError
 from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from ..syntax import (
     While,
     Word,
 )
-from ..variables import is_name
+from ..variable import is_name
 from .conditions import translate_condition
 from .names import INTEGER, TEXT, Kinds, UntranslatableError
 from .simple_commands import SimpleCommands

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..fields import split
 from ..streams import BufferedInput
-from ..variables import SHORT
+from ..variable import SHORT
 
 if TYPE_CHECKING:
     from ..shell import Shell

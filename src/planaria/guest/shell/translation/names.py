@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..variables import ASSOCIATIVE, INDEXED, SLOW_WRITE, Variables
+from ..variable import ASSOCIATIVE, INDEXED, SLOW_WRITE
+from ..variables import Variables
 from .support import ASSIGNED_FIRST, canonical, held, is_plain
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..functions import Frame, FunctionBody
 from ..streams import BufferedInput
 from ..syntax import ArithmeticFor, For, While
-from ..variables import is_name
+from ..variable import is_name
 from .commands import Commands, plain_numbers
 from .names import INTEGER, NOTHING, TEXT, Names, UntranslatableError
 from .support import NAMESPACE

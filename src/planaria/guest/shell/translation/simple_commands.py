@@ -19,7 +19,7 @@ from ..syntax import (
     Simple,
     Word,
 )
-from ..variables import is_name
+from ..variable import is_name
 from .conditions import translate_test
 from .names import INTEGER, NOTHING, TEXT, Kinds, Names, UntranslatableError
 from .words import Text, Words

@@ -14,7 +14,7 @@ from ..fields import MAGIC_EXTENDED, split
 from ..parameters import change_case, remover, replace, substring
 from ..patterns import compile_pattern, escape
 from ..texts import regex_escape
-from ..variables import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, Variable
+from ..variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, Variable
 from .lines import Lines
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
 from ...command import Process, Status, command
+from ...control import BROKEN_PIPE
 from ...deadline import Expired
 from .invocation import Invocation, InvocationError, parse
 from .isolation import ExitHandlers, isolated
@@ -43,7 +44,6 @@ file   : program read from script file
 -      : program read from stdin
 arg ...: arguments passed to program in sys.argv[1:]
 """
-_BROKEN_PIPE = 141
 _INTERRUPTED = 130
 
 
@@ -204,7 +204,7 @@ class _Run:
                 linecache.cache.pop(name, None)
             sys.last_type = sys.last_value = sys.last_traceback = None
             broken = self._flush()
-        return _BROKEN_PIPE if broken else status
+        return BROKEN_PIPE if broken else status
 
     def _flush(self) -> bool:
         """Write out what the streams hold back; whether a reader has gone."""

@@ -1,0 +1,211 @@
+"""Running source text: scripts, the lines of a prompt, the texts of eval, traps and sourced files."""
+
+# mypy: disable-error-code="misc"
+# The methods here are a part of `Shell` and are only ever called on one, which is what `self: Shell` says.
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from .arithmetic_parser import ArithmeticSyntaxError
+from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Return
+from .lexer import ShellSyntaxError
+from .program import Program
+from .streams import CapturedOutput, FileOutput, NullStream, PipeInput, flush_all
+from .variable import ShellError
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+__all__ = ["Sources"]
+
+
+class Sources:
+    """How a shell runs text, and what it does with errors that nothing in the text has handled."""
+
+    def run(self: Shell, source: str, *, where: str = "") -> int:
+        """Run a script in this shell and return its status. Output goes to the shell's streams.
+
+        State stays for the next call. What `exit` ends is only this call (after the EXIT trap). Errors of the
+        script are told on standard error, never raised; `KeyboardInterrupt` goes through.
+        """
+        self.counters.begin()
+        self.exited = False
+        try:
+            self._run_program(Program.of(source, self), where)
+        except Exit as jump:
+            self.status = jump.status
+            self.exited = jump.asked
+            self.run_exit_trap()
+        except LimitReachedError as error:
+            self.complain(error.message)
+            self.status = 1
+        finally:
+            self._unwind()
+        try:
+            self.settle_jobs()
+            self.run_consumers(close=True)
+            self.collect_outputs(0)
+        except LimitReachedError as error:
+            self.complain(error.message)
+            self.status = 1
+        flush_all()
+        return self.status
+
+    def remember(self: Shell, source: str) -> None:
+        """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
+        text = source.strip("\n")
+        control = (self.variables.get("HISTCONTROL") or "").split(":")
+        spaces = "ignorespace" in control or "ignoreboth" in control
+        if not text.strip() or (spaces and text[0] == " "):
+            return
+        if "erasedups" in control:
+            self.history = [one for one in self.history if one != text]
+        elif self.history and self.history[-1] == text and {"ignoredups", "ignoreboth"} & set(control):
+            return
+        self.history.append(text)
+        size = self.variables.get("HISTSIZE") or "500"
+        if size.isdecimal() and len(self.history) > int(size):
+            del self.history[: len(self.history) - int(size)]
+
+    def _run_program(self: Shell, program: Program, where: str) -> None:
+        units = program.units(self)
+        while True:
+            try:
+                unit = next(units, None)
+                if unit is None:
+                    return
+                if self.verbose:
+                    self.error_output(unit.text if unit.text.endswith("\n") else unit.text + "\n")
+                if self.noexec:
+                    continue
+                if self.history_enabled:
+                    self.remember(unit.text)
+                self.status = unit.run(self)
+            except ShellSyntaxError as error:
+                self.report_syntax_error(error, where)
+                self.status = 2
+                raise Exit(2) from None
+            except ShellError as error:
+                self._discard()
+                self.status = 1
+                self.report(error)
+                if self.errexit and not isinstance(error, ArithmeticSyntaxError):
+                    raise Exit(1) from None
+            except Return as jump:
+                self.status = jump.status
+            except (Break, Continue):
+                self.status = 0
+            except BrokenPipeError:
+                raise Exit(BROKEN_PIPE) from None
+            except RecursionError:
+                self._discard()
+                self.complain("maximum nesting level exceeded")
+                self.status = 1
+            except MemoryError:
+                self._discard()
+                self.complain("cannot allocate memory")
+                raise Exit(1) from None
+
+    def _discard(self: Shell) -> None:
+        """An error threw away the command: no function or loop is left running."""
+        self.loops = 0
+        self.suppressed = 0
+
+    def _unwind(self: Shell) -> None:
+        self.loops = 0
+        self.suppressed = 0
+        self.substitution_level = 0
+
+    def run_exit_trap(self: Shell) -> None:
+        """Run the EXIT trap, once."""
+        if self.traps.get("EXIT"):
+            try:
+                self.run_trap("EXIT")
+            except Exit as jump:
+                self.status = jump.status
+            except ShellError as error:
+                self.complain(error.message)
+            self.traps.pop("EXIT", None)
+
+    def finish(self: Shell) -> int:
+        """The shell ends: the EXIT trap, the last of its jobs; returns the status it ends with."""
+        self.run_exit_trap()
+        self.settle_jobs()
+        self.run_consumers(close=True)
+        flush_all()
+        return self.status
+
+    def stream_program(self: Shell, source: str, where: str = "") -> Generator[None, None, int]:
+        """Run a script as a writer into a pipe: yields when the output is full, ends with the EXIT trap."""
+        yield from self.stream_line(source, where)
+        return self.finish()
+
+    def stream_line(self: Shell, source: str, where: str = "") -> Generator[None, None, int]:
+        """Run a piece of a script; `exited` tells whether it called `exit`."""
+        try:
+            units = Program.of(source, self).units(self)
+            while True:
+                try:
+                    unit = next(units, None)
+                    if unit is None:
+                        break
+                    if self.noexec:
+                        continue
+                    if self.history_enabled:
+                        self.remember(unit.text)
+                    if self.takes_turns():
+                        self.status = yield from unit.stream(self)
+                    else:
+                        self.status = unit.run(self)
+                except ShellSyntaxError as error:
+                    self.report_syntax_error(error, where)
+                    raise Exit(2) from None
+                except ShellError as error:
+                    self._discard()
+                    self.status = 1
+                    self.report(error)
+                    if self.errexit and not isinstance(error, ArithmeticSyntaxError):
+                        raise Exit(1) from None
+                except Return as jump:
+                    self.status = jump.status
+        except Exit as jump:
+            self.status = jump.status
+            self.exited = True
+        return self.status
+
+    def takes_turns(self: Shell) -> bool:
+        """Whether others must run in between: in the background, or at a pipe that may be full or empty."""
+        source, output = self.fds.get(0), self.fds.get(1)
+        return (
+            self.background
+            or (isinstance(source, PipeInput) and source.pipe.pull is None)
+            or not isinstance(output, FileOutput | CapturedOutput | NullStream)
+        )
+
+    # -- texts -------------------------------------------------------------------------------------
+
+    def run_text(self: Shell, text: str, *, line: int = 1, where: str = "") -> int:
+        """Run source text here (eval, traps, sourced files); a syntax error gives status 2."""
+        status = 0
+        ran = False
+        try:
+            for unit in Program.of(text, self, line).units(self):
+                status = self.status = unit.run(self)
+                ran = True
+        except ShellSyntaxError as error:
+            self.report_syntax_error(error, where)
+            return 2
+        return status if ran else 0
+
+    def stream_text(self: Shell, text: str, *, line: int = 1) -> Generator[None, None, int]:
+        """The same, yielding when the output is full."""
+        status = 0
+        try:
+            for unit in Program.of(text, self, line).units(self):
+                status = self.status = yield from unit.stream(self)
+        except ShellSyntaxError as error:
+            self.report_syntax_error(error)
+            return 2
+        return status
