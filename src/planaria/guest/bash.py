@@ -7,8 +7,8 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -53,7 +53,7 @@ class SessionShell:
         _only = self
 
     def _new(self) -> Shell:
-        with _settings_of_the_shell():  # it looks how deep functions may nest
+        with _SettingsOfTheShell():  # it looks how deep functions may nest
             return Shell(cwd=os.getcwd(), limits=Limits())
 
     def connect(self, kernel: Kernel) -> None:
@@ -80,7 +80,7 @@ class SessionShell:
             self.shell.commands[name] = partial(self._host_command, name)
         limits = settings.pop("shell_limits", None)
         if limits is not None:
-            with _settings_of_the_shell():
+            with _SettingsOfTheShell():
                 self.shell.limit(Limits(**limits))
         argv = settings.get("argv")
         if argv:
@@ -103,7 +103,7 @@ class SessionShell:
             shell.run(f"cd -- {_quoted(here)}")
         shell.fds[0] = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
         try:
-            with _settings_of_the_shell():
+            with _SettingsOfTheShell():
                 status = shell.run(source)
                 if self._has_prompt and not shell.exited:
                     interactive.before_prompt(shell)
@@ -124,7 +124,7 @@ class SessionShell:
         """Become the shell of a state; an error changes nothing."""
         fresh = self._new()
         fresh.commands = self.shell.commands
-        with _settings_of_the_shell():
+        with _SettingsOfTheShell():
             fresh.limit(self.shell.limits)
         # Counters only grow.
         fresh.counters.total_commands = self.shell.counters.total_commands + self.shell.counters.commands
@@ -145,7 +145,7 @@ class SessionShell:
     def prompts(self) -> tuple[str, Any]:
         """The texts of PS1 and PS2, and whether the last script called `exit`."""
         self._has_prompt = True
-        with _settings_of_the_shell():
+        with _SettingsOfTheShell():
             return ("answer", {**interactive.prompts(self.shell), "exited": self.shell.exited})
 
     def complete(self, source: str, cursor: int) -> tuple[str, Any]:
@@ -171,19 +171,24 @@ class SessionShell:
         return int(status)
 
 
-@contextmanager
-def _settings_of_the_shell() -> Iterator[None]:
+class _SettingsOfTheShell:
     """The recursion limit of the shell, which is not that of the session's Python, and fewer looks for
-    garbage: scripts become very many small objects that are all still needed."""
-    before = sys.getrecursionlimit()
-    thresholds = gc.get_threshold()
-    sys.setrecursionlimit(max(before, _RECURSION))
-    gc.set_threshold(max(thresholds[0], _YOUNG), *thresholds[1:])
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-        gc.set_threshold(*thresholds)
+    garbage: scripts become very many small objects that are all still needed.
+
+    A class, since entering and leaving a generator takes as long as the shell needs for `echo hi`.
+    """
+
+    __slots__ = ("_limit", "_thresholds")
+
+    def __enter__(self) -> None:
+        self._limit = limit = sys.getrecursionlimit()
+        self._thresholds = young, *older = gc.get_threshold()
+        sys.setrecursionlimit(max(limit, _RECURSION))
+        gc.set_threshold(max(young, _YOUNG), *older)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setrecursionlimit(self._limit)
+        gc.set_threshold(*self._thresholds)
 
 
 def _ask_for_line() -> str:

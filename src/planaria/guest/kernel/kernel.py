@@ -13,7 +13,7 @@ import contextvars
 import inspect
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -33,6 +33,12 @@ Report = tuple[Any, ...]
 
 _NOTHING: Report = ("done", {})
 _DONE = encode(_NOTHING)
+
+
+@lru_cache(maxsize=256)
+def _exited(status: int) -> bytes:
+    """The report of a script, which most often ends with the same status as the one before."""
+    return encode(("done", {"exit_code": status}))
 
 
 class Kernel:
@@ -129,6 +135,8 @@ class Kernel:
                 self._flush()
             if report is _NOTHING:
                 return _DONE
+            if report[0] == "done" and len(report[1]) == 1 and type(report[1].get("exit_code")) is int:
+                return _exited(report[1]["exit_code"])
             try:
                 if report[0] == "waiting":
                     return encode(report, names.stand_in, max_bytes=self._max_value)

@@ -253,9 +253,11 @@ class FileOutput(Stream):
         self.pieces.clear()
         self.buffered = 0
         _dirty.remove(self)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self.descriptor, view) :]
+        written = os.write(self.descriptor, data)
+        if written < len(data):
+            view = memoryview(data)[written:]
+            while view:
+                view = view[os.write(self.descriptor, view) :]
 
     def fileno(self) -> int:
         return self.descriptor
