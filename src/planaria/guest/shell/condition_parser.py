@@ -13,7 +13,12 @@ from .syntax import (
     Word,
 )
 
-__all__ = ["TOKEN", "WORD", "ConditionParser"]
+__all__ = ["RESERVED_WORD", "TOKEN", "WORD", "ConditionParser"]
+
+RESERVED_WORD = re.compile(
+    r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc|\{|\}|!|\[\[)"
+    r"(?=[\s;&|()<>]|$)"
+)
 
 #: Operators and words, to show what was not expected.
 TOKEN = re.compile(r";;&|;;|;&|;|&&|&>>|&>|&|\|\||\|&|\||<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)")
