@@ -17,6 +17,8 @@ class ShellSyntaxError(Exception):
         self.incomplete = incomplete
         #: The offending line, which bash shows on a line of its own.
         self.source_line = source_line
+        #: The rest of the input is not read, as if it had ended here (bash does so after an error in `[[`).
+        self.ends_input = False
 
 
 _ANSI = re.compile(

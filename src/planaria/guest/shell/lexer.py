@@ -304,6 +304,8 @@ class PlainTexts(dict[str, T]):
 
 
 def _read_word(text: str) -> tuple[Word, int]:
+    if _PLAIN.fullmatch(text) is not None:
+        return Word([Literal(text)], text), len(text)
     lexer = Lexer(text)
     return Word(lexer.unquoted(), text), lexer.position
 

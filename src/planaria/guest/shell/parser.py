@@ -184,10 +184,7 @@ class Parser(CompoundParser):
     def and_or(self) -> Command:
         """Pipelines joined by `&&` and `||`. No blank stands behind it that is not stepped over."""
         plain = None if self.aliases else PLAIN_COMMAND.match(self.source, self.position)
-        if plain is not None:
-            first = self.simple(plain)
-        else:
-            first = self.pipeline()
+        first = self.simple(plain) if plain is not None else self.pipeline()
         char = self.source[self.position : self.position + 1]
         if char != "&" and char != "|":
             return first

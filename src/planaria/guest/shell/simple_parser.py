@@ -141,7 +141,7 @@ class SimpleParser(ConditionParser):
                     return self._function_after_name(command)
                 raise self.unexpected()
             if not words or declaration:
-                assignment = self._assignment(arrays=True, declaration=declaration)
+                assignment = self._assignment(arrays=True)
                 if assignment is not None:
                     if words:
                         words.append(assignment)
@@ -212,7 +212,7 @@ class SimpleParser(ConditionParser):
         self.position += 1
         return self.function_body(name, command.line)
 
-    def _assignment(self, *, arrays: bool, declaration: bool) -> Assignment | None:
+    def _assignment(self, *, arrays: bool) -> Assignment | None:
         match = _ASSIGNMENT.match(self.source, self.position)
         if match is None:
             return None
@@ -284,8 +284,16 @@ class SimpleParser(ConditionParser):
 
 
 def _read_argument(text: str) -> tuple[Assignment | Word, int]:
+    match = _ASSIGNMENT.match(text)
+    if match is None:
+        return WORDS[text], len(text)
+    name, operator = match.groups()
+    if operator is not None:
+        return Assignment(name, WORDS[text[match.end() :]], None, operator == "+=", None, text), len(text)
     parser = SimpleParser(text)
-    found = parser._assignment(arrays=False, declaration=True) or Word(parser.unquoted(), text)
+    found = parser._assignment(arrays=False)
+    if found is None:
+        return WORDS[text], len(text)
     return found, parser.position
 
 
