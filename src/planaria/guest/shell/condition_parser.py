@@ -30,7 +30,8 @@ _UNARY = re.compile(r"-[abcdefghkprstuwxGLNOSzRvno](?=[ \t\n;&|()<>]|\Z)")
 _END = re.compile(r"\]\](?=[ \t\n;&|()<>]|\Z)")
 #: A test of plain words, up to what ends it.
 _PLAIN_TEST = re.compile(
-    rf"(?:(-[a-zA-Z])[ \t]++({PLAIN_WORD})|({PLAIN_WORD})[ \t]++(==|=|!=|-eq|-ne|-lt|-le|-gt|-ge|<|>)[ \t]++({PLAIN_WORD}))"
+    rf"(?:(-[a-zA-Z])[ \t]++({PLAIN_WORD})"
+    rf"|({PLAIN_WORD})[ \t]++(==|=|!=|-eq|-ne|-lt|-le|-gt|-ge|<|>)[ \t]++({PLAIN_WORD}))"
     r"[ \t]*+(?=\]\]|&&|\|\|)"
 )
 _REGEX_PLAIN = re.compile(r"[^\s\\'\"`$()|&;<>]+")
@@ -96,7 +97,9 @@ class ConditionParser(Lexer):
             if test is not None:
                 return test
         if char == "":
-            raise self.fail("unexpected token `EOF' in conditional command", incomplete=True)
+            error = self.fail("unexpected token `EOF' in conditional command", incomplete=True)
+            error.line += 1
+            raise error
         if char == "(":
             self.position += 1
             inner = self._test_or()
@@ -114,7 +117,7 @@ class ConditionParser(Lexer):
         unary = _UNARY.match(source, self.position)
         if unary is not None:
             self.position = unary.end()
-            return Test(unary.group(), self._operand("unary"))
+            return Test(unary.group(), self._test_operand("unary"))
         left = self.word()
         if left is None:
             raise self._wrong(f"unexpected token `{self._token()}' in conditional command")
@@ -132,7 +135,7 @@ class ConditionParser(Lexer):
             raise self._wrong(f"{what}conditional binary operator expected")
         operator = binary.group()
         self.position = binary.end()
-        return Test(operator, left, self._operand("binary", regex=operator == "=~"))
+        return Test(operator, left, self._test_operand("binary", regex=operator == "=~"))
 
     def _plain_test(self, plain: re.Match[str]) -> Test | None:
         """A test all of whose words are plain; None when it has to be looked at more closely."""
@@ -151,7 +154,7 @@ class ConditionParser(Lexer):
         self.position = plain.end()
         return test
 
-    def _operand(self, kind: str, *, regex: bool = False) -> Word:
+    def _test_operand(self, kind: str, *, regex: bool = False) -> Word:
         char = self.skip()
         word = None
         if char and char != "\n" and not _END.match(self.source, self.position):

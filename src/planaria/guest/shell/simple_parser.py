@@ -117,10 +117,10 @@ class SimpleParser(ConditionParser):
             if following == ";" or following == "\n":
                 return command
         else:
-            head = _FUNCTION_HEAD.match(self.source, self.position)
-            if head is not None and not self.aliases:
-                self.position = head.end()
-                return self.function_body(head.group(1), command.line)
+            function = _FUNCTION_HEAD.match(self.source, self.position)
+            if function is not None and not self.aliases:
+                self.position = function.end()
+                return self.function_body(function.group(1), command.line)
         while True:
             char = self.skip()
             if words and self._alias_next >= 0 and len(self.source) - self.position <= self._alias_next:
@@ -293,7 +293,8 @@ def _read_argument(text: str) -> tuple[Assignment | Word, int]:
     parser = SimpleParser(text)
     found = parser._assignment(arrays=False)
     if found is None:
-        return WORDS[text], len(text)
+        # A subscript with blanks goes on behind this text.
+        raise KeyError(text)
     return found, parser.position
 
 
