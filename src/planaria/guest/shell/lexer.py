@@ -28,6 +28,9 @@ T = TypeVar("T")
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
 _GAP = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*+)*+")
+#: What begins a stretch that means nothing: on a line, and between lines.
+_BLANKS = frozenset(["", " ", "\t", "\\", "#"])
+_BETWEEN = _BLANKS | {"\n"}
 _PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"`$]+")
 _PLAIN_NESTED = re.compile(r"[^()\\'\"`$]+")
 _PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
@@ -69,7 +72,7 @@ class Lexer(ExpansionLexer):
             # The most common: one blank.
             position += 1
             char = source[position : position + 1]
-        if char and char not in " \t\\#":
+        if char not in _BLANKS:
             self.position = position
             return char
         match = _BLANK.match(source, position)
@@ -84,12 +87,21 @@ class Lexer(ExpansionLexer):
 
     def newlines(self) -> str:
         """Skip newlines, blanks and comments, reading here-documents that wait."""
+        source = self.source
+        position = self.position
+        char = source[position : position + 1]
+        if char == " ":
+            # The most common: one blank.
+            position += 1
+            char = source[position : position + 1]
+        if char not in _BETWEEN:
+            self.position = position
+            return char
         if self.pending:
             char = self.skip()
             if char != "\n":
                 return char
             self.newline()
-        source = self.source
         match = _GAP.match(source, self.position)
         assert match is not None
         self.position = position = match.end()

@@ -51,8 +51,6 @@ RESERVED = frozenset(
     ]
 )
 _EMPTY: frozenset[str] = frozenset()
-#: What can stand between commands.
-_GAPS = frozenset(["", " ", "\t", "\n", "\\", "#"])
 
 
 class Parser(CompoundParser):
@@ -169,12 +167,6 @@ class Parser(CompoundParser):
                     if source.startswith((";;", ";&"), position):
                         break
                     self.position = position + 1
-                    if source[position + 1 : position + 2] == " ":
-                        # The most common: one blank, and the next word.
-                        char = source[position + 2 : position + 3]
-                        if char not in _GAPS:
-                            self.position = position + 2
-                            continue
                 elif char != "\n":
                     break
             char = self.newlines()
