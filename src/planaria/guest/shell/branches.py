@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import condition
 from .expansion import WordCompiler
-from .patterns import compile_pattern, is_literal, unescape
+from .patterns import is_literal, matcher, unescape
 from .syntax import ArithmeticCommand, Case, Command, Condition, If, Sequence, Word
 from .variable import ShellError
 
@@ -28,6 +28,18 @@ class BranchCompiler:
     def run(self, node: Command, tested: bool = False) -> Code:
         """The function that runs `node`."""
         raise NotImplementedError
+
+    def later(self, node: Command, tested: bool = False) -> Code:
+        """The same for a command that may never run: it is compiled when it first does."""
+        made: Code | None = None
+
+        def run(sh: Shell) -> int:
+            nonlocal made
+            if made is None:
+                made = self.run(node, tested)
+            return made(sh)
+
+        return run
 
     def stream(self, node: Command, tested: bool = False) -> StreamCode:
         """The generator function that runs `node`."""
@@ -53,7 +65,7 @@ class BranchCompiler:
 
     def _condition_truth(self, node: Condition) -> Callable[[Shell], bool]:
         test = condition.compile_test(node.test, self.words)
-        run = self.run(node, True)
+        run = self.later(node, True)
 
         def holds(sh: Shell) -> bool:
             if not sh.tracing:
@@ -83,7 +95,7 @@ class BranchCompiler:
 
     def _arithmetic_truth(self, node: ArithmeticCommand) -> Callable[[Shell], bool]:
         calculate = self.words.arithmetic(node.expression)
-        run = self.run(node, True)
+        run = self.later(node, True)
 
         def nonzero(sh: Shell) -> bool:
             if sh.tracing:
@@ -106,8 +118,8 @@ class BranchCompiler:
         return nonzero
 
     def _run_if(self, node: If, tested: bool) -> Code:
-        branches = [(self.truth(test), self.run(body, tested)) for test, body in node.branches]
-        otherwise = self.run(node.otherwise, tested) if node.otherwise is not None else None
+        branches = [(self.truth(test), self.later(body, tested)) for test, body in node.branches]
+        otherwise = self.later(node.otherwise, tested) if node.otherwise is not None else None
         if len(branches) == 1:
             test, body = branches[0]
 
@@ -159,25 +171,24 @@ class BranchCompiler:
             return same
 
         if constant is not None and "(" not in constant:
-            exact = compile_pattern(constant).fullmatch
+            exact = matcher(constant)
 
             def fits(sh: Shell, subject: str) -> bool:
                 if "nocasematch" in sh.shopts:
-                    return compile_pattern(constant, False, True).fullmatch(subject) is not None
-                return exact(subject) is not None
+                    return matcher(constant, False, True)(subject)
+                return exact(subject)
 
             return fits
 
         def matches(sh: Shell, subject: str) -> bool:
-            pattern = compile_pattern(code(sh), "extglob" in sh.shopts, "nocasematch" in sh.shopts)
-            return pattern.fullmatch(subject) is not None
+            return matcher(code(sh), "extglob" in sh.shopts, "nocasematch" in sh.shopts)(subject)
 
         return matches
 
     def _run_case(self, node: Case, tested: bool) -> Code:
         subject = self.words.text(node.word)
         tests = self._case_items(node)
-        bodies = [self.run(item.body, tested) if item.body.items else nothing for item in node.items]
+        bodies = [self.later(item.body, tested) if item.body.items else nothing for item in node.items]
         line = node.line
         items = [(patterns, body, end) for (patterns, end), body in zip(tests, bodies, strict=True)]
 

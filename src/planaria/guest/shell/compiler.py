@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from . import condition, pipeline
 from .assignment import AssignmentCompiler
@@ -56,10 +56,13 @@ class Compiler(SimpleCompiler):
 
     def run(self, node: Command, tested: bool = False) -> Code:
         """The function that runs `node`."""
-        method: Callable[[Any, bool], Code] = getattr(self, "_run_" + type(node).__name__.lower())
+        kind = type(node)
+        method: Callable[[Any, bool], Code] = getattr(self, _RUN[kind])
         code = method(node, tested)
+        if kind is Simple or kind is Sequence:
+            return code
         redirects = getattr(node, "redirects", None)
-        if redirects and not isinstance(node, Simple | Function):
+        if redirects and kind is not Function:
             code = self.redirected(code, self.redirects(redirects), has_process(redirects))
         return code
 
@@ -438,6 +441,10 @@ class Compiler(SimpleCompiler):
         stream = self.stream(part.body)
         direction = part.direction
         return lambda sh: sh.process_substitution(direction, stream)
+
+
+#: The methods that compile commands to functions.
+_RUN = {kind: f"_run_{kind.__name__.lower()}" for kind in get_args(Command)}
 
 
 def _decoded(data: bytes) -> str:

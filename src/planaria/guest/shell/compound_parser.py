@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .condition_parser import WORD
+from .condition_parser import RESERVED_WORD, WORD
 from .simple_parser import SimpleParser
 from .syntax import (
     ArithmeticFor,
@@ -23,12 +23,8 @@ from .syntax import (
     Word,
 )
 
-__all__ = ["RESERVED_FIRST", "RESERVED_WORD", "CompoundParser"]
+__all__ = ["RESERVED_FIRST", "CompoundParser"]
 
-RESERVED_WORD = re.compile(
-    r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc|\{|\}|!|\[\[)"
-    r"(?=[\s;&|()<>]|$)"
-)
 #: What reserved words begin with.
 RESERVED_FIRST = frozenset("{}![icdefstuw")
 
@@ -39,14 +35,14 @@ _BRACE = frozenset(["}"])
 _THEN = frozenset(["then"])
 _BRANCH = frozenset(["elif", "else", "fi"])
 _FI = frozenset(["fi"])
-_ELIF = frozenset(["elif"])
-_ELSE = frozenset(["else"])
 _ESAC = frozenset(["esac"])
-_OPEN = frozenset(["{"])
 
 
 class CompoundParser(SimpleParser):
     """The part of the parser that knows compound commands."""
+
+    #: The reserved word at which the last list ended, which was stepped over; "" when it ended otherwise.
+    closer: str
 
     def sequence(self, closers: frozenset[str]) -> Sequence:
         """Commands up to a reserved word of `closers`, a closing parenthesis, `;;`, or the end."""
@@ -60,27 +56,21 @@ class CompoundParser(SimpleParser):
         """A subshell or `(( … ))`."""
         raise NotImplementedError
 
-    def at_reserved(self, words: frozenset[str]) -> bool:
-        """Whether one of `words` stands here as a word of its own."""
-        source, position = self.source, self.position
-        if source[position : position + 1] not in RESERVED_FIRST:
-            return False
-        match = RESERVED_WORD.match(source, position)
-        return match is not None and match.group() in words
-
-    def expect(self, word: str) -> None:
-        """Step over the reserved word."""
-        if self.source[self.position : self.position + 1] not in RESERVED_FIRST:
-            self.skip()
+    def reserved(self, word: str) -> bool:
+        """Step over the reserved word if it stands here."""
         match = RESERVED_WORD.match(self.source, self.position)
         if match is None or match.group() != word:
-            raise self.unexpected()
+            return False
         self.position = match.end()
+        return True
 
     def body(self, closers: frozenset[str]) -> Sequence:
-        """A list that must not be empty."""
+        """A list that must not be empty and ends at one of the reserved words, which is stepped over."""
         sequence = self.sequence(closers)
+        if not self.closer:
+            raise self.unexpected()
         if not sequence.items:
+            self.position -= len(self.closer)
             raise self.unexpected()
         return sequence
 
@@ -93,18 +83,13 @@ class CompoundParser(SimpleParser):
             command = self._if(line)
         elif word in ("while", "until"):
             condition = self.body(_DO)
-            self.expect("do")
-            body = self.body(_DONE)
-            self.expect("done")
-            command = While(condition, body, word == "until", [], line)
+            command = While(condition, self.body(_DONE), word == "until", [], line)
         elif word in ("for", "select"):
             command = self._for(word, line)
         elif word == "case":
             command = self._case(line)
         elif word == "{":
-            group = self.body(_BRACE)
-            self.expect("}")
-            command = Group(group, [], line)
+            command = Group(self.body(_BRACE), [], line)
         elif word == "[[":
             command = self.condition(line)
         elif word == "function":
@@ -121,16 +106,11 @@ class CompoundParser(SimpleParser):
         branches: list[tuple[Sequence, Sequence]] = []
         otherwise: Sequence | None = None
         while True:
-            condition = self.body(_THEN)
-            self.expect("then")
-            branches.append((condition, self.body(_BRANCH)))
-            if self.at_reserved(_ELIF):
-                self.position += 4
+            branches.append((self.body(_THEN), self.body(_BRANCH)))
+            if self.closer == "elif":
                 continue
-            if self.at_reserved(_ELSE):
-                self.position += 4
+            if self.closer == "else":
                 otherwise = self.body(_FI)
-            self.expect("fi")
             return If(branches, otherwise, [], line)
 
     def _for(self, word: str, line: int) -> For | ArithmeticFor | Select:
@@ -167,15 +147,11 @@ class CompoundParser(SimpleParser):
 
     def _loop_body(self) -> Sequence:
         """`do … done`, or the braces that bash also takes."""
-        if self.at_reserved(_OPEN):
-            self.position += 1
-            body = self.body(_BRACE)
-            self.expect("}")
-        else:
-            self.expect("do")
-            body = self.body(_DONE)
-            self.expect("done")
-        return body
+        if self.reserved("{"):
+            return self.body(_BRACE)
+        if not self.reserved("do"):
+            raise self.unexpected()
+        return self.body(_DONE)
 
     def _arithmetic_for(self, line: int) -> ArithmeticFor:
         self.position += 2
@@ -223,8 +199,7 @@ class CompoundParser(SimpleParser):
         items: list[CaseItem] = []
         while True:
             char = self.newlines()
-            if self.at_reserved(_ESAC):
-                self.position += 4
+            if self.reserved("esac"):
                 return Case(word, items, [], line)
             if char == "(":
                 self.position += 1
@@ -245,17 +220,16 @@ class CompoundParser(SimpleParser):
                     break
                 raise self.unexpected()
             body = self.sequence(_ESAC)
-            end = ";;"
-            self.skip()
+            if self.closer:
+                items.append(CaseItem(patterns, body, ";;"))
+                return Case(word, items, [], line)
             for operator in (";;&", ";&", ";;"):
                 if self.source.startswith(operator, self.position):
-                    end = operator
                     self.position += len(operator)
                     break
             else:
-                if not self.at_reserved(_ESAC):
-                    raise self.unexpected()
-            items.append(CaseItem(patterns, body, end))
+                raise self.unexpected()
+            items.append(CaseItem(patterns, body, operator))
 
     def _function(self, line: int) -> Function:
         self.skip()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .arithmetic import literal, number
 from .expansion import TextCode, WordCompiler
-from .patterns import compile_pattern, is_literal, unescape
+from .patterns import is_literal, matcher, unescape
 from .quoting import value_quoted
 from .redirection import descriptor_of
 from .streams import flush_all
@@ -339,8 +339,7 @@ def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestC
 
     def matches(sh: Shell) -> bool:
         subject = text(sh)
-        expression = compile_pattern(pattern(sh), True, "nocasematch" in sh.shopts)
-        return (expression.fullmatch(subject) is not None) is not negated
+        return matcher(pattern(sh), True, "nocasematch" in sh.shopts)(subject) is not negated
 
     return matches
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .lexer import Lexer, ShellSyntaxError
+from .lexer import PLAIN_WORD, WORDS, Lexer, ShellSyntaxError
 from .syntax import (
     Condition,
     Literal,
@@ -13,13 +13,27 @@ from .syntax import (
     Word,
 )
 
-__all__ = ["TOKEN", "WORD", "ConditionParser"]
+__all__ = ["RESERVED_WORD", "TOKEN", "WORD", "ConditionParser"]
+
+RESERVED_WORD = re.compile(
+    r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc|\{|\}|!|\[\[)"
+    r"(?=[\s;&|()<>]|$)"
+)
 
 #: Operators and words, to show what was not expected.
 TOKEN = re.compile(r";;&|;;|;&|;|&&|&>>|&>|&|\|\||\|&|\||<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)")
 WORD = re.compile(r"[^\s;&|()<>]+")
-_TEST_BINARY = re.compile(r"(==|=~|=|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)(?=[\s()]|$|[^\s=])")
-_TEST_UNARY = re.compile(r"-[abcdefghkprstuwxGLNOSzRvno](?=\s)")
+_BINARY = re.compile(
+    r"(?:==|=~|=|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=[ \t\n;&|()<>]|\Z)|<(?![<(&])|>(?![>(&|])"
+)
+_UNARY = re.compile(r"-[abcdefghkprstuwxGLNOSzRvno](?=[ \t\n;&|()<>]|\Z)")
+_END = re.compile(r"\]\](?=[ \t\n;&|()<>]|\Z)")
+#: A test of plain words, up to what ends it.
+_PLAIN_TEST = re.compile(
+    rf"(?:(-[a-zA-Z])[ \t]++({PLAIN_WORD})"
+    rf"|({PLAIN_WORD})[ \t]++(==|=|!=|-eq|-ne|-lt|-le|-gt|-ge|<|>)[ \t]++({PLAIN_WORD}))"
+    r"[ \t]*+(?=\]\]|&&|\|\|)"
+)
 _REGEX_PLAIN = re.compile(r"[^\s\\'\"`$()|&;<>]+")
 
 
@@ -31,7 +45,7 @@ class ConditionParser(Lexer):
         try:
             test = self._test_or()
             self.newlines()
-            if not re.compile(r"\]\](?=[\s;&|()<>]|$)").match(self.source, self.position):
+            if not _END.match(self.source, self.position):
                 raise self._test_error()
         finally:
             self.extglob = extglob
@@ -41,9 +55,24 @@ class ConditionParser(Lexer):
     def _test_error(self) -> ShellSyntaxError:
         if self.skip() == "":
             return self.fail("unexpected EOF while looking for `]]'", incomplete=True)
-        match = TOKEN.match(self.source, self.position) or WORD.match(self.source, self.position)
-        token = match.group() if match is not None else "newline"
-        return self.fail(f"syntax error in conditional expression: unexpected token `{token}'")
+        token = self._token()
+        if token is None:
+            return self._wrong("syntax error in conditional expression")
+        return self._wrong(f"syntax error in conditional expression: unexpected token `{token}'")
+
+    def _token(self) -> str | None:
+        """The operator at the current position; None when a word is there."""
+        char = self.skip()
+        if char in ("", "\n"):
+            return "newline"
+        match = TOKEN.match(self.source, self.position) or _END.match(self.source, self.position)
+        return match.group() if match is not None else None
+
+    def _wrong(self, message: str) -> ShellSyntaxError:
+        """An error after which bash reads no more of its input."""
+        error = self.fail(message, incomplete=self.position >= len(self.source))
+        error.ends_input = not error.incomplete
+        return error
 
     def _test_or(self) -> Test:
         left = self._test_and()
@@ -62,49 +91,77 @@ class ConditionParser(Lexer):
     def _test_primary(self) -> Test:
         char = self.newlines()
         source = self.source
+        plain = _PLAIN_TEST.match(source, self.position)
+        if plain is not None:
+            test = self._plain_test(plain)
+            if test is not None:
+                return test
+        if char == "":
+            error = self.fail("unexpected token `EOF' in conditional command", incomplete=True)
+            error.line += 1
+            raise error
         if char == "(":
             self.position += 1
             inner = self._test_or()
             if self.newlines() != ")":
-                raise self._test_error()
+                token = self._token()
+                raise self._wrong(f"unexpected token `{token}', expected `)'" if token else "expected `)'")
             self.position += 1
             return Test("(", inner)
         if char == "!" and source[self.position + 1 : self.position + 2] in (" ", "\t", "\n", "("):
             self.position += 1
             return Test("!", self._test_primary())
-        unary = _TEST_UNARY.match(source, self.position)
+        if _END.match(source, self.position):
+            # bash says nothing here.
+            raise self._wrong("")
+        unary = _UNARY.match(source, self.position)
         if unary is not None:
-            start = self.position
             self.position = unary.end()
-            self.newlines()
-            binary = _TEST_BINARY.match(source, self.position)
-            closes = source.startswith("]]", self.position)
-            if not closes and (binary is None or not source[binary.end() : binary.end() + 1].isspace()):
-                operand = self.word()
-                if operand is not None:
-                    return Test(unary.group(), operand)
-            self.position = start
-        if source.startswith("]]", self.position):
-            raise self._test_error()
+            return Test(unary.group(), self._test_operand("unary"))
         left = self.word()
         if left is None:
-            raise self._test_error()
+            raise self._wrong(f"unexpected token `{self._token()}' in conditional command")
         char = self.skip()
-        binary = _TEST_BINARY.match(source, self.position)
+        binary = _BINARY.match(source, self.position)
         if binary is None:
-            if char not in ("]", "&", "|", ")", "\n", ""):
-                raise self.fail("syntax error in conditional expression")
-            return Test("-n", left)
-        operator = binary.group(1)
+            if (
+                _END.match(source, self.position)
+                or char == ")"
+                or source.startswith(("&&", "||"), self.position)
+            ):
+                return Test("-n", left)
+            token = self._token()
+            what = f"unexpected token `{token}', " if token else ""
+            raise self._wrong(f"{what}conditional binary operator expected")
+        operator = binary.group()
         self.position = binary.end()
-        self.skip()
-        right = self._regex_word() if operator == "=~" else self._test_word()
-        if right is None:
-            raise self._test_error()
-        return Test(operator, left, right)
+        return Test(operator, left, self._test_operand("binary", regex=operator == "=~"))
 
-    def _test_word(self) -> Word | None:
-        return self.word()
+    def _plain_test(self, plain: re.Match[str]) -> Test | None:
+        """A test all of whose words are plain; None when it has to be looked at more closely."""
+        unary, operand, left, operator, right = plain.groups()
+        try:
+            if unary is not None:
+                if not _UNARY.fullmatch(unary):
+                    return None
+                test = Test(unary, WORDS[operand])
+            elif left == "!" or _UNARY.fullmatch(left):
+                return None
+            else:
+                test = Test(operator, WORDS[left], WORDS[right])
+        except KeyError:
+            return None
+        self.position = plain.end()
+        return test
+
+    def _test_operand(self, kind: str, *, regex: bool = False) -> Word:
+        char = self.skip()
+        word = None
+        if char and char != "\n" and not _END.match(self.source, self.position):
+            word = self._regex_word() if regex else self.word()
+        if word is None:
+            raise self._wrong(f"unexpected argument `{self._token()}' to conditional {kind} operator")
+        return word
 
     def _regex_word(self) -> Word | None:
         """The right side of `=~`, where parentheses and bars belong to the expression."""

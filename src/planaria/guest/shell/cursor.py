@@ -17,6 +17,8 @@ class ShellSyntaxError(Exception):
         self.incomplete = incomplete
         #: The offending line, which bash shows on a line of its own.
         self.source_line = source_line
+        #: The rest of the input is not read, as if it had ended here (bash does so after an error in `[[`).
+        self.ends_input = False
 
 
 _ANSI = re.compile(
@@ -65,17 +67,30 @@ class Cursor:
         self.source = source
         self.position = 0
         self.extglob = extglob
-        self._counted = 0
         self._line = line
+        #: A stretch of the source that is on this line: from a place that was counted up to the next newline.
+        self._line_start = 0
+        self._line_end = 0
 
     def line(self) -> int:
         """The number of the line at the current position."""
-        if self.position >= self._counted:
-            self._line += self.source.count("\n", self._counted, self.position)
+        position = self.position
+        if position > self._line_end:
+            self._line += self.source.count("\n", self._line_start, position)
+        elif position < self._line_start:
+            self._line -= self.source.count("\n", position, self._line_start)
         else:
-            self._line -= self.source.count("\n", self.position, self._counted)
-        self._counted = self.position
+            return self._line
+        self._line_start = position
+        end = self.source.find("\n", position)
+        self._line_end = end if end >= 0 else len(self.source)
         return self._line
+
+    def replace(self, end: int, text: str) -> None:
+        """Put `text` in the place of the source from here up to `end`; it counts for no line."""
+        self.line()
+        self.source = self.source[: self.position] + text + self.source[end:]
+        self._line_start = self._line_end = self.position
 
     def fail(self, message: str, *, incomplete: bool = False, show: bool = True) -> ShellSyntaxError:
         """An error at the current position."""

@@ -61,7 +61,9 @@ class Diagnostics:
             raise Exit(1 if self.subshell_level or self.errexit or self.script else error.status)
 
     def report_syntax_error(self: Shell, error: ShellSyntaxError, where: str = "") -> None:
-        """Write a syntax error and the line it is in."""
+        """Write a syntax error and the line it is in (bash has no message for a few)."""
+        if not error.message:
+            return
         head = f"{self.script or self.name}: {where}line {error.line}: "
         text = f"{head}{error.message}\n"
         if error.source_line and "near unexpected token" in error.message:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .arithmetic import COMMON, compiled, evaluate
 from .braces import expand_braces, has_braces, plain_range
@@ -46,10 +46,24 @@ if TYPE_CHECKING:
 __all__ = ["ArgumentsCode", "TextCode", "WordCompiler"]
 
 ArgumentsCode = Callable[["Shell"], "list[str]"]
+Made = TypeVar("Made")
 
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
 #: A brace expansion of up to this many words is done when the command is compiled.
 _EAGER_BRACES = 256
+
+
+#: Whether an argument is always exactly one field, and its text or the code for its field or fields.
+_Item: TypeAlias = "tuple[bool, str | Callable[[Shell], object]]"
+
+
+def _kept(word: Word, use: str, made: Made) -> Made:
+    """Keep with a word what was made of it: words that stand in many places are compiled once."""
+    if word.codes is None:
+        word.codes = {use: made}
+    else:
+        word.codes[use] = made
+    return made
 
 
 class WordCompiler(ParameterCompiler):
@@ -68,9 +82,13 @@ class WordCompiler(ParameterCompiler):
     def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
         """The word as one text: no splitting, no globbing."""
         if word is None:
-            return lambda sh: ""
-        parts = with_tildes(word.parts, assignment=assignment)
-        return joined([self.part_text(part, quoted=False) for part in parts])
+            return constant_text("")
+        use = "value" if assignment else "text"
+        code: TextCode | None = word.codes.get(use) if word.codes is not None else None
+        if code is None:
+            parts = with_tildes(word.parts, assignment=assignment)
+            code = _kept(word, use, joined([self.part_text(part, quoted=False) for part in parts]))
+        return code
 
     def constant(self, word: Word) -> str | None:
         """The text of a word in which nothing is expanded (as `text` would give it)."""
@@ -82,7 +100,11 @@ class WordCompiler(ParameterCompiler):
     def pattern(self, word: Word | None) -> TextCode:
         """The word as a pattern: what is quoted is escaped."""
         if word is None:
-            return lambda sh: ""
+            return constant_text("")
+        code: TextCode | None = word.codes.get("pattern") if word.codes is not None else None
+        return code if code is not None else _kept(word, "pattern", self._pattern(word))
+
+    def _pattern(self, word: Word) -> TextCode:
         codes: list[str | TextCode] = []
         for part in with_tildes(word.parts, assignment=False):
             if isinstance(part, Literal):
@@ -119,12 +141,14 @@ class WordCompiler(ParameterCompiler):
 
     def arguments(self, words: list[Word]) -> ArgumentsCode:
         """All fields that the words expand to."""
-        items: list[tuple[bool, str | Callable[[Shell], object]]] = []
+        items: list[_Item] = []
         for word in words:
-            if has_braces(word):
-                items.extend(self._braces(word))
-            else:
-                items.append(self._argument(word))
+            codes = word.codes
+            found: list[_Item] | None = codes.get("arguments") if codes is not None else None
+            if found is None:
+                made = self._braces(word) if has_braces(word) else [self._argument(word)]
+                found = _kept(word, "arguments", made)
+            items += found
         return _gather(items)
 
     def lazy_arguments(self, words: list[Word]) -> Callable[[Shell], object] | None:
@@ -156,7 +180,7 @@ class WordCompiler(ParameterCompiler):
     def _many(self, word: Word) -> bool:
         return any(count >= _EAGER_BRACES for count, _ in enumerate(expand_braces(word)))
 
-    def _braces(self, word: Word) -> list[tuple[bool, str | Callable[[Shell], object]]]:
+    def _braces(self, word: Word) -> list[_Item]:
         if not self._many(word):
             return [self._argument(piece) for piece in expand_braces(word)]
 
@@ -168,8 +192,7 @@ class WordCompiler(ParameterCompiler):
 
         return [(False, expand)]
 
-    def _argument(self, word: Word) -> tuple[bool, str | Callable[[Shell], object]]:
-        """(whether it is always exactly one field, its text or the code for its field or fields)."""
+    def _argument(self, word: Word) -> _Item:
         parts = with_tildes(word.parts, assignment=False)
         if len(parts) == 1:
             quick = self._one_part(parts[0])
@@ -365,7 +388,7 @@ def _calculation(text: str) -> Callable[[Shell], int]:
     return expression.code
 
 
-def _gather(items: list[tuple[bool, str | Callable[[Shell], object]]]) -> ArgumentsCode:
+def _gather(items: list[_Item]) -> ArgumentsCode:
     """Code for a list of arguments, as direct as the kinds of its words allow."""
     if all(isinstance(code, str) for _, code in items):
         constants: list[str] = [code for _, code in items if isinstance(code, str)]

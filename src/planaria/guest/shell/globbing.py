@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from .patterns import compile_pattern, is_literal, unescape
+from .patterns import is_literal, matcher, unescape
 
 __all__ = ["GlobOptions", "glob"]
 
@@ -95,7 +95,7 @@ def _step(directories: list[str], component: str, cwd: str, options: GlobOptions
             if os.path.lexists(os.path.join(cwd, path)):
                 result.append(path)
         return result
-    matches = compile_pattern(component, options.extglob, options.nocaseglob).fullmatch
+    matches = matcher(component, options.extglob, options.nocaseglob)
     hidden = options.dotglob or _LEADING_DOT.match(component) is not None
     for directory in directories:
         for name in _names(directory, cwd):

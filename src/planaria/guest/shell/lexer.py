@@ -7,6 +7,8 @@ Both work on one string and one position, since the shell's tokens depend on whe
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 from .cursor import ShellSyntaxError, ansi_c
 from .expansion_lexer import ExpansionLexer
@@ -19,14 +21,34 @@ from .syntax import (
     Word,
 )
 
-__all__ = ["Lexer", "ShellSyntaxError", "ansi_c"]
+__all__ = ["PLAIN_WORD", "WORDS", "Lexer", "PlainTexts", "ShellSyntaxError", "ansi_c"]
+
+T = TypeVar("T")
 
 
-_BLANK = re.compile(r"(?:[ \t]|\\\n)*")
+_BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
+_GAP = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*+)*+")
+#: What begins a stretch that means nothing: on a line, and between lines.
+_BLANKS = frozenset(["", " ", "\t", "\\", "#"])
+_BETWEEN = _BLANKS | {"\n"}
 _PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"`$]+")
 _PLAIN_NESTED = re.compile(r"[^()\\'\"`$]+")
 _PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
 _PLAIN_HEREDOC = re.compile(r"[^\\`$]+")
+
+_NAMED = r"\$(?:[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!-])"
+_BRACED = rf"\$\{{[!#]?[A-Za-z0-9_@*#?$!-]++(?:[^{{}}\\'\"`$()<>\n]|{_NAMED})*+\}}"
+#: A word that can be told by a regular expression: no command is in it, and it ends before a blank or the end
+#: of a command. Most words are like this. (One that matches and means something else is found by the lexer.)
+PLAIN_WORD = (
+    r"(?:[^ \t\n;&|()<>\\'\"`$]++|'[^']*+'|" + _NAMED + "|" + _BRACED + r"|\\[^\n]"
+    r"|\"(?:[^\"\\`$]++|\\[^\n]|" + _NAMED + "|" + _BRACED + r")*+\""
+    r"|\$\(\((?:[^()'\"`\\$\n]|" + _NAMED + r"|\([^()'\"`\\$\n]*+\))*+\)\))++(?=[ \t\n;|&)]|\Z)"
+)
+_PLAIN_WORD = re.compile(PLAIN_WORD)
+#: How many words are kept, and how long they may be.
+_MOST_KEPT = 4096
+_LONGEST_KEPT = 256
 
 
 class Lexer(ExpansionLexer):
@@ -50,7 +72,7 @@ class Lexer(ExpansionLexer):
             # The most common: one blank.
             position += 1
             char = source[position : position + 1]
-        if char and char not in " \t\\#":
+        if char not in _BLANKS:
             self.position = position
             return char
         match = _BLANK.match(source, position)
@@ -65,11 +87,25 @@ class Lexer(ExpansionLexer):
 
     def newlines(self) -> str:
         """Skip newlines, blanks and comments, reading here-documents that wait."""
-        char = self.skip()
-        while char == "\n":
-            self.newline()
+        source = self.source
+        position = self.position
+        char = source[position : position + 1]
+        if char == " ":
+            # The most common: one blank.
+            position += 1
+            char = source[position : position + 1]
+        if char not in _BETWEEN:
+            self.position = position
+            return char
+        if self.pending:
             char = self.skip()
-        return char
+            if char != "\n":
+                return char
+            self.newline()
+        match = _GAP.match(source, self.position)
+        assert match is not None
+        self.position = position = match.end()
+        return source[position : position + 1]
 
     def newline(self) -> None:
         """Step over a newline and read the here-documents announced before it."""
@@ -128,16 +164,15 @@ class Lexer(ExpansionLexer):
     def word(self) -> Word | None:
         """The word at the current position, or None when an operator or the end is there."""
         start = self.position
-        source = self.source
-        match = _PLAIN.match(source, start)
+        match = _PLAIN_WORD.match(self.source, start)
         if match is not None:
-            # The most common: nothing in it is special.
-            end = match.end()
-            following = source[end : end + 1]
-            if following and following in " \n;":
-                self.position = end
-                text = match.group()
-                return Word([Literal(text)], text)
+            try:
+                word = WORDS[match.group()]
+            except KeyError:
+                pass
+            else:
+                self.position = match.end()
+                return word
         parts = self.unquoted()
         if self.position == start:
             return None
@@ -253,3 +288,38 @@ class Lexer(ExpansionLexer):
                 if here_document:
                     return parts
                 raise self.unmatched('"')
+
+
+class PlainTexts(dict[str, T]):
+    """What was read from texts that mean the same wherever they stand, by these texts.
+
+    The regular expression of plain words only proposes: a text of which the lexer reads less or more than all
+    raises KeyError, and is read where it stands.
+    """
+
+    def __init__(self, read: Callable[[str], tuple[T, int]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, text: str) -> T:
+        try:
+            made, end = self._read(text)
+        except ShellSyntaxError:
+            raise KeyError(text) from None
+        if end != len(text):
+            raise KeyError(text)
+        if len(text) <= _LONGEST_KEPT:
+            if len(self) >= _MOST_KEPT:
+                self.clear()
+            self[text] = made
+        return made
+
+
+def _read_word(text: str) -> tuple[Word, int]:
+    if _PLAIN.fullmatch(text) is not None:
+        return Word([Literal(text)], text), len(text)
+    lexer = Lexer(text)
+    return Word(lexer.unquoted(), text), lexer.position
+
+
+WORDS = PlainTexts(_read_word)

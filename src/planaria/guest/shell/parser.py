@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .compound_parser import RESERVED_FIRST, RESERVED_WORD, CompoundParser
-from .condition_parser import TOKEN, WORD
+from .compound_parser import RESERVED_FIRST, CompoundParser
+from .condition_parser import RESERVED_WORD, TOKEN, WORD
 from .lexer import ShellSyntaxError
+from .simple_parser import PLAIN_COMMAND
 from .syntax import (
     AndOr,
     ArithmeticCommand,
@@ -66,6 +67,7 @@ class Parser(CompoundParser):
         #: Where an alias that ends in a blank ends, counted from the source's end: after it, the next word
         #: is tried too.
         self._alias_next = -1
+        self.closer = ""
 
     def inner(self, source: str, line: int) -> Parser:
         return Parser(source, line=line, extglob=self.extglob, aliases=self.aliases)
@@ -141,38 +143,45 @@ class Parser(CompoundParser):
     def sequence(self, closers: frozenset[str]) -> Sequence:
         """Commands up to a reserved word of `closers`, a closing parenthesis, `;;`, or the end."""
         char = self.newlines()
-        sequence = Sequence([], self.line())
-        items = sequence.items
+        items: list[tuple[Command, bool]] = []
+        sequence = Sequence(items, self.line())
+        closer = ""
         while char and char != ")":
-            if closers and self.at_reserved(closers):
-                break
-            if char == ";" and self.source.startswith((";;", ";&"), self.position):
+            if char in RESERVED_FIRST and closers:
+                match = RESERVED_WORD.match(self.source, self.position)
+                if match is not None and (word := match.group()) in closers:
+                    closer = word
+                    self.position = match.end()
+                    break
+            elif char == ";" and self.source.startswith((";;", ";&"), self.position):
                 break
             command = self.and_or()
-            char = self.source[self.position : self.position + 1]
-            if char == ";":
-                if self.source.startswith((";;", ";&"), self.position):
-                    items.append((command, False))
-                    break
-                self.position += 1
-                items.append((command, False))
-            elif char == "&":
-                self.position += 1
+            source, position = self.source, self.position
+            char = source[position : position + 1]
+            if char == "&":
                 items.append((command, True))
+                self.position = position + 1
             else:
                 items.append((command, False))
-                if char != "\n":
+                if char == ";":
+                    if source.startswith((";;", ";&"), position):
+                        break
+                    self.position = position + 1
+                elif char != "\n":
                     break
             char = self.newlines()
+        self.closer = closer
         return sequence
 
     def and_or(self) -> Command:
         """Pipelines joined by `&&` and `||`. No blank stands behind it that is not stepped over."""
-        first = self.pipeline()
+        plain = None if self.aliases else PLAIN_COMMAND.match(self.source, self.position)
+        first = self.simple(plain) if plain is not None else self.pipeline()
         char = self.source[self.position : self.position + 1]
         if char != "&" and char != "|":
             return first
-        source = self.source
+        if char == "|" and plain is not None:
+            first = self._piped(first)
         rest: list[tuple[str, Command]] = []
         while self.skip() in ("&", "|") and self.source.startswith(("&&", "||"), self.position):
             source = self.source
@@ -218,11 +227,18 @@ class Parser(CompoundParser):
         if marked and self.skip() in ("\n", ";", "", ")", "&"):
             line = self.line()
             return Pipeline([], [], negated, timed, line)
-        first = self.command()
-        char = self.source[self.position : self.position + 1]
-        if char != "|" or self.source.startswith("||", self.position):
-            if marked:
-                return Pipeline([first], [], negated, timed, self.line())
+        first = self._piped(self.command())
+        if not marked:
+            return first
+        if not isinstance(first, Pipeline):
+            return Pipeline([first], [], negated, timed, self.line())
+        first.negated = negated
+        first.timed = timed
+        return first
+
+    def _piped(self, first: Command) -> Command:
+        """The command, or the pipeline that it begins."""
+        if not self.source.startswith("|", self.position) or self.source.startswith("||", self.position):
             return first
         line = self.line()
         stages = [first]
@@ -235,7 +251,7 @@ class Parser(CompoundParser):
             merged.append(both)
             self.newlines()
             stages.append(self.command())
-        return Pipeline(stages, merged, negated, timed, line)
+        return Pipeline(stages, merged, line=line)
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -252,10 +268,10 @@ class Parser(CompoundParser):
         if char == "(":
             return self.parenthesis()
         if char not in RESERVED_FIRST:
-            return self.simple()
+            return self.simple(None if self.aliases else PLAIN_COMMAND.match(source, self.position))
         match = RESERVED_WORD.match(source, self.position)
         if match is None:
-            return self.simple()
+            return self.simple(None if self.aliases else PLAIN_COMMAND.match(source, self.position))
         word = match.group()
         compound = self.compound(word, match.end())
         if compound is None:

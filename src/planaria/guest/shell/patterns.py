@@ -7,14 +7,25 @@ of a word reach here. See the Bash Reference Manual, section 3.5.8.1.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
-__all__ = ["compile_pattern", "escape", "has_magic", "is_literal", "translate", "unescape"]
+__all__ = [
+    "compile_pattern",
+    "escape",
+    "has_magic",
+    "is_literal",
+    "matcher",
+    "stars",
+    "translate",
+    "unescape",
+]
 
 _SPECIAL = re.compile(r"([*?\[\]\\()|+@!<>-])")
 _MAGIC = re.compile(r"[*?\[\\]")
 _MAGIC_EXTENDED = re.compile(r"[*?\[\\]|[+@!]\(")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_STARS = re.compile(r"(\*?)((?:[^*\\(]|\\.)*+)(\*?)\Z", re.DOTALL)
 _CLASSES = {
     "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z",
     "space": " \\t\\n\\r\\f\\v", "blank": " \\t", "punct": "!-/:-@\\[-`{-~", "print": " -~", "graph": "!-~",
@@ -40,6 +51,15 @@ def has_magic(pattern: str, *, extglob: bool = False) -> bool:
 def is_literal(pattern: str, *, extglob: bool = False) -> bool:
     """Whether `pattern`, its backslashes aside, matches only one text."""
     return not has_magic(_ESCAPED.sub("", pattern), extglob=extglob)
+
+
+def stars(pattern: str) -> tuple[bool, str, bool] | None:
+    """(anything before, a text, anything after) for a pattern that is a text between stars, or None."""
+    match = _STARS.match(pattern)
+    if match is None or not is_literal(match.group(2), extglob=True):
+        return None
+    before, text, after = match.groups()
+    return bool(before), unescape(text), bool(after)
 
 
 def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
@@ -194,3 +214,20 @@ def compile_pattern(
         return re.compile(translate(pattern, extglob=extglob, path=path, shortest=shortest), flags)
     except re.error:
         return re.compile(re.escape(pattern), flags)
+
+
+@lru_cache(maxsize=2048)
+def matcher(pattern: str, extglob: bool = False, ignore_case: bool = False) -> Callable[[str], bool]:
+    """Whether a text is what the pattern stands for, as a function; simple patterns need no expression."""
+    simple = stars(pattern) if not ignore_case else None
+    if simple is None:
+        fullmatch = compile_pattern(pattern, extglob, ignore_case).fullmatch
+        return lambda subject: fullmatch(subject) is not None
+    before, text, after = simple
+    if before and (after or not text):
+        return lambda subject: text in subject
+    if before:
+        return lambda subject: subject.endswith(text)
+    if after:
+        return lambda subject: subject.startswith(text)
+    return text.__eq__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .assignment import AssignmentCompiler
@@ -102,7 +102,7 @@ class SimpleCompiler(LoopCompiler):
         prepared.redirect = self.redirects(node.redirects) if node.redirects else None
         parts = [*words, *node.assignments, *node.redirects]
         prepared.process = has_process(parts)
-        prepared.substitutes = _has_substitution(node)
+        prepared.substitutes = _has_substitution(parts)
         head = words[0] if words else None
         prepared.name = head.literal() if isinstance(head, Word) else None
         return prepared
@@ -409,12 +409,21 @@ def _walk(value: object) -> Any:
         yield from _walk([value.value, value.subscript])
 
 
-def has_process(items: object) -> bool:
+def has_process(items: Iterable[Word | Assignment | Redirect]) -> bool:
     """Whether there is a process substitution among the words."""
-    return any(isinstance(node, ProcessSubstitution) for node in _walk(items))
-
-
-def _has_substitution(node: Simple) -> bool:
     return any(
-        isinstance(found, Substitution) for found in _walk([node.words, node.assignments, node.redirects])
+        "(" in _source(item) and any(isinstance(found, ProcessSubstitution) for found in _walk(item))
+        for item in items
     )
+
+
+def _has_substitution(items: Iterable[Word | Assignment | Redirect]) -> bool:
+    for item in items:
+        source = _source(item)
+        if ("(" in source or "`" in source) and any(isinstance(found, Substitution) for found in _walk(item)):
+            return True
+    return False
+
+
+def _source(item: Word | Assignment | Redirect) -> str:
+    return item.target.source if isinstance(item, Redirect) else item.source

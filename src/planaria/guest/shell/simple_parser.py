@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .condition_parser import ConditionParser
-from .lexer import ShellSyntaxError
+from .condition_parser import RESERVED_WORD, ConditionParser
+from .lexer import PLAIN_WORD, WORDS, PlainTexts, ShellSyntaxError
 from .syntax import (
     ArrayElement,
     Assignment,
@@ -19,7 +19,7 @@ from .syntax import (
     Word,
 )
 
-__all__ = ["SimpleParser"]
+__all__ = ["PLAIN_COMMAND", "SimpleParser"]
 
 _REDIRECT = re.compile(
     r"(?:([0-9]+)|\{([A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?)\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|&>>|&>|<(?!\()|>(?!\())"
@@ -28,6 +28,12 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
 _ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
 _FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
 _ARRAY_DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly"])
+_BEFORE_ASSIGNMENTS = _ARRAY_DECLARATIONS | {"command", "builtin"}
+#: The words of a command that begins with no reserved word, as far as they are plain, and the blanks behind.
+PLAIN_COMMAND = re.compile(rf"(?!{RESERVED_WORD.pattern}){PLAIN_WORD}(?:[ \t]++(?!#){PLAIN_WORD})*+[ \t]*+")
+#: `name()`, but for what could be an empty array or an extended pattern.
+_FUNCTION_HEAD = re.compile(r"([^\s;&|()<>$`'\"\\=]*[^\s;&|()<>$`'\"\\=?*+@!])[ \t]*\([ \t]*\)")
+_PLAIN_WORDS = re.compile(PLAIN_WORD)
 
 
 class SimpleParser(ConditionParser):
@@ -46,8 +52,9 @@ class SimpleParser(ConditionParser):
         raise NotImplementedError
 
     def redirects(self) -> list[Redirect]:
+        """All redirections that stand here, and the blanks behind them."""
         redirects: list[Redirect] = []
-        while (self.skip() or " ") in "<>&0123456789{":
+        while (char := self.skip()) and char in "<>&0123456789{":
             redirect = self.redirect()
             if redirect is None:
                 break
@@ -90,16 +97,30 @@ class SimpleParser(ConditionParser):
             if following and following in "\\'\"`$":
                 return
             text = self.aliases[name]
-            self.line()
-            self.source = self.source[: self.position] + text + self.source[match.end() :]
+            self.replace(match.end(), text)
             self._expanding.append((name, behind))
             if text.endswith((" ", "\t")):
                 self._alias_next = behind
 
-    def simple(self) -> Command:
+    def simple(self, plain: re.Match[str] | None) -> Command:
+        """A command that begins with no reserved word, or a function's definition, and the blanks behind it.
+
+        `plain` is what PLAIN_COMMAND found here.
+        """
         command = Simple([], [], [], self.line())
         words = command.words
         declaration = False
+        if plain is not None:
+            declaration = self._plain_words(plain, command)
+            end = self.position
+            following = self.source[end : end + 1]
+            if following == ";" or following == "\n":
+                return command
+        else:
+            function = _FUNCTION_HEAD.match(self.source, self.position)
+            if function is not None and not self.aliases:
+                self.position = function.end()
+                return self.function_body(function.group(1), command.line)
         while True:
             char = self.skip()
             if words and self._alias_next >= 0 and len(self.source) - self.position <= self._alias_next:
@@ -120,7 +141,7 @@ class SimpleParser(ConditionParser):
                     return self._function_after_name(command)
                 raise self.unexpected()
             if not words or declaration:
-                assignment = self._assignment(arrays=True, declaration=declaration)
+                assignment = self._assignment(arrays=True)
                 if assignment is not None:
                     if words:
                         words.append(assignment)
@@ -141,6 +162,39 @@ class SimpleParser(ConditionParser):
             raise self.unexpected()
         return command
 
+    def _plain_words(self, match: re.Match[str], command: Simple) -> bool:
+        """Take the plain words that a command begins with; whether they are a declaration's."""
+        texts = _PLAIN_WORDS.findall(match.group())
+        head: str = texts[0]
+        try:
+            if "=" not in head and head not in _BEFORE_ASSIGNMENTS and "[" not in head:
+                command.words.extend(map(WORDS.__getitem__, texts))
+                self.position = match.end()
+                return False
+            assignments: list[Assignment] = []
+            words: list[Word | Assignment] = []
+            declaration = False
+            for text in texts:
+                if not words:
+                    argument = ARGUMENTS[text]
+                    if type(argument) is Assignment:
+                        assignments.append(argument)
+                    else:
+                        words.append(argument)
+                        declaration = text in _ARRAY_DECLARATIONS
+                elif declaration:
+                    words.append(ARGUMENTS[text])
+                else:
+                    words.append(WORDS[text])
+                    if len(words) == 2 and texts[len(assignments)] in ("command", "builtin"):
+                        declaration = text in _ARRAY_DECLARATIONS
+        except KeyError:
+            return False
+        command.assignments.extend(assignments)
+        command.words.extend(words)
+        self.position = match.end()
+        return declaration
+
     def _function_after_name(self, command: Simple) -> Command:
         head = command.words[0]
         assert isinstance(head, Word)
@@ -158,7 +212,7 @@ class SimpleParser(ConditionParser):
         self.position += 1
         return self.function_body(name, command.line)
 
-    def _assignment(self, *, arrays: bool, declaration: bool) -> Assignment | None:
+    def _assignment(self, *, arrays: bool) -> Assignment | None:
         match = _ASSIGNMENT.match(self.source, self.position)
         if match is None:
             return None
@@ -227,3 +281,22 @@ class SimpleParser(ConditionParser):
         value_start = self.position
         parts = self.unquoted()
         return ArrayElement(Word(parts, self.source[value_start : self.position]), subscript, append)
+
+
+def _read_argument(text: str) -> tuple[Assignment | Word, int]:
+    match = _ASSIGNMENT.match(text)
+    if match is None:
+        return WORDS[text], len(text)
+    name, operator = match.groups()
+    if operator is not None:
+        return Assignment(name, WORDS[text[match.end() :]], None, operator == "+=", None, text), len(text)
+    parser = SimpleParser(text)
+    found = parser._assignment(arrays=False)
+    if found is None:
+        # A subscript with blanks goes on behind this text.
+        raise KeyError(text)
+    return found, parser.position
+
+
+#: Where assignments can be: each of them, or a word.
+ARGUMENTS: PlainTexts[Assignment | Word] = PlainTexts(_read_argument)

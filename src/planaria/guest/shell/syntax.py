@@ -7,7 +7,7 @@ makes them, `compiler` turns them into closures and `printing` writes them back 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 __all__ = [
     "AndOr",
@@ -122,6 +122,8 @@ class Word:
 
     parts: list[Part]
     source: str = ""
+    #: What the compiler made of it, by the use that was asked for.
+    codes: dict[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def literal(self) -> str | None:
         """The text when nothing in the word is expanded or quoted."""

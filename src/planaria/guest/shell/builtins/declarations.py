@@ -243,7 +243,7 @@ def _assign_text(shell: Shell, name: str, target: Variable, value: str, *, appen
 
     parser = Parser(f"{name}={value}")
     compiler: AssignmentCompiler = Compiler().assignments
-    node = parser._assignment(arrays=True, declaration=True)
+    node = parser._assignment(arrays=True)
     if node is None or node.elements is None:
         raise ShellError(f"{name}: bad array assignment")
     store_array(shell.variables, name, target, compiler._elements(node.elements)(shell), append=append)

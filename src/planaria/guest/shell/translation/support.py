@@ -12,7 +12,7 @@ from ..condition import TestError, search
 from ..control import Return
 from ..fields import MAGIC_EXTENDED, split
 from ..parameters import change_case, remover, replace, substring
-from ..patterns import compile_pattern, escape
+from ..patterns import escape, matcher
 from ..texts import regex_escape
 from ..variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, Variable
 from .lines import Lines
@@ -217,12 +217,12 @@ def bracket_status(shell: Shell, arguments: list[Value], spill: Callable[[], Non
 
 def matches(shell: Shell, subject: str, pattern: str) -> bool:
     """Whether a pattern that is only known now matches, as in `[[ ]]`."""
-    return compile_pattern(pattern, True, False).fullmatch(subject) is not None
+    return matcher(pattern, True)(subject)
 
 
 def matches_case(shell: Shell, subject: str, pattern: str) -> bool:
     """The same as in `case`."""
-    return compile_pattern(pattern, "extglob" in shell.shopts, False).fullmatch(subject) is not None
+    return matcher(pattern, "extglob" in shell.shopts)(subject)
 
 
 def element(name: str, variable: Variable, place: int, shell: Shell) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ..braces import expand_braces, has_braces
 from ..fields import MAGIC_EXTENDED
 from ..parameters import literal_of, remover
-from ..patterns import compile_pattern, escape, is_literal, unescape
+from ..patterns import compile_pattern, escape, is_literal, stars, unescape
 from ..syntax import Arithmetic, DoubleQuoted, Literal, Parameter, Part, Quoted, Word
 from ..texts import regex_escape
 from .names import INTEGER, TEXT, Kinds, Names, UntranslatableError
@@ -21,7 +21,6 @@ _SIMPLE = re.compile(r"\w+\Z")
 #: What cannot stand in an f-string, at least not in every version of Python.
 _UNQUOTABLE = re.compile(r"[\"'\\{}]|[^ -~]")
 #: A pattern that is a text with stars around it.
-_STARS = re.compile(r"(\*?)([^*]*)(\*?)\Z", re.DOTALL)
 
 
 class Text:
@@ -416,10 +415,9 @@ class Words:
             return f"{function}(sh, {subject}, {pattern.text})"
         if is_literal(constant, extglob=True):
             return f"{subject} == {unescape(constant)!r}"
-        stars = _STARS.match(constant)
-        if stars is not None and "(" not in constant and is_literal(stars.group(2), extglob=True):
-            before, middle, after = stars.groups()
-            inner = unescape(middle)
+        simple = stars(constant)
+        if simple is not None:
+            before, inner, after = simple
             if not inner:
                 return "True"
             if before and after:
