@@ -21,7 +21,7 @@ from .syntax import (
     Word,
 )
 
-__all__ = ["PLAIN_WORD", "WORDS", "Lexer", "PlainTexts", "ShellSyntaxError", "ansi_c"]
+__all__ = ["BRACED", "NAMED", "PLAIN_WORD", "WORDS", "Lexer", "PlainTexts", "ShellSyntaxError", "ansi_c"]
 
 T = TypeVar("T")
 
@@ -36,14 +36,17 @@ _PLAIN_NESTED = re.compile(r"[^()\\'\"`$]+")
 _PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
 _PLAIN_HEREDOC = re.compile(r"[^\\`$]+")
 
-_NAMED = r"\$(?:[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!-])"
-_BRACED = rf"\$\{{[!#]?[A-Za-z0-9_@*#?$!-]++(?:[^{{}}\\'\"`$()<>\n]|{_NAMED})*+\}}"
+NAMED = r"\$(?:[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!-])"
+BRACED = (
+    r"\$\{[!#]?(?:[A-Za-z_][A-Za-z0-9_]*+|[0-9]++|[@*#?$!-])"
+    + rf"(?:[^{{}}\[\]\\'\"`$()<>\n]|{NAMED}|\[(?:[^{{}}\[\]\\'\"`$()<>\n]|{NAMED})*+\])*+\}}"
+)
 #: A word that can be told by a regular expression: no command is in it, and it ends before a blank or the end
 #: of a command. Most words are like this. (One that matches and means something else is found by the lexer.)
 PLAIN_WORD = (
-    r"(?:[^ \t\n;&|()<>\\'\"`$]++|'[^']*+'|" + _NAMED + "|" + _BRACED + r"|\\[^\n]"
-    r"|\"(?:[^\"\\`$]++|\\[^\n]|" + _NAMED + "|" + _BRACED + r")*+\""
-    r"|\$\(\((?:[^()'\"`\\$\n]|" + _NAMED + r"|\([^()'\"`\\$\n]*+\))*+\)\))++(?=[ \t\n;|&)]|\Z)"
+    r"(?:[^ \t\n;&|()<>\\'\"`$]++|'[^']*+'|" + NAMED + "|" + BRACED + r"|\\[^\n]"
+    r"|\"(?:[^\"\\`$]++|\\[^\n]|" + NAMED + "|" + BRACED + r")*+\""
+    r"|\$\(\((?:[^()'\"`\\$\n]|" + NAMED + r"|\([^()'\"`\\$\n]*+\))*+\)\))++(?=[ \t\n;|&)]|\Z)"
 )
 _PLAIN_WORD = re.compile(PLAIN_WORD)
 #: How many words are kept, and how long they may be.

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from .compound_parser import RESERVED_FIRST, CompoundParser
 from .condition_parser import RESERVED_WORD, TOKEN, WORD
 from .lexer import ShellSyntaxError
+from .outline import definitions
 from .simple_parser import PLAIN_COMMAND
 from .syntax import (
     AndOr,
     ArithmeticCommand,
     Command,
+    Function,
     Pipeline,
     Sequence,
     Subshell,
@@ -50,6 +53,8 @@ RESERVED = frozenset(
         "]]",
     ]
 )
+#: In a script that defines so many functions, most of them may never be called.
+_MANY_FUNCTIONS = 10
 _EMPTY: frozenset[str] = frozenset()
 
 
@@ -68,6 +73,8 @@ class Parser(CompoundParser):
         #: is tried too.
         self._alias_next = -1
         self.closer = ""
+        #: Where definitions of functions begin whose bodies need not be parsed now.
+        self._definitions: dict[int, tuple[str, int, int]] | None = None
 
     def inner(self, source: str, line: int) -> Parser:
         return Parser(source, line=line, extglob=self.extglob, aliases=self.aliases)
@@ -78,6 +85,12 @@ class Parser(CompoundParser):
         """The next line's commands (with everything that belongs to them), or None at the end."""
         if self.newlines() == "":
             return None
+        if not self.aliases:
+            if self._definitions is None:
+                many = self.source.count("() {") >= _MANY_FUNCTIONS
+                self._definitions = definitions(self.source) if many else {}
+            if self.position in self._definitions:
+                return self._known_definition(*self._definitions[self.position])
         sequence = Sequence([], self.line())
         while True:
             char = self.skip()
@@ -99,6 +112,15 @@ class Parser(CompoundParser):
         elif self.pending:
             self._unfinished_documents()
         return sequence
+
+    def _known_definition(self, name: str, start: int, end: int) -> Sequence:
+        """A definition that is known to be well formed: the body is parsed when it is used."""
+        line = self.line()
+        parse = partial(_parse_body, self.source[start:end], name, line, self.extglob)
+        self.position = end
+        if self.skip() == "\n":
+            self.newline()
+        return Sequence([(Function(name, parse, line), False)], line)
 
     def program(self) -> Sequence:
         sequence = self.sequence(_EMPTY)
@@ -297,6 +319,10 @@ class Parser(CompoundParser):
         subshell = Subshell(body, [], line)
         subshell.redirects = self.redirects()
         return subshell
+
+
+def _parse_body(text: str, name: str, line: int, extglob: bool) -> Command:
+    return Parser(text, line=line, extglob=extglob).function_body(name, line).body
 
 
 def parse(source: str, *, extglob: bool = False) -> list[Sequence]:

@@ -85,8 +85,9 @@ class Sources:
                 self.status = unit.run(self)
             except ShellSyntaxError as error:
                 self.report_syntax_error(error, where)
-                self.status = 2
-                raise Exit(2) from None
+                if not error.ends_input:
+                    self.status = 2
+                raise Exit(self.status) from None
             except ShellError as error:
                 self._discard()
                 self.status = 1
@@ -161,7 +162,7 @@ class Sources:
                         self.status = unit.run(self)
                 except ShellSyntaxError as error:
                     self.report_syntax_error(error, where)
-                    raise Exit(2) from None
+                    raise Exit(self.status if error.ends_input else 2) from None
                 except ShellError as error:
                     self._discard()
                     self.status = 1

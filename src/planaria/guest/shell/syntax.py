@@ -6,6 +6,7 @@ makes them, `compiler` turns them into closures and `printing` writes them back 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -305,10 +306,17 @@ class Case:
 @dataclass(slots=True)
 class Function:
     name: str
-    body: Command
+    #: The body, or what parses it: a body that is never asked for need not be parsed.
+    definition: Command | Callable[[], Command]
     line: int = 0
     #: The redirections written after the body are the body's own.
     redirects: list[Redirect] = field(default_factory=list)
+
+    @property
+    def body(self) -> Command:
+        if callable(self.definition):
+            self.definition = self.definition()
+        return self.definition
 
 
 @dataclass(slots=True)
