@@ -28,6 +28,8 @@ __all__ = ["RESERVED_FIRST", "CompoundParser"]
 #: What reserved words begin with.
 RESERVED_FIRST = frozenset("{}![icdefstuw")
 
+_SEMICOLON = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\$[({][^)}]*|;""", re.DOTALL)
+
 #: Words at which a list ends.
 _DO = frozenset(["do"])
 _DONE = frozenset(["done"])
@@ -154,38 +156,26 @@ class CompoundParser(SimpleParser):
         return self.body(_DONE)
 
     def _arithmetic_for(self, line: int) -> ArithmeticFor:
+        start = self.position
         self.position += 2
-        words: list[Word] = []
-        for closer in (";", ";", "))"):
-            self.skip()
-            word = self._arithmetic_until(closer)
-            if word is None:
-                raise self.fail("syntax error: arithmetic expression required", incomplete=False)
+        whole = self.arithmetic("))")
+        if whole is None:
+            raise self.unmatched(")", start)
+        texts = _between_semicolons(whole.source)
+        if len(texts) != 3:
+            shown = self.source[start : self.position]
+            what = "`;' unexpected" if len(texts) > 3 else "arithmetic expression required"
+            raise self.fail(f"syntax error: {what}\nsyntax error: `{shown}'", show=False)
+        words = []
+        for text in texts:
+            inner = type(self)(text.lstrip() + "))", line=line, extglob=self.extglob)
+            word = inner.arithmetic("))")
+            assert word is not None
             words.append(word)
         if self.skip() == ";":
             self.position += 1
         self.newlines()
         return ArithmeticFor(words[0], words[1], words[2], self._loop_body(), [], line)
-
-    def _arithmetic_until(self, closer: str) -> Word | None:
-        if closer == "))":
-            return self.arithmetic("))")
-        start = self.position
-        depth = 0
-        position = start
-        while position < len(self.source):
-            char = self.source[position]
-            if char == "(":
-                depth += 1
-            elif char == ")":
-                depth -= 1
-            elif char == ";" and depth <= 0:
-                inner = type(self)(self.source[start:position] + "))", extglob=self.extglob)
-                word = inner.arithmetic("))")
-                self.position = position + 1
-                return word
-            position += 1
-        return None
 
     def _case(self, line: int) -> Case:
         self.skip()
@@ -276,3 +266,15 @@ class CompoundParser(SimpleParser):
             name = match.group(1)
             self.position = match.end()
         return Coprocess(name, self.command(), [], line)
+
+
+def _between_semicolons(text: str) -> list[str]:
+    """The expressions of `for ((…))`: semicolons between quotes and in expansions do not count."""
+    texts: list[str] = []
+    start = 0
+    for match in _SEMICOLON.finditer(text):
+        if match.group() == ";":
+            texts.append(text[start : match.start()])
+            start = match.end()
+    texts.append(text[start:])
+    return texts

@@ -102,7 +102,11 @@ class ConditionParser(Lexer):
             raise error
         if char == "(":
             self.position += 1
-            inner = self._test_or()
+            try:
+                inner = self._test_or()
+            except ShellSyntaxError as error:
+                error.message += "\nexpected `)'"
+                raise
             if self.newlines() != ")":
                 token = self._token()
                 raise self._wrong(f"unexpected token `{token}', expected `)'" if token else "expected `)'")

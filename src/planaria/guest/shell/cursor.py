@@ -19,6 +19,8 @@ class ShellSyntaxError(Exception):
         self.source_line = source_line
         #: The rest of the input is not read, as if it had ended here (bash does so after an error in `[[`).
         self.ends_input = False
+        #: Only its line is given up, and what follows is read (bash does so after an error in `name=(…)`).
+        self.discards_line = False
 
 
 _ANSI = re.compile(
@@ -102,7 +104,10 @@ class Cursor:
             message, number, incomplete=incomplete, source_line=text if show and not incomplete else ""
         )
 
-    def unmatched(self, closer: str) -> ShellSyntaxError:
-        """The error for a quote or bracket that is never closed."""
-        self.position = len(self.source)
-        return self.fail(f"unexpected EOF while looking for matching `{closer}'", incomplete=True)
+    def unmatched(self, closer: str, start: int | None = None) -> ShellSyntaxError:
+        """The error for a quote or bracket that was opened at `start` and is never closed."""
+        self.position = len(self.source) if start is None else start
+        error = self.fail(f"unexpected EOF while looking for matching `{closer}'", incomplete=True)
+        if start is None and not self.source.endswith("\n"):
+            error.line += 1
+        return error

@@ -65,10 +65,14 @@ class Diagnostics:
         if not error.message:
             return
         head = f"{self.script or self.name}: {where}line {error.line}: "
-        text = f"{head}{error.message}\n"
+        text = "".join(f"{head}{message}\n" for message in error.message.split("\n"))
         if error.source_line and "near unexpected token" in error.message:
             text += f"{head}`{error.source_line}'\n"
         self.error_output(text)
+
+    def warn_of_source(self: Shell, line: int, message: str) -> None:
+        """Tell what is odd in a line of source text but no error."""
+        self.error_output(f"{self.script or self.name}: line {line}: warning: {message}\n")
 
     # -- set -x ------------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ class ExpansionLexer(Cursor):
             self.position = start + 2
             expression = self.arithmetic("]")
             if expression is None:
-                raise self.unmatched("]")
+                raise self.unmatched("]", start)
             return Arithmetic(expression)
         if not in_double_quotes:
             if following == "'":
@@ -95,7 +95,7 @@ class ExpansionLexer(Cursor):
         while True:
             end = source.find("'", position)
             if end < 0:
-                raise self.unmatched("'")
+                raise self.unmatched("'", self.position)
             backslashes = end - 1
             while backslashes >= self.position + 2 and source[backslashes] == "\\":
                 backslashes -= 1
@@ -123,7 +123,7 @@ class ExpansionLexer(Cursor):
         while True:
             char = source[position : position + 1]
             if char == "":
-                raise self.unmatched("`")
+                raise self.unmatched("`", self.position)
             if char == "`":
                 break
             if char == "\\" and position + 1 < len(source):
@@ -157,7 +157,7 @@ class ExpansionLexer(Cursor):
         while True:
             char = source[position : position + 1]
             if char == "":
-                return None
+                raise self.unmatched(closing, start)
             if char == opening:
                 depth += 1
             elif char == closing:
@@ -232,7 +232,7 @@ class ExpansionLexer(Cursor):
         operator = _OPERATOR.match(source, self.position)
         if operator is None:
             if self.position >= len(source):
-                raise self.unmatched("}")
+                raise self.unmatched("}", start)
             return self._bad(start)
         parameter.operator = operator.group()
         self.position = operator.end()
@@ -309,7 +309,7 @@ class ExpansionLexer(Cursor):
                 self.position = match.end()
                 continue
             if char == "":
-                raise self.unmatched("]" if brackets else "}")
+                raise self.unmatched("]" if brackets else "}", start)
             if char in closers and depth == 0 and not (first and char == "/" and self.position == start):
                 if char == ":" and questions > 0:
                     questions -= 1

@@ -63,6 +63,10 @@ class Lexer(ExpansionLexer):
         self.pending: list[Redirect] = []
         #: Raise EOFError for a here-document that the source does not end.
         self.documents_must_end = False
+        #: How many command substitutions the current position is in.
+        self.enclosing = 0
+        #: What is odd but no error: a line's number and a message.
+        self.warnings: list[tuple[int, str]] = []
 
     # -- between words -----------------------------------------------------------------------------
 
@@ -136,7 +140,10 @@ class Lexer(ExpansionLexer):
                 text = text.lstrip("\t")
             if text == delimiter and not continued:
                 break
-            if stop == len(source) and self.closes_here_document(text, delimiter, stop):
+            if self.enclosing and text.startswith(delimiter) and ")" in text[len(delimiter) :]:
+                # `$(cat <<X … X)`: the rest of the line goes on behind the document.
+                self.position = stop - len(text) + len(delimiter)
+                self._document_cut_short(redirect, delimiter)
                 break
             # In an unquoted here-document a backslash before the newline joins two lines.
             continued = not redirect.quoted and (len(text) - len(text.rstrip("\\"))) % 2 == 1
@@ -144,6 +151,7 @@ class Lexer(ExpansionLexer):
         else:
             if self.documents_must_end:
                 raise EOFError
+            self._document_cut_short(redirect, delimiter)
         body = "".join(lines)
         if redirect.quoted:
             redirect.target = Word([Quoted(body)], body)
@@ -151,12 +159,11 @@ class Lexer(ExpansionLexer):
             inner = self.inner(body, first)
             redirect.target = Word([DoubleQuoted(inner.double_quoted(here_document=True))], body)
 
-    def closes_here_document(self, text: str, delimiter: str, stop: int) -> bool:
-        """Whether a last line without newline is `DELIMITER)` as in `$(cat <<X … X)`; then step back."""
-        if text.startswith(delimiter) and text[len(delimiter) :].lstrip().startswith(")"):
-            self.position = stop - len(text) + len(delimiter)
-            return True
-        return False
+    def _document_cut_short(self, redirect: Redirect, delimiter: str) -> None:
+        line = self.line() - self.source.endswith("\n", 0, self.position)
+        self.warnings.append(
+            (line, f"here-document at line {redirect.line} delimited by end-of-file (wanted `{delimiter}')")
+        )
 
     def inner(self, source: str, line: int) -> Lexer:
         """A lexer of the same kind over other text (a here-document, backquotes)."""
@@ -229,7 +236,7 @@ class Lexer(ExpansionLexer):
     def single_quoted(self) -> Quoted:
         end = self.source.find("'", self.position + 1)
         if end < 0:
-            raise self.unmatched("'")
+            raise self.unmatched("'", self.position)
         text = self.source[self.position + 1 : end]
         self.position = end + 1
         return Quoted(text)
@@ -237,6 +244,7 @@ class Lexer(ExpansionLexer):
     def _nested_pattern(self, parts: list[Part]) -> None:
         """The parenthesised alternatives of an extended pattern; all in it belongs to the word."""
         source = self.source
+        start = self.position
         depth = 0
         while True:
             char = source[self.position : self.position + 1]
@@ -253,7 +261,7 @@ class Lexer(ExpansionLexer):
             elif char == "\\":
                 self.backslash(parts)
             elif char == "":
-                raise self.unmatched(")")
+                raise self.unmatched(")", start)
             elif char in "'\"`$":
                 parts.append(self._quote_or_dollar(char))
             else:
@@ -265,6 +273,7 @@ class Lexer(ExpansionLexer):
     def double_quoted(self, *, here_document: bool = False) -> list[Part]:
         """Parts up to the closing double quote (or the end of a here-document)."""
         source = self.source
+        start = self.position
         parts: list[Part] = []
         plain = _PLAIN_HEREDOC if here_document else _PLAIN_DOUBLE
         escapable = "$`\\" if here_document else '$`"\\'
@@ -290,7 +299,7 @@ class Lexer(ExpansionLexer):
             else:
                 if here_document:
                     return parts
-                raise self.unmatched('"')
+                raise self.unmatched('"', start)
 
 
 class PlainTexts(dict[str, T]):

@@ -77,7 +77,9 @@ class Parser(CompoundParser):
         self._definitions: dict[int, tuple[str, int, int]] | None = None
 
     def inner(self, source: str, line: int) -> Parser:
-        return Parser(source, line=line, extglob=self.extglob, aliases=self.aliases)
+        inner = Parser(source, line=line, extglob=self.extglob, aliases=self.aliases)
+        inner.warnings = self.warnings
+        return inner
 
     # -- entry points ------------------------------------------------------------------------------
 
@@ -113,6 +115,12 @@ class Parser(CompoundParser):
             self._unfinished_documents()
         return sequence
 
+    def next_line(self) -> None:
+        """Go to the next line, whatever stands on this one."""
+        self.pending.clear()
+        end = self.source.find("\n", self.position)
+        self.position = end + 1 if end >= 0 else len(self.source)
+
     def _known_definition(self, name: str, start: int, end: int) -> Sequence:
         """A definition that is known to be well formed: the body is parsed when it is used."""
         line = self.line()
@@ -138,7 +146,9 @@ class Parser(CompoundParser):
 
     def enclosed(self) -> Sequence:
         outer, self.pending = self.pending, []
+        self.enclosing += 1
         sequence = self.sequence(_EMPTY)
+        self.enclosing -= 1
         if not self.source.startswith(")", self.position):
             if self.position >= len(self.source):
                 raise self.unmatched(")")
@@ -153,7 +163,10 @@ class Parser(CompoundParser):
         """The error for the token at the current position."""
         char = self.skip()
         if char == "":
-            return self.fail("syntax error: unexpected end of file", incomplete=True)
+            error = self.fail("syntax error: unexpected end of file", incomplete=True)
+            if not self.source.endswith("\n"):
+                error.line += 1
+            return error
         if char == "\n":
             token = "newline"
         else:

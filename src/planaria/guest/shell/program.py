@@ -48,11 +48,10 @@ class Program:
     def __init__(self, text: str, line: int, *, extglob: bool) -> None:
         self.text = text
         self.line = line
-        self._units: list[Unit] = []
+        self._units: list[Unit | ShellSyntaxError] = []
         self._parser = Parser(text, line=line, extglob=extglob)
         self.compiler = Compiler()
         self._ended = False
-        self._error: ShellSyntaxError | None = None
 
     @classmethod
     def of(cls, text: str, shell: Shell, line: int = 1) -> Program:
@@ -70,30 +69,26 @@ class Program:
         return program
 
     def units(self, shell: Shell) -> Iterator[Unit]:
-        """The lines in order; raises `ShellSyntaxError` at the line that is not well formed."""
-        place = 0
-        program = self
-        while True:
-            extglob = "extglob" in shell.shopts
-            if place < len(program._units):
-                unit = program._units[place]
-                if unit.extglob != extglob and program is self:
-                    # An option that changes parsing is set otherwise than when this line was parsed.
-                    program = Program(self.text, self.line, extglob=extglob)
-                    for _ in range(place):
-                        program._next(shell)
-                    continue
-            else:
-                found = program._next(shell)
-                if found is None:
-                    return
-                unit = found
-            place += 1
-            yield unit
+        """The lines in order; raises `ShellSyntaxError` at the line that is not well formed.
 
-    def _next(self, shell: Shell) -> Unit | None:
-        if self._error is not None:
-            raise self._error
+        After an error that only gives up its line, the iterator goes on with the next one.
+        """
+        return _Units(self, shell)
+
+    def unit(self, place: int, shell: Shell) -> Unit | None:
+        """The line at `place`, parsed if it was not yet; None behind the last one."""
+        if place < len(self._units):
+            found = self._units[place]
+        else:
+            following = self._next(shell)
+            if following is None:
+                return None
+            found = following
+        if isinstance(found, ShellSyntaxError):
+            raise found
+        return found
+
+    def _next(self, shell: Shell) -> Unit | ShellSyntaxError | None:
         if self._ended:
             return None
         parser = self._parser
@@ -103,11 +98,48 @@ class Program:
         try:
             node = parser.unit()
         except ShellSyntaxError as error:
-            self._error = error
-            raise
+            if error.discards_line and not error.incomplete:
+                parser.next_line()
+            else:
+                self._ended = True
+            self._units.append(error)
+            return error
+        finally:
+            for line, message in parser.warnings:
+                shell.warn_of_source(line, message)
+            parser.warnings.clear()
         if node is None:
             self._ended = True
             return None
         unit = Unit(node, self.compiler, parser.extglob, parser.source[start : parser.position])
         self._units.append(unit)
+        return unit
+
+
+class _Units(Iterator[Unit]):
+    """The lines of a program, one after the other."""
+
+    def __init__(self, program: Program, shell: Shell) -> None:
+        self._program = program
+        self._own = program
+        self._shell = shell
+        self._place = 0
+
+    def __next__(self) -> Unit:
+        shell, place = self._shell, self._place
+        extglob = "extglob" in shell.shopts
+        self._place += 1
+        unit = self._program.unit(place, shell)
+        if unit is not None and unit.extglob != extglob and self._program is self._own:
+            # An option that changes parsing is set otherwise than when this line was parsed.
+            self._program = Program(self._own.text, self._own.line, extglob=extglob)
+            unit = None
+            for number in range(place + 1):
+                try:
+                    unit = self._program.unit(number, shell)
+                except ShellSyntaxError:
+                    if number == place:
+                        raise
+        if unit is None:
+            raise StopIteration
         return unit

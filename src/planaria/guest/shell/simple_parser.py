@@ -71,6 +71,8 @@ class SimpleParser(ConditionParser):
         self.skip()
         target = self.word()
         if target is None:
+            if self.position >= len(self.source):
+                raise self.fail("syntax error near unexpected token `newline'")
             raise self.unexpected()
         redirect = Redirect(operator, target, int(number) if number else None, variable or "", line=line)
         if operator in ("<<", "<<-"):
@@ -110,7 +112,7 @@ class SimpleParser(ConditionParser):
         command = Simple([], [], [], self.line())
         words = command.words
         declaration = False
-        if plain is not None:
+        if plain is not None and "\n" not in plain.group():
             declaration = self._plain_words(plain, command)
             end = self.position
             following = self.source[end : end + 1]
@@ -122,6 +124,9 @@ class SimpleParser(ConditionParser):
                 self.position = function.end()
                 return self.function_body(function.group(1), command.line)
         while True:
+            if len(words) + len(command.assignments) + len(command.redirects) == 2:
+                # The line of a command is where its second word or redirection ends.
+                command.line = self.line()
             char = self.skip()
             if words and self._alias_next >= 0 and len(self.source) - self.position <= self._alias_next:
                 self._alias_next = -1
@@ -247,6 +252,13 @@ class SimpleParser(ConditionParser):
         return assignment
 
     def _elements(self) -> list[ArrayElement]:
+        try:
+            return self._elements_up_to(self.position)
+        except ShellSyntaxError as error:
+            error.discards_line = True
+            raise
+
+    def _elements_up_to(self, start: int) -> list[ArrayElement]:
         elements: list[ArrayElement] = []
         while True:
             char = self.newlines()
@@ -254,7 +266,7 @@ class SimpleParser(ConditionParser):
                 self.position += 1
                 return elements
             if char == "":
-                raise self.unmatched(")")
+                raise self.unmatched(")", start)
             if char == "[":
                 element = self._subscripted_element()
                 if element is not None:

@@ -86,8 +86,9 @@ class Sources:
             except ShellSyntaxError as error:
                 self.report_syntax_error(error, where)
                 if not error.ends_input:
-                    self.status = 2
-                raise Exit(self.status) from None
+                    self.status = 1 if error.discards_line else 2
+                if not error.discards_line:
+                    raise Exit(self.status) from None
             except ShellError as error:
                 self._discard()
                 self.status = 1
@@ -162,7 +163,9 @@ class Sources:
                         self.status = unit.run(self)
                 except ShellSyntaxError as error:
                     self.report_syntax_error(error, where)
-                    raise Exit(self.status if error.ends_input else 2) from None
+                    if not error.discards_line:
+                        raise Exit(self.status if error.ends_input else 2) from None
+                    self.status = 1
                 except ShellError as error:
                     self._discard()
                     self.status = 1
@@ -190,23 +193,29 @@ class Sources:
     def run_text(self: Shell, text: str, *, line: int = 1, where: str = "") -> int:
         """Run source text here (eval, traps, sourced files); a syntax error gives status 2."""
         status = 0
-        ran = False
-        try:
-            for unit in Program.of(text, self, line).units(self):
-                status = self.status = unit.run(self)
-                ran = True
-        except ShellSyntaxError as error:
-            self.report_syntax_error(error, where)
-            return 2
-        return status if ran else 0
+        units = Program.of(text, self, line).units(self)
+        while True:
+            try:
+                for unit in units:
+                    status = self.status = unit.run(self)
+                return status
+            except ShellSyntaxError as error:
+                self.report_syntax_error(error, where)
+                if not error.discards_line:
+                    return 2
+                status = self.status = 1
 
     def stream_text(self: Shell, text: str, *, line: int = 1) -> Generator[None, None, int]:
         """The same, yielding when the output is full."""
         status = 0
-        try:
-            for unit in Program.of(text, self, line).units(self):
-                status = self.status = yield from unit.stream(self)
-        except ShellSyntaxError as error:
-            self.report_syntax_error(error)
-            return 2
-        return status
+        units = Program.of(text, self, line).units(self)
+        while True:
+            try:
+                for unit in units:
+                    status = self.status = yield from unit.stream(self)
+                return status
+            except ShellSyntaxError as error:
+                self.report_syntax_error(error)
+                if not error.discards_line:
+                    return 2
+                status = self.status = 1

@@ -23,7 +23,7 @@ done
 total=$(cat build/*.o | wc -l)
 log INFO "lines: $total"
 (cd build && ls)
-trap 'log INFO "done in $SECONDS s"' EXIT
+trap 'log INFO "done in ${SECONDS:+some} s"' EXIT
 # ----
 cat > access.log <<'L'
 10.0.0.1 - - [01/Jan] "GET /a HTTP/1.1" 200 123

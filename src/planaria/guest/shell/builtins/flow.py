@@ -101,7 +101,7 @@ def _eval(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
     if words and words[0] == "--":
         words = words[1:]
-    return shell.run_text(" ".join(words), line=shell.line)
+    return shell.run_text(" ".join(words), line=shell.line, where="eval: ")
 
 
 BUILTINS["eval"] = _eval

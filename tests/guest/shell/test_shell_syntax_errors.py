@@ -1,0 +1,160 @@
+"""Scripts that are not well formed, beside bash: what is told, on which line, and what runs all the same."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from planaria.guest.shell.shell import Shell
+from planaria.guest.shell.streams import CapturedOutput, NullStream
+
+BASH = shutil.which("bash")
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+
+#: Each a script in which `\\n` stands for a newline.
+SCRIPTS = [
+    r"[[ ( ) ]]",
+    r"[[ ( a",
+    r"[[ ( a b ) ]]",
+    r'x=$(cat <<EOF\nhi\nEOF)\necho "[$x]"',
+    r"cat <<EOF\nx\n",
+    r"echo $(cat <<EOF\nx\n)\necho y\n",
+    r"f() {\ncat <<EOF\nx\n}\necho y\n",
+    r'for ((i=0; "i < 3")); do :; done',
+    r"for (( i=0; i < 3; i++; 7 )); do :; done",
+    r"for ((i=0)); do :; done",
+    r"for ((;;)); do break; done; echo ok",
+    r"for ((i=0; i<(2;3); i++)); do :; done",
+    r"for ((i=0;i<2;i++)) ; do echo $i; done",
+    r"for ((i=0;i<1;i++)) { echo $i; }",
+    r"for ((i=0;\ni<2;\ni++)); do echo $i; done",
+    r"for ((i=0;i<1\n",
+    r"n=3; for ((i=$((n-1)); i<${n:-4}; i++)); do echo $i; done",
+    r"nosuch 'a\nb'",
+    r"nosuch \\\nx",
+    r"nosuch1\nnosuch2 a; nosuch3\necho 'a\nb' $LINENO",
+    r"x=1 nosuch 'a\nb\nc' d",
+    r"true\nnosuch >/dev/null 'a\nb'\n",
+    r"echo a |\nnosuch b |\n cat",
+    r"if nosuch 'a\nb'; then :; fi",
+    r"eval 'if'; echo rc $?",
+    r"true\neval 'nosuch1\nnosuch2'",
+    r'f() { nosuch "a\nb"; }; f',
+    r'true\necho "abc\n\n',
+    r"true\necho 'abc\n\n",
+    r"true\necho $(abc\n\n",
+    r"true\necho ${abc\n\n",
+    r"true\necho `abc\n\n",
+    r"true\necho $((1 +\n\n",
+    r"true\n((1 +\n\n",
+    r"true\na=(1\n2\n",
+    r'true\necho a"b\nc',
+    r"true\necho $'b\nc",
+    r"true\n(echo a\n\n",
+    r"true\n{ echo a\n\n",
+    r"true\nif true\nthen\n\n",
+    r"true\ncase x in\na) echo\n",
+    r"""eval 'echo "a'; echo $?""",
+    r"eval 'if'; echo $?",
+    r"eval '(a'; echo $?",
+    r"eval ')'; echo $?",
+    r"true\neval 'true\n)'; echo $?",
+    r". /dev/null; echo ok",
+    r'x=$(\n)\necho "${x:-\n"; echo b',
+    r"f() {\n\n",
+    r"while true; do echo",
+    r"echo a; )",
+    r"echo a; fi",
+    r"echo a | | b",
+    r"for 1x in a; do :; done; echo after",
+    r"for x in a; do echo; end",
+    r"function { echo; }",
+    r"f( ) { echo hi; }; f; f () echo x",
+    r"echo ${a b}; echo after",
+    r"echo ${}; echo after",
+    r"echo $[1 + 2]; echo $[1 + ",
+    r"if then",
+    r"a=(1 2; echo",
+    r"a=(1 & 2)",
+    r"echo <",
+    r"echo > ; b",
+    r"! ! true; echo $?",
+    r"! | true",
+    r"time; echo x",
+    r"case a in esac; echo q",
+    r"case a in a | b) echo 1;; esac; case b in (a|b) echo 2;& c) echo 3;;& b) echo 4; esac",
+    r"select; do",
+    r"coproc { true; }; echo c",
+    r"echo a &&",
+    r"&& b",
+    r";; ",
+    r"a ;;",
+    r"a;;b",
+    r"&",
+    r" | a",
+    r"{ }",
+    r"( )",
+    r"(( )) ; echo $?",
+    r"{ echo a }",
+    r"{ echo a; }}",
+    r"{echo a; }",
+    r"if true; then echo x; fi fi",
+    r"for x in a b do echo; done",
+    r"for x; do echo $x; done; for x in; do :; done; for x\ndo :; done; for x\nin a\ndo echo $x; done",
+    r"while do done",
+    r"until false; do break; done; echo $?",
+    r"false\n[[ a b ]]\necho after\n",
+    r"[[ -n == x ]]",
+    r"[[ -n == ]] && echo y",
+    r"[[ ]]",
+    r"[[ ! ]]\necho x",
+    r"[[ a ) ]]",
+    r"[[ a ; ]]",
+    r"[[ -n ; ]]",
+    r"[[ -n ]]",
+    r"[[ a == ]]",
+    r"[[ a < ; ]]",
+    r"[[ a == b c ]]",
+    r"[[ a | b ]]",
+    r"[[ a == ( ]]",
+    r"[[ a",
+    r"[[ -n",
+    r"[[ ( a )",
+    r"[[ a &&",
+    r"[[ a == b",
+    r"[[ -Q a ]]",
+    r"[[ a -Q b ]]",
+    r"[[ -f == ]] || echo n\n[[ = ]] && echo q",
+    r"[[ a\n== a ]]",
+    r"[[ a ==\na ]]",
+    r"[[ a &&\nb ]] && echo ok",
+    r"eval '[[ a b ]]'; echo rc $?",
+    r"[[ a==b ]]; echo $?; [[ a== b ]]",
+    r"[[ a]] ]]; echo $?; [[ -eq ]]; echo $?; [[ -a == ]]; echo $?",
+    r"f() { [[ a b ]]; }\necho after",
+    r"true\na=(1 & 2)\necho after $?",
+    r'eval "a=(1 & 2)\necho b"; echo x $?',
+    r"f() { a=(1 | 2); }; echo x $?\necho y $?",
+    r"if",
+]
+
+
+@pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
+@pytest.mark.parametrize("written", SCRIPTS)
+def test_what_is_not_well_formed_is_told_as_bash_tells_it(written: str, tmp_path: Path) -> None:
+    """Output, status and every message with its line are those of bash, for a script with or without a mistake."""
+    path = tmp_path / "script"
+    path.write_text(written.replace("\\n", "\n"))
+    real = subprocess.run(
+        ["bash", str(path)], env=ENVIRONMENT, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
+        check=False, timeout=30,
+    )  # fmt: skip
+    out, err = CapturedOutput(), CapturedOutput()
+    shell = Shell(env=ENVIRONMENT, cwd=str(tmp_path), stdin=NullStream(), stdout=out, stderr=err)
+    shell.script = str(path)
+    shell.run(path.read_text())
+    status = shell.finish()
+    assert (out.getvalue(), err.getvalue(), status) == (real.stdout, real.stderr, real.returncode)
