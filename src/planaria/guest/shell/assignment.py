@@ -63,7 +63,7 @@ def store_array(
     for subscript, value, added in elements:
         variables.grow(value)
         if subscript is not None:
-            index = variables.evaluate(subscript)
+            index = variables.index_of(subscript)
             if index < 0:
                 index += variable.next_index()
                 target = variable.indexed()
@@ -86,8 +86,12 @@ def _store_associative(
     if append and variable.array is not None:
         array = variable.array  # type: ignore[assignment]
     pending: str | None = None
+    keyed = bool(elements) and elements[0][0] is not None
     for subscript, value, added in elements:
         if subscript is None:
+            if keyed:
+                variables.warn(f"{name}: {value}: must use subscript when assigning associative array")
+                continue
             # `name=(key value key value …)`
             if pending is None:
                 pending = value
@@ -188,7 +192,7 @@ class AssignmentCompiler:
         name, append = node.name, node.append
         assert node.subscript is not None
         key = self.words.text(node.subscript)
-        index = self.words.arithmetic(node.subscript)
+        index = self.words.index(node.subscript)
         source = node.subscript.source
 
         def store(sh: Shell) -> None:

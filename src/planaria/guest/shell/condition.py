@@ -16,7 +16,7 @@ from .quoting import value_quoted
 from .redirection import descriptor_of
 from .streams import flush_all
 from .syntax import Test, Word
-from .variables import NAMEREF
+from .variables import NAMEREF, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -320,7 +320,16 @@ def compile_test(test: Test, words: WordCompiler) -> TestCode:
 
 
 def _compile_comparison(compare: Callable[[int, int], bool], left: TextCode, right: TextCode) -> TestCode:
-    return lambda sh: compare(number(sh, left(sh)), number(sh, right(sh)))
+    def holds(sh: Shell) -> bool:
+        first, second = left(sh), right(sh)
+        try:
+            return compare(number(sh, first), number(sh, second))
+        except ShellError as error:
+            if error.fatal:
+                raise
+            raise TestError(f"[[: {error.message}", 1) from None
+
+    return holds
 
 
 def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestCode:

@@ -190,6 +190,9 @@ class Execution:
         except Return as jump:
             self.status = jump.status
             return jump.status
+        except ShellError as error:
+            self.tell(error)
+            raise
         except RecursionError:
             raise ShellError(
                 f"{argv[0]}: maximum function nesting level exceeded", fatal=True, status=1
@@ -219,6 +222,9 @@ class Execution:
         except Return as jump:
             self.status = jump.status
             return jump.status
+        except ShellError as error:
+            self.tell(error)
+            raise
         finally:
             self._leave(saved, tested)
 
@@ -451,7 +457,7 @@ class Execution:
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
         if isinstance(error, ShellError):
-            self.complain(error.message)
+            self.tell(error)
             return 1
         if isinstance(error, ShellSyntaxError):
             self.report_syntax_error(error)
@@ -560,7 +566,17 @@ class Execution:
         ran = False
         try:
             for unit in Program.of(text, self, line).units(self):
-                status = self.status = unit.run(self)
+                loops, suppressed = self.loops, self.suppressed
+                try:
+                    status = self.status = unit.run(self)
+                except ShellError as error:
+                    self.tell(error)
+                    if error.fatal or self.subshell_level:
+                        raise
+                    # Only what stands on this line is thrown away.
+                    self.loops, self.suppressed = loops, suppressed
+                    status = self.status = 1
+                    self.report(error)
                 ran = True
         except ShellSyntaxError as error:
             self.report_syntax_error(error, where)

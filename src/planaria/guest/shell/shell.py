@@ -39,7 +39,7 @@ from .streams import (
 )
 from .syntax import Command, DoubleQuoted, Word
 from .traps import Traps
-from .variables import EXPORT, INDEXED, ShellError, Variable, Variables
+from .variables import EXPORT, INDEXED, AbandonError, ShellError, Variable, Variables
 
 __all__ = ["Shell"]
 
@@ -316,7 +316,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 self._discard()
                 self.status = 1
                 self.report(error)
-                if self.errexit and not isinstance(error, ArithmeticSyntaxError):
+                if self.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                     raise Exit(1) from None
             except Return as jump:
                 self.status = jump.status
@@ -391,7 +391,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                     self._discard()
                     self.status = 1
                     self.report(error)
-                    if self.errexit and not isinstance(error, ArithmeticSyntaxError):
+                    if self.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                         raise Exit(1) from None
                 except Return as jump:
                     self.status = jump.status
@@ -486,9 +486,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
     # -- services for expansions -------------------------------------------------------------------
 
     def evaluate(self, text: str) -> int:
-        """The value of an arithmetic expression; `$` in it is expanded first."""
-        if "$" in text or "`" in text:
-            text = self.expand_text(text)
+        """The value of an arithmetic expression."""
         return evaluate(self, text)
 
     def expand_text(self, text: str) -> str:

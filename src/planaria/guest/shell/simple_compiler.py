@@ -57,9 +57,15 @@ class SimpleCompiler(LoopCompiler):
                 try:
                     apply(sh, saved)
                 except ShellError as error:
+                    if error.expanding:
+                        raise
                     sh.report(error)
                     return sh.failed(1)
-                return code(sh)
+                try:
+                    return code(sh)
+                except ShellError as error:
+                    sh.tell(error)
+                    raise
             finally:
                 restore(sh, saved)
                 if process:
@@ -77,9 +83,15 @@ class SimpleCompiler(LoopCompiler):
                 try:
                     apply(sh, saved)
                 except ShellError as error:
+                    if error.expanding:
+                        raise
                     sh.report(error)
                     return sh.failed(1)
-                return (yield from code(sh))
+                try:
+                    return (yield from code(sh))
+                except ShellError as error:
+                    sh.tell(error)
+                    raise
             finally:
                 restore(sh, saved)
                 sh.end_process_substitutions(mark)
@@ -231,11 +243,8 @@ class SimpleCompiler(LoopCompiler):
                     try:
                         prepared.redirect(sh, saved)
                     except ShellError as error:
-                        sh.report(error)
-                        status = 1
-                        if not tested:
-                            return sh.failed(status)
-                        return status
+                        status = _redirection_failed(sh, argv, error)
+                        return status if tested else sh.failed(status)
                 if not argv:
                     for assign in prepared.assignments:
                         assign(sh)
@@ -293,6 +302,8 @@ class SimpleCompiler(LoopCompiler):
                     try:
                         redirect(sh, saved)
                     except ShellError as error:
+                        if error.expanding:
+                            raise
                         sh.report(error)
                         return sh.failed(1)
                 for assign in assigns:
@@ -335,8 +346,8 @@ class SimpleCompiler(LoopCompiler):
                     try:
                         prepared.redirect(sh, saved)
                     except ShellError as error:
-                        sh.report(error)
-                        return 1 if tested else sh.failed(1)
+                        status = _redirection_failed(sh, argv, error)
+                        return status if tested else sh.failed(status)
                 if not argv:
                     return sh.substitution_status
                 keep = argv[0] == "exec" and len(argv) == 1
@@ -361,6 +372,18 @@ class SimpleCompiler(LoopCompiler):
             return status
 
         return stream
+
+
+def _redirection_failed(sh: Shell, argv: list[str], error: ShellError) -> int:
+    """What a command with a wrong redirection ends with. A program's are done by a process of its own, which
+    is all that an error in expanding them ends."""
+    if error.expanding:
+        if not argv or argv[0] in sh.functions or argv[0] in sh.builtins:
+            raise error
+        sh.complain(error.message)
+        return error.status if error.fatal else 1
+    sh.report(error)
+    return 1
 
 
 class _Prepared:

@@ -28,10 +28,12 @@ from .variable import (
     SLOW_WRITE,
     TRACE,
     UPPER,
+    AbandonError,
     ReadonlyError,
     Scope,
     ShellError,
     Variable,
+    abandoning,
     is_name,
 )
 
@@ -54,11 +56,13 @@ __all__ = [
     "SLOW_WRITE",
     "TRACE",
     "UPPER",
+    "AbandonError",
     "ReadonlyError",
     "Scope",
     "ShellError",
     "Variable",
     "Variables",
+    "abandoning",
     "is_name",
 ]
 
@@ -80,9 +84,25 @@ class Variables:
         #: Flags that every variable made from now on gets (`set -a`).
         self.new_flags = 0
 
-    def evaluate(self, text: str) -> int:
-        """The value of an arithmetic expression (for integers and subscripts)."""
-        return self.shell.evaluate(text)
+    def number(self, text: str) -> int:
+        """The value of a text that is given to an integer."""
+        try:
+            return self.shell.evaluate(text)
+        except ShellError as error:
+            error = abandoning(error)
+            if isinstance(error, AbandonError):
+                error.named = True
+            raise error from None
+
+    def index_of(self, subscript: str) -> int:
+        """The index that a subscript stands for; `$` in it is expanded first."""
+        shell = self.shell
+        if "$" in subscript or "`" in subscript:
+            subscript = shell.expand_text(subscript)
+        try:
+            return shell.evaluate(subscript)
+        except ShellError as error:
+            raise abandoning(error) from None
 
     def warn(self, message: str) -> None:
         """Tell about something odd that does not stop anything."""
@@ -189,7 +209,7 @@ class Variables:
             return " ".join(values) if values else None
         if variable.flags & ASSOCIATIVE:
             return (variable.array or {}).get(subscript)  # type: ignore[call-overload]
-        number = self.evaluate(subscript)
+        number = self.index_of(subscript)
         if variable.array is None:
             return variable.value if variable.index(number, name) == 0 else None
         return variable.array.get(variable.index(number, name))  # type: ignore[call-overload]
@@ -277,9 +297,9 @@ class Variables:
         """`value` as the attributes want it (and appended to `old`)."""
         flags = variable.flags
         if flags & INTEGER:
-            number = self.evaluate(value)
+            number = self.number(value)
             if append:
-                number += self.evaluate(old or "0")
+                number += self.number(old or "0")
                 number = (number + (1 << 63)) % (1 << 64) - (1 << 63)
             return str(number)
         if append and old:
@@ -326,7 +346,7 @@ class Variables:
             return
         if not subscript.strip():
             raise ShellError(f"{name}[{subscript}]: bad array subscript")
-        self.set_indexed(name, variable, self.evaluate(subscript), value, append=append)
+        self.set_indexed(name, variable, self.index_of(subscript), value, append=append)
 
     def set_indexed(
         self, name: str, variable: Variable, number: int, value: str, *, append: bool = False
@@ -393,7 +413,7 @@ class Variables:
         if subscript in ("@", "*"):
             variable.array = {} if variable.array is not None else None
             return
-        number = self.evaluate(subscript)
+        number = self.index_of(subscript)
         if not variable.flags & INDEXED:
             if number == 0:
                 self.remove(name)

@@ -27,7 +27,7 @@ from ..variables import (
     Variable,
     is_name,
 )
-from .registry import UsageError, builtin, options_of
+from .registry import builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -55,10 +55,7 @@ class _Request:
 
 def _parse(argv: list[str]) -> tuple[_Request, list[str]]:
     request = _Request(argv[0])
-    try:
-        options, operands = options_of(argv, "aAilnrtuxcpfFgI", plus=True)
-    except UsageError as error:
-        raise UsageError(error.message) from None
+    options, operands = options_of(argv, "aAilnrtuxcpfFgI", plus=True)
     for letter, _ in options:
         if letter.startswith("+"):
             request.off |= _FLAGS.get(letter[1], 0)
@@ -119,7 +116,7 @@ def _declare_all(shell: Shell, request: _Request, operands: list[str], *, local:
         try:
             _declare_one(shell, request, argument, local=local)
         except ReadonlyError as error:
-            shell.complain(f"{request.command}: {error.message}" if local else error.message)
+            shell.complain(f"{request.command}: {error.message}")
             status = 1
         except ShellError as error:
             if error.fatal:
@@ -229,7 +226,7 @@ def _assign(
         return
     # A global that a local of the same name hides.
     if target.flags & INDEXED:
-        variables.set_indexed(name, target, variables.evaluate(subscript or "0"), value, append=append)
+        variables.set_indexed(name, target, variables.index_of(subscript or "0"), value, append=append)
     elif target.flags & ASSOCIATIVE:
         target.array = target.array if target.array is not None else {}
         target.array[subscript or "0"] = value  # type: ignore[index]
@@ -328,6 +325,11 @@ def _functions(shell: Shell, request: _Request, operands: list[str]) -> int:
     return status
 
 
+def _refused(shell: Shell, command: str, argument: str, error: ReadonlyError) -> None:
+    """Only where a list is assigned does the message begin with the builtin's name."""
+    shell.complain(f"{command}: {error.message}" if isinstance(argument, ArrayArgument) else error.message)
+
+
 @builtin("export")
 def export(shell: Shell, argv: list[str]) -> int:
     options, operands = options_of(argv, "fnp")
@@ -352,9 +354,11 @@ def export(shell: Shell, argv: list[str]) -> int:
         try:
             _declare_one(shell, request, argument, local=False)
         except ReadonlyError as error:
-            shell.complain(error.message)
+            _refused(shell, "export", argument, error)
             status = 1
         except ShellError as error:
+            if error.fatal:
+                raise
             shell.complain(f"export: {error.message}")
             status = 1
     return status
@@ -380,9 +384,11 @@ def readonly(shell: Shell, argv: list[str]) -> int:
         try:
             _declare_one(shell, request, argument, local=False)
         except ReadonlyError as error:
-            shell.complain(error.message)
+            _refused(shell, "readonly", argument, error)
             status = 1
         except ShellError as error:
+            if error.fatal:
+                raise
             shell.complain(f"readonly: {error.message}")
             status = 1
     return status
@@ -410,6 +416,8 @@ def unset(shell: Shell, argv: list[str]) -> int:
         try:
             _unset_one(shell, name, letters)
         except ShellError as error:
+            if error.fatal:
+                raise
             shell.complain(f"unset: {error.message}")
             status = 1
     return status
