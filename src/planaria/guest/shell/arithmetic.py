@@ -187,14 +187,12 @@ def _key(text: str) -> str:
 
 
 def _subscript_code(text: str) -> Code:
-    """The closure of a subscript. What looks like an expansion in it is expanded, once more if need be."""
-    if not ("$" in text or "`" in text or "\0" in text):
-        return compiled(text).code
-
-    def code(sh: Shell, a: Sequence[str] = ()) -> int:
-        return sh.variables.index_of(_substituted(text, a))
-
-    return code
+    """The closure of a subscript. An expansion in it that stood in a text is done now."""
+    if "\0" in text:
+        return lambda sh, a=(): evaluate(sh, _substituted(text, a))
+    if "$" in text or "`" in text:
+        return lambda sh, a=(): sh.variables.index_of(text)
+    return compiled(text).code
 
 
 def _write(target: Target) -> Callable[[Shell, Sequence[str], int], None]:

@@ -24,6 +24,7 @@ from .translation.region import FunctionRegion
 from .variables import Scope, ShellError
 
 if TYPE_CHECKING:
+    from .builtins import Builtin
     from .shell import Shell
 
 __all__ = ["Execution"]
@@ -38,6 +39,13 @@ SYSTEM_DIRECTORIES = frozenset(
 #: Builtins that a real system also has as programs, so that `xargs`, `env` and `find -exec` find them.
 PROGRAMS_TOO = frozenset(["echo", "printf", "test", "[", "true", "false", "pwd", "kill"])
 BROKEN_PIPE = 141
+#: What POSIX calls special builtins.
+SPECIAL = frozenset(
+    [
+        ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
+        "source", "times", "trap", "unset",
+    ]
+)  # fmt: skip
 _PURE = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
 
 
@@ -105,6 +113,9 @@ class Execution:
                 self.trace(argv)
             return self._dispatch(argv, tested)
         finally:
+            if self.posix and argv[0] in SPECIAL and argv[0] not in self.functions:
+                for name in list(scope.saved):
+                    variables.adopt(name, local=False)
             variables.pop()
 
     def stream_with_temporary(
@@ -131,8 +142,16 @@ class Execution:
             return self.call_function(function, argv, tested)
         builtin = self.builtins.get(argv[0])
         if builtin is not None:
-            return builtin(self, argv)
+            return self.call_tested(builtin, argv) if tested and self.watching else builtin(self, argv)
         return self.external(argv)
+
+    def call_tested(self: Shell, builtin: Builtin, argv: list[str]) -> int:
+        """Run a builtin whose failure is looked at, and so is that of what it runs (`eval`, `source`)."""
+        self.suppressed += 1
+        try:
+            return builtin(self, argv)
+        finally:
+            self.suppressed -= 1
 
     # -- functions ---------------------------------------------------------------------------------
 
@@ -190,6 +209,9 @@ class Execution:
         except Return as jump:
             self.status = jump.status
             return jump.status
+        except Exit as jump:
+            self.exit_within(jump)
+            raise
         except ShellError as error:
             self.tell(error)
             raise
@@ -222,6 +244,9 @@ class Execution:
         except Return as jump:
             self.status = jump.status
             return jump.status
+        except Exit as jump:
+            self.exit_within(jump)
+            raise
         except ShellError as error:
             self.tell(error)
             raise

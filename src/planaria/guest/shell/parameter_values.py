@@ -209,6 +209,8 @@ class ValueCompiler:
                 def count(sh: Shell) -> str:
                     variable = sh.variables.find(name)
                     if variable is None:
+                        if sh.nounset:
+                            raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
                         return "0"
                     if variable.array is not None:
                         return str(len(variable.array))
@@ -418,7 +420,7 @@ class ValueCompiler:
                         f"{name}={single_quoted(variable.value or '')}"
                     )
                 if not value.many:
-                    first = variable.scalar()
+                    first = value.maybe(sh)
                     if first is None:
                         return None
                     return f"declare -{parameters.attributes(variable)} {name}={single_quoted(first)}"

@@ -354,6 +354,13 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
                 self.complain(error.message)
             self.traps.pop("EXIT", None)
 
+    def exit_within(self, jump: Exit) -> None:
+        """`exit` inside a function: the EXIT trap still sees what is local there."""
+        if jump.asked and self.traps.get("EXIT") and "EXIT" not in self.running_traps:
+            self.status = jump.status
+            self.run_exit_trap()
+            jump.status = self.status
+
     def finish(self) -> int:
         """The shell ends: the EXIT trap, the last of its jobs; returns the status it ends with."""
         self.run_exit_trap()
@@ -493,7 +500,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         """`text` expanded as between double quotes."""
         from .compiler import Compiler
 
-        lexer: Lexer = Parser(text, extglob="extglob" in self.shopts)
+        lexer: Lexer = Parser(text, line=self.line, extglob="extglob" in self.shopts)
         return Compiler().words.text(Word([DoubleQuoted(lexer.double_quoted(here_document=True))]))(self)
 
     def assign(self, target: str, value: str) -> None:

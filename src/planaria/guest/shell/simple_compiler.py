@@ -121,7 +121,7 @@ class SimpleCompiler(LoopCompiler):
     def _run_simple(self, node: Simple, tested: bool) -> Code:
         prepared = self._prepare(node)
         if not node.words:
-            return self._run_assignments(node, prepared)
+            return self._run_assignments(node, prepared, tested)
         if prepared.name == "local" and not node.redirects and not node.assignments:
             quick = self._local_values(node)
             if quick is not None:
@@ -216,7 +216,12 @@ class SimpleCompiler(LoopCompiler):
                     status = sh.call_function(function, argv, tested)
                 else:
                     builtin = sh.builtins.get(name)
-                    status = builtin(sh, argv) if builtin is not None else sh.external(argv)
+                    if builtin is None:
+                        status = sh.external(argv)
+                    elif tested and sh.watching:
+                        status = sh.call_tested(builtin, argv)
+                    else:
+                        status = builtin(sh, argv)
                 sh.last_argument = argv[-1]
                 sh.pipe_statuses = None
                 if status and sh.watching and not tested:
@@ -269,7 +274,7 @@ class SimpleCompiler(LoopCompiler):
 
         return full
 
-    def _run_assignments(self, node: Simple, prepared: _Prepared) -> Code:
+    def _run_assignments(self, node: Simple, prepared: _Prepared, tested: bool) -> Code:
         line = prepared.line
         assigns = prepared.assignments
         redirect = prepared.redirect
@@ -305,7 +310,7 @@ class SimpleCompiler(LoopCompiler):
                         if error.expanding:
                             raise
                         sh.report(error)
-                        return sh.failed(1)
+                        return 1 if tested else sh.failed(1)
                 for assign in assigns:
                     assign(sh)
             finally:
@@ -314,7 +319,7 @@ class SimpleCompiler(LoopCompiler):
                     sh.end_process_substitutions(mark)
             sh.pipe_statuses = None
             status = sh.substitution_status
-            if status and sh.watching:
+            if status and sh.watching and not tested:
                 sh.status = status
                 return sh.failed(status)
             return status

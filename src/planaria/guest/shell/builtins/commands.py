@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ..execution import SPECIAL
 from ..parser import RESERVED
 from ..printing import function_source
 from ..quoting import single_quoted, value_quoted
@@ -12,14 +13,6 @@ from .registry import BUILTINS, OptionError, UsageError, builtin, operands_of, o
 
 if TYPE_CHECKING:
     from ..shell import Shell
-
-#: What POSIX calls special builtins.
-SPECIAL = frozenset(
-    [
-        ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
-        "source", "times", "trap", "unset",
-    ]
-)  # fmt: skip
 
 
 def _lines(shell: Shell, lines: list[str]) -> None:
