@@ -346,7 +346,8 @@ class Compiler(SimpleCompiler):
             try:
                 status = 0 if test(sh) else 1
             except condition.TestError as error:
-                sh.complain(error.message)
+                if error.message:
+                    sh.complain(error.message)
                 status = error.status
             sh.pipe_statuses = None
             if status and sh.watching and not tested:

@@ -16,6 +16,7 @@ from .command import COMMANDS, CommandFunction, Input, Output
 from .control import Break, Continue, Exit, LimitReachedError, Return
 from .diagnostics import Diagnostics
 from .execution import Execution
+from .fields import MAGIC, MAGIC_EXTENDED
 from .functions import Frame, FunctionBody
 from .globbing import GlobOptions, glob
 from .jobs import Fifo, Job, Jobs
@@ -23,7 +24,6 @@ from .lexer import Lexer, ShellSyntaxError
 from .limits import Counters, Limits
 from .options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
 from .parser import Parser
-from .patterns import has_magic
 from .program import Program
 from .specials import Random, define
 from .streams import (
@@ -532,9 +532,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
             return self.variables.get("OLDPWD") or "~-"
         if name.lstrip("+-").isdecimal():
             stack = [self.cwd, *self.directories]
-            place = int(name.lstrip("+"))
-            if -len(stack) <= place < len(stack):
-                return stack[place]
+            place = int(name.lstrip("+-"))
+            if place < len(stack):
+                return stack[-1 - place if name[0] == "-" else place]
         if name == "root":
             return "/root"
         return "~" + name
@@ -546,6 +546,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
             dotglob="dotglob" in shopts,
             globstar="globstar" in shopts,
             nocaseglob="nocaseglob" in shopts,
+            skip_dots="globskipdots" in shopts,
         )
 
     def glob_into(self, pattern: str, text: str, result: list[str]) -> None:
@@ -558,6 +559,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
 
             patterns = [compile_pattern(one, True) for one in ignored.split(":")]
             found = [name for name in found if not any(one.fullmatch(name) for one in patterns)]
+            found = [name for name in found if name.rpartition("/")[2] not in (".", "..")]
         if found:
             result.extend(found)
         elif "failglob" in self.shopts:
@@ -570,7 +572,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         result: list[str] = []
         extglob = "extglob" in self.shopts
         for field in fields:
-            if has_magic(field, extglob=extglob) and any(char in field for char in "*?[("):
+            if (MAGIC_EXTENDED if extglob else MAGIC).search(field):
                 self.glob_into(field, field, result)
             else:
                 result.append(field)

@@ -164,7 +164,8 @@ def arithmetic_error(shell: Shell, error: ShellError) -> int:
 def condition_error(shell: Shell, error: ShellError | TestError) -> int:
     """`[[ ]]` went wrong."""
     if isinstance(error, TestError):
-        shell.complain(error.message)
+        if error.message:
+            shell.complain(error.message)
         return error.status
     if error.fatal or not isinstance(error, ArithmeticSyntaxError):
         raise error
