@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError, Parser, Target, wrap
-from .variable import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError
+from .variable import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError, abandoning
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -150,18 +150,24 @@ def _read_element(target: Target) -> Code:
         nonlocal index
         variable = sh.variables.find(name)
         if variable is None:
-            if index is None:
-                index = _subscript_code(subscript)
-            index(sh, a)
+            try:
+                if index is None:
+                    index = _subscript_code(subscript)
+                index(sh, a)
+            except ShellError as error:
+                raise abandoning(error) from None
             return 0
         if variable.flags & ASSOCIATIVE:
             text = (variable.array or {}).get(_key(_substituted(subscript, a)))  # type: ignore[call-overload]
         else:
             if subscript in ("@", "*"):
                 return number(sh, " ".join(variable.values()))
-            if index is None:
-                index = _subscript_code(subscript)
-            place = index(sh, a)
+            try:
+                if index is None:
+                    index = _subscript_code(subscript)
+                place = index(sh, a)
+            except ShellError as error:
+                raise abandoning(error) from None
             if variable.array is None:
                 text = variable.value if place in (0, -1) else None
             else:
@@ -181,14 +187,12 @@ def _key(text: str) -> str:
 
 
 def _subscript_code(text: str) -> Code:
-    expression = compiled(text)
-    if not expression.operands:
-        return expression.code
-
-    def code(sh: Shell, a: Sequence[str] = ()) -> int:
-        return evaluate(sh, _substituted(text, a))
-
-    return code
+    """The closure of a subscript. An expansion in it that stood in a text is done now."""
+    if "\0" in text:
+        return lambda sh, a=(): evaluate(sh, _substituted(text, a))
+    if "$" in text or "`" in text:
+        return lambda sh, a=(): sh.variables.index_of(text)
+    return compiled(text).code
 
 
 def _write(target: Target) -> Callable[[Shell, Sequence[str], int], None]:

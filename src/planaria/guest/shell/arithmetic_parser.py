@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     r"|(<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&^|]=|[-+*/%<>=&^|!~?:,()\[\]])|(.)|$)",
     re.DOTALL | re.ASCII,
 )
+_NAME_FOLLOWS = re.compile(r"[ \t\r\n]*[A-Za-z_]")
 _BINARY = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10, "**": 11,
@@ -42,19 +43,19 @@ def wrap(value: int) -> int:
     return (value - MINIMUM) % MODULUS + MINIMUM
 
 
-def constant(text: str, token: str) -> int:
-    """The value of a number as C and `base#digits` write it."""
+def constant(token: str) -> int:
+    """The value of a number as C and `base#digits` write it; raises ValueError with what is wrong."""
     if "#" in token:
-        base_text, digits = token.split("#", 1)
+        base_text, _, digits = token.partition("#")
         if base_text[0] == "0":
-            raise ArithmeticSyntaxError(
-                f'{text.strip()}: value too great for base (error token is "{token}")'
-            )
+            raise ValueError("invalid number")
         base = int(base_text) if base_text.isdecimal() else 0
         if not 2 <= base <= 64:
-            raise ArithmeticSyntaxError(f'{text}: invalid arithmetic base (error token is "{token}")')
+            raise ValueError("invalid arithmetic base")
         if not digits:
-            raise ArithmeticSyntaxError(f'{text}: invalid integer constant (error token is "{token}")')
+            raise ValueError("invalid integer constant")
+        if "#" in digits:
+            raise ValueError("invalid number")
     elif token[:2] in ("0x", "0X"):
         base, digits = 16, token[2:]
     elif token[0] == "0" and len(token) > 1:
@@ -74,9 +75,7 @@ def constant(text: str, token: str) -> int:
         else:
             digit = 99
         if digit >= base:
-            raise ArithmeticSyntaxError(
-                f'{text.strip()}: value too great for base (error token is "{token}")'
-            )
+            raise ValueError("value too great for base")
         value = value * base + digit
     return wrap(value)
 
@@ -133,6 +132,7 @@ class Parser(Generic[Made]):
         self.advance()
 
     def advance(self) -> None:
+        before = self.kind
         match = _TOKEN.match(self.text, self.position)
         assert match is not None
         self.kind = match.lastindex or 0
@@ -140,6 +140,17 @@ class Parser(Generic[Made]):
         self.previous = self.start
         self.start = match.start(self.kind) if self.kind else len(self.text)
         self.position = match.end()
+        if self.kind == 4:
+            if self.token in ("++", "--"):
+                if before != 2 and not _NAME_FOLLOWS.match(self.text, self.position):
+                    # Neither after a variable nor before one: two signs.
+                    self.token = self.token[0]
+                    self.position -= 1
+            elif self.token == "]" or (self.token == "[" and before not in (2, 3)):
+                self.kind = 5
+        if self.kind == 5:
+            wrong = "operand expected" if before in (0, 4) else "invalid arithmetic operator"
+            raise self.fail(f"syntax error: {wrong}")
 
     def fail(self, message: str, at: int | None = None) -> ArithmeticSyntaxError:
         start = self.start if at is None else at
@@ -147,7 +158,7 @@ class Parser(Generic[Made]):
         rest = self.text[start:]
         if not rest.strip():
             rest = self.text[self.previous :]
-        return ArithmeticSyntaxError(f'{shown}: {message} (error token is "{rest.rstrip()}")')
+        return ArithmeticSyntaxError(f'{shown}: {message} (error token is "{rest}")')
 
     def expression(self) -> Made:
         """All of the text; nothing at all counts as 0."""
@@ -155,10 +166,6 @@ class Parser(Generic[Made]):
             return self.builder.constant(0)
         code = self.comma()
         if self.kind != 0:
-            if self.token in _ASSIGNING:
-                raise self.fail("attempted assignment to non-variable")
-            if self.kind == 5:
-                raise self.fail("syntax error: invalid arithmetic operator")
             raise self.fail("syntax error in expression")
         return code
 
@@ -177,19 +184,20 @@ class Parser(Generic[Made]):
             if self.kind == 4 and self.token in _ASSIGNING:
                 operator = self.token
                 self.advance()
-                if self.kind == 0:
-                    raise self.fail("syntax error: operand expected", start)
                 value = self.assignment()
-                message = f'{self.text.strip()}: division by 0 (error token is "0")'
+                message = self.fail("division by 0").message
                 return self.builder.assign(Target(start_token, subscript), operator, value, message)
             self.position, self.kind, self.token, self.start = start_position, start_kind, start_token, start
-        return self.conditional()
+        code = self.conditional()
+        if self.kind == 4 and self.token in _ASSIGNING:
+            raise self.fail("attempted assignment to non-variable")
+        return code
 
     def conditional(self) -> Made:
         condition = self.binary(1)
         if self.kind == 4 and self.token == "?":
             self.advance()
-            if self.token == ":":
+            if self.kind == 0 or self.token == ":":
                 raise self.fail("expression expected")
             yes = self.comma()
             if self.token != ":":
@@ -227,12 +235,10 @@ class Parser(Generic[Made]):
             token = self.token
             if token in ("++", "--"):
                 self.advance()
-                if self.kind == 2:
-                    name = self.token
-                    self.advance()
-                    target = Target(name, self.subscript())
-                    return self.builder.step(target, 1 if token == "++" else -1, post=False)
-                return self.unary()
+                name = self.token
+                self.advance()
+                target = Target(name, self.subscript())
+                return self.builder.step(target, 1 if token == "++" else -1, post=False)
             if token in ("-", "+", "!", "~"):
                 self.advance()
                 operand = self.unary()
@@ -242,7 +248,12 @@ class Parser(Generic[Made]):
     def primary(self) -> Made:
         kind, token = self.kind, self.token
         if kind == 1:
-            value = constant(self.text, token)
+            try:
+                value = constant(token)
+            except ValueError as error:
+                end = self.start + len(token)
+                shown = self.text[:end].lstrip(" \t\n")
+                raise ArithmeticSyntaxError(f'{shown}: {error} (error token is "{token}")') from None
             self.advance()
             return self.builder.constant(value)
         if kind == 2:
@@ -268,12 +279,6 @@ class Parser(Generic[Made]):
                 raise self.fail("missing `)'")
             self.advance()
             return code
-        if kind == 5:
-            raise self.fail(
-                "syntax error: invalid arithmetic operator"
-                if self.previous != self.start
-                else "syntax error: operand expected"
-            )
         raise self.fail("syntax error: operand expected")
 
     def subscript(self) -> str | None:
@@ -291,6 +296,7 @@ class Parser(Generic[Made]):
                 if depth == 0:
                     text = self.text[self.start + 1 : position]
                     self.position = position + 1
+                    self.kind = 2
                     self.advance()
                     return text
             position += 1

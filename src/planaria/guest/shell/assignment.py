@@ -63,12 +63,18 @@ def store_array(
     for subscript, value, added in elements:
         variables.grow(value)
         if subscript is not None:
-            index = variables.evaluate(subscript)
-            if index < 0:
-                index += variable.next_index()
+            if subscript in ("", "@", "*"):
+                wrong = "cannot assign to non-numeric index" if subscript else "bad array subscript"
+                variables.warn(f"[{subscript}]={value}: {wrong}")
+                continue
+            found = variables.index_of(subscript)
+            if found < 0:
+                found += variable.next_index()
                 target = variable.indexed()
-                if index < 0:
-                    raise ShellError(f"[{subscript}]={value}: bad array subscript")
+                if found < 0:
+                    variables.warn(f"[{subscript}]={value}: bad array subscript")
+                    continue
+            index = found
         if added or not simple:
             value = variables.converted(variable, value, target.get(index), added)
         if index not in target and target and index < next(reversed(target)):
@@ -86,8 +92,12 @@ def _store_associative(
     if append and variable.array is not None:
         array = variable.array  # type: ignore[assignment]
     pending: str | None = None
+    keyed = bool(elements) and elements[0][0] is not None
     for subscript, value, added in elements:
         if subscript is None:
+            if keyed:
+                variables.warn(f"{name}: {value}: must use subscript when assigning associative array")
+                continue
             # `name=(key value key value …)`
             if pending is None:
                 pending = value
@@ -188,7 +198,7 @@ class AssignmentCompiler:
         name, append = node.name, node.append
         assert node.subscript is not None
         key = self.words.text(node.subscript)
-        index = self.words.arithmetic(node.subscript)
+        index = self.words.index(node.subscript)
         source = node.subscript.source
 
         def store(sh: Shell) -> None:
@@ -214,7 +224,7 @@ class AssignmentCompiler:
                 variables.grow(text)
                 array[subscript] = text
                 return
-            if not source.strip() or source in ("@", "*"):
+            if not source or source in ("@", "*"):
                 raise ShellError(f"{name}[{source}]: bad array subscript")
             text = value(sh)
             number = index(sh)
@@ -287,7 +297,8 @@ class AssignmentCompiler:
         name = node.name
         value = self.words.text(node.value, assignment=True)
         if node.elements is not None or node.subscript is not None:
-            return lambda sh, scope: None
+            source = node.source.partition("=")[0]
+            return lambda sh, scope: sh.complain(f"`{source}': not a valid identifier")
 
         def bind(sh: Shell, scope: Scope) -> None:
             text = value(sh)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, get_args
 
 from . import condition, pipeline
+from .arithmetic_parser import ArithmeticSyntaxError
 from .assignment import AssignmentCompiler
 from .expansion import WordCompiler
 from .functions import FunctionBody
@@ -37,7 +38,7 @@ from .syntax import (
     Subshell,
     Substitution,
 )
-from .variable import ShellError
+from .variable import ReadonlyError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -281,6 +282,7 @@ class Compiler(SimpleCompiler):
         def run(sh: Shell) -> int:
             sh.deeper()
             child = sh.fork()
+            child.loops = 0
             status = child.run_subshell(body)
             sh.pipe_statuses = None
             if status and sh.watching and not tested:
@@ -295,7 +297,9 @@ class Compiler(SimpleCompiler):
 
         def stream(sh: Shell) -> Generator[None, None, int]:
             sh.deeper()
-            status = yield from sh.fork().stream_subshell(body)
+            child = sh.fork()
+            child.loops = 0
+            status = yield from child.stream_subshell(body)
             if status and sh.watching and not tested:
                 sh.status = status
                 return sh.failed(status)
@@ -320,9 +324,10 @@ class Compiler(SimpleCompiler):
                     sh.pipe_statuses = None
                     return 0
             except ShellError as error:
-                if error.fatal:
+                if error.fatal or not isinstance(error, ArithmeticSyntaxError | ReadonlyError):
                     raise
-                error.message = "((: " + error.message
+                if isinstance(error, ArithmeticSyntaxError):
+                    error.message = "((: " + error.message
                 sh.report(error)
             sh.pipe_statuses = None
             if sh.watching and not tested:
@@ -344,14 +349,9 @@ class Compiler(SimpleCompiler):
             try:
                 status = 0 if test(sh) else 1
             except condition.TestError as error:
-                sh.complain(error.message)
+                if error.message:
+                    sh.complain(error.message)
                 status = error.status
-            except ShellError as error:
-                if error.fatal or "division" not in error.message:
-                    raise
-                error.message = "[[: " + error.message
-                sh.report(error)
-                status = 1
             sh.pipe_statuses = None
             if status and sh.watching and not tested:
                 sh.status = status

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .arithmetic import literal, number
@@ -16,7 +15,7 @@ from .quoting import value_quoted
 from .redirection import descriptor_of
 from .streams import flush_all
 from .syntax import Test, Word
-from .variable import NAMEREF
+from .variable import NAMEREF, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -71,10 +70,9 @@ def unary_test(shell: Shell, operator: str, operand: str) -> bool:
     if letter == "o":
         return shell.option_is_on(operand)
     if letter == "t":
-        try:
-            stream = shell.fds.get(int(operand))
-        except ValueError:
-            raise TestError(f"{operand}: integer expression expected") from None
+        if not _INTEGER.match(operand):
+            return False
+        stream = shell.fds.get(int(operand))
         return stream is not None and stream.isatty()
     if letter == "R":
         variable = shell.table.get(operand)
@@ -230,7 +228,8 @@ class _TestParser:
     def value(self) -> bool:
         result = self.either()
         if self.position < len(self.arguments):
-            raise TestError("too many arguments")
+            word = self.arguments[self.position]
+            raise TestError(f"syntax error: `{word}' unexpected" if word[:1] == "-" else "too many arguments")
         return result
 
     def peek(self) -> str | None:
@@ -266,8 +265,9 @@ class _TestParser:
         if first == "(":
             self.position += 1
             result = self.either()
-            if self.peek() != ")":
-                raise TestError("`)' expected")
+            following = self.peek()
+            if following != ")":
+                raise TestError("`)' expected" if following is None else f"`)' expected, found {following}")
             self.position += 1
             return result
         if first in _UNARY and position + 1 < len(arguments):
@@ -320,7 +320,16 @@ def compile_test(test: Test, words: WordCompiler) -> TestCode:
 
 
 def _compile_comparison(compare: Callable[[int, int], bool], left: TextCode, right: TextCode) -> TestCode:
-    return lambda sh: compare(number(sh, left(sh)), number(sh, right(sh)))
+    def holds(sh: Shell) -> bool:
+        first, second = left(sh), right(sh)
+        try:
+            return compare(number(sh, first), number(sh, second))
+        except ShellError as error:
+            if error.fatal:
+                raise
+            raise TestError(f"[[: {error.message}", 1) from None
+
+    return holds
 
 
 def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestCode:
@@ -350,99 +359,15 @@ def _compile_regex(text: TextCode, regex: TextCode) -> TestCode:
 
 def search(shell: Shell, subject: str, source: str) -> bool:
     """`[[ subject =~ source ]]`, which sets BASH_REMATCH."""
+    from .commands.regex import RegexError, compile_extended
+
     try:
-        expression = extended_regex(source, "nocasematch" in shell.shopts)
-    except re.error:
+        expression = compile_extended(source, ignore_case="nocasematch" in shell.shopts)
+    except RegexError:
         raise TestError("", 2) from None
     match = expression.search(subject)
     shell.set_matches([match.group(), *(group or "" for group in match.groups())] if match else [])
     return match is not None
-
-
-_CLASSES = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z",
-    "space": " \\t\\n\\r\\f\\v", "blank": " \\t", "punct": "!-/:-@\\[-`{-~", "print": " -~", "graph": "!-~",
-    "cntrl": "\\x00-\\x1f\\x7f", "xdigit": "0-9a-fA-F",
-}  # fmt: skip
-
-
-@lru_cache(maxsize=512)
-def extended_regex(source: str, ignore_case: bool = False) -> re.Pattern[str]:
-    """A POSIX extended regular expression (as glibc reads it) compiled; raises `re.error`."""
-    result: list[str] = []
-    position = 0
-    length = len(source)
-    while position < length:
-        char = source[position]
-        if char == "\\" and position + 1 < length:
-            following = source[position + 1]
-            position += 2
-            if following == "<":
-                result.append(r"\b(?=\w)")
-            elif following == ">":
-                result.append(r"\b(?<=\w)")
-            elif following in "bBwWsS" or following.isdigit():
-                result.append("\\" + following)
-            elif following == "`":
-                result.append(r"\A")
-            elif following == "'":
-                result.append(r"\Z")
-            else:
-                result.append(re.escape(following))
-            continue
-        if char == "[":
-            end = _bracket_end(source, position)
-            if end < 0:
-                raise re.error("unmatched [")
-            result.append(_bracket(source[position + 1 : end]))
-            position = end + 1
-            continue
-        if char == "$":
-            result.append(r"\Z")
-        elif char == "(" and source.startswith("?", position + 1):
-            raise re.error("nothing to repeat")
-        elif char == "{" and not re.match(r"\{\d*(,\d*)?\}", source[position:]):
-            result.append(r"\{")
-        elif char in "*+?" and result and result[-1] in ("*", "+", "?"):
-            pass
-        else:
-            result.append(char)
-        position += 1
-    flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
-    return re.compile("".join(result), flags)
-
-
-def _bracket_end(source: str, start: int) -> int:
-    position = start + 1
-    if source.startswith("^", position):
-        position += 1
-    if source.startswith("]", position):
-        position += 1
-    while position < len(source):
-        char = source[position]
-        if char == "[" and source[position + 1 : position + 2] in (":", ".", "="):
-            close = source.find(source[position + 1] + "]", position + 2)
-            if close >= 0:
-                position = close + 2
-                continue
-        if char == "]":
-            return position
-        position += 1
-    return -1
-
-
-def _bracket(inner: str) -> str:
-    negated = inner.startswith("^")
-    if negated:
-        inner = inner[1:]
-    inner = inner.replace("\\", "\\\\")
-    if inner.startswith("]"):
-        inner = "\\]" + inner[1:]
-    body = re.sub(r"\[:(\w+):\]", lambda match: _CLASSES.get(match.group(1), ""), inner)
-    body = re.sub(r"\[[.=](.)[.=]\]", lambda match: re.escape(match.group(1)), body)
-    body = re.sub(r"(?<!\\)\[", r"\\[", body)
-    body = re.sub(r"([&~|])(?=\1)", r"\\\1", body)
-    return f"[{'^' if negated else ''}{body}]"
 
 
 def traced(test: Test, shell: Shell, words: WordCompiler) -> str:

@@ -14,7 +14,7 @@ from .lexer import ShellSyntaxError
 from .quoting import value_quoted
 from .streams import flush_all
 from .syntax import For
-from .variable import ShellError
+from .variable import AbandonError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -54,10 +54,19 @@ class Diagnostics:
         """Write `bash: line N: message`."""
         self.error_output(f"{self.prefix()}{message}\n")
 
+    def tell(self: Shell, error: ShellError) -> None:
+        """Write an error's message, unless it has been written."""
+        if not error.told:
+            error.told = True
+            self.complain(error.message)
+
     def report(self: Shell, error: ShellError) -> None:
         """Write an error's message; one that ends the shell raises `Exit`."""
-        self.complain(error.message)
-        if error.fatal:
+        self.tell(error)
+        if isinstance(error, AbandonError):
+            if not self.script or self.subshell_level:
+                raise Exit(1)
+        elif error.fatal:
             raise Exit(1 if self.subshell_level or self.errexit or self.script else error.status)
 
     def report_syntax_error(self: Shell, error: ShellSyntaxError, where: str = "") -> None:

@@ -18,9 +18,19 @@ from .translation.region import FunctionRegion
 from .variable import Scope, ShellError
 
 if TYPE_CHECKING:
+    from .builtins import Builtin
     from .shell import Shell
 
 __all__ = ["Execution"]
+
+
+#: What POSIX calls special builtins.
+SPECIAL = frozenset(
+    [
+        ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
+        "source", "times", "trap", "unset",
+    ]
+)  # fmt: skip
 
 
 class Execution:
@@ -87,6 +97,9 @@ class Execution:
                 self.trace(argv)
             return self._dispatch(argv, tested)
         finally:
+            if self.posix and argv[0] in SPECIAL and argv[0] not in self.functions:
+                for name in list(scope.saved):
+                    variables.adopt(name, local=False)
             variables.pop()
 
     def stream_with_temporary(
@@ -113,8 +126,16 @@ class Execution:
             return self.call_function(function, argv, tested)
         builtin = self.builtins.get(argv[0])
         if builtin is not None:
-            return builtin(self, argv)
+            return self.call_tested(builtin, argv) if tested and self.watching else builtin(self, argv)
         return self.external(argv)
+
+    def call_tested(self: Shell, builtin: Builtin, argv: list[str]) -> int:
+        """Run a builtin whose failure is looked at, and so is that of what it runs (`eval`, `source`)."""
+        self.suppressed += 1
+        try:
+            return builtin(self, argv)
+        finally:
+            self.suppressed -= 1
 
     # -- functions ---------------------------------------------------------------------------------
 
@@ -172,6 +193,12 @@ class Execution:
         except Return as jump:
             self.status = jump.status
             return jump.status
+        except Exit as jump:
+            self.exit_within(jump)
+            raise
+        except ShellError as error:
+            self.tell(error)
+            raise
         except RecursionError:
             raise ShellError(
                 f"{argv[0]}: maximum function nesting level exceeded", fatal=True, status=1
@@ -201,6 +228,12 @@ class Execution:
         except Return as jump:
             self.status = jump.status
             return jump.status
+        except Exit as jump:
+            self.exit_within(jump)
+            raise
+        except ShellError as error:
+            self.tell(error)
+            raise
         finally:
             self._leave(saved, tested)
 

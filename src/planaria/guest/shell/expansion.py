@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .arithmetic import COMMON, compiled, evaluate
 from .braces import expand_braces, has_braces, plain_range
-from .fields import MAGIC_EXTENDED, Fields, split
+from .fields import MAGIC_EXTENDED, MAY_BE_MAGIC, Fields, split
 from .parameter_expansion import ParameterCompiler
 from .patterns import escape
 from .syntax import (
@@ -124,16 +124,20 @@ class WordCompiler(ParameterCompiler):
     def regex(self, word: Word) -> TextCode:
         """The word as an extended regular expression: what is quoted stands for itself."""
         codes: list[str | TextCode] = []
+        inside = False
         for part in word.parts:
             if isinstance(part, Literal):
                 codes.append(part.text)
+                inside = part.text.rfind("[") > part.text.rfind("]", 1) if "[" in part.text else inside
+                inside = inside and "]" not in part.text.rpartition("[")[2][1:]
             elif isinstance(part, Quoted):
-                codes.append(regex_escape(part.text))
+                # Between brackets everything stands for itself.
+                codes.append(part.text if inside else regex_escape(part.text))
             else:
                 code = self.part_text(part, quoted=False)
                 if isinstance(code, str):
-                    codes.append(regex_escape(code))
-                elif isinstance(part, DoubleQuoted):
+                    codes.append(code if inside else regex_escape(code))
+                elif isinstance(part, DoubleQuoted) and not inside:
                     codes.append(regex_escaped(code))
                 else:
                     codes.append(code)
@@ -251,7 +255,7 @@ class WordCompiler(ParameterCompiler):
         if isinstance(part, Literal):
             if alone and part.text in ("[", "]", "!", "+", "@"):
                 return True
-            return not MAGIC_EXTENDED.search(part.text) and not part.text.endswith(("+", "@", "!"))
+            return not MAY_BE_MAGIC.search(part.text) and not part.text.endswith(("+", "@", "!"))
         if isinstance(part, Quoted | Tilde | ProcessSubstitution):
             return True
         if isinstance(part, DoubleQuoted):

@@ -11,13 +11,15 @@ from .patterns import escape
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["MAGIC", "MAGIC_EXTENDED", "Fields", "split"]
+__all__ = ["MAGIC", "MAGIC_EXTENDED", "MAY_BE_MAGIC", "Fields", "split"]
 
 #: What makes an unquoted text a pattern, without and with `extglob`.
-MAGIC = re.compile(r"[*?\[]")
+MAGIC = re.compile(r"[*?]|\[[^/\]]*\]")
 #: Stands for a quoted piece where patterns are looked for.
 _NOTHING = "\0"
-MAGIC_EXTENDED = re.compile(r"[*?\[]|[+@!]\(")
+MAGIC_EXTENDED = re.compile(r"[*?]|\[[^/\]]*\]|[+@!]\(")
+#: What may become one together with what stands beside it.
+MAY_BE_MAGIC = re.compile(r"[*?\[\]]|[+@!]\(")
 _DEFAULT_FIELDS = re.compile(r"[^ \t\n]+")
 
 

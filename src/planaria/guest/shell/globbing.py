@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 
 from .patterns import is_literal, matcher, unescape
@@ -51,9 +50,6 @@ def _components(pattern: str) -> list[str]:
     return parts
 
 
-_LEADING_DOT = re.compile(r"\\?\.|[@+?*]\(\\?\.")
-
-
 def glob(pattern: str, cwd: str, options: GlobOptions) -> list[str]:
     """The sorted names that match `pattern`, relative to `cwd` when the pattern is; empty for none."""
     components = _components(pattern)
@@ -63,14 +59,26 @@ def glob(pattern: str, cwd: str, options: GlobOptions) -> list[str]:
         components = components[1:]
     while components and components[0] == "" and len(components) > 1:
         components.pop(0)
+    if options.globstar:
+        # One after another they are one.
+        pairs = zip(["", *components], components, strict=False)
+        components = [one for before, one in pairs if one != "**" or before != "**"]
     for place, component in enumerate(components):
         last = place == len(components) - 1
         if component == "":
             if last:
-                found = [name + "/" for name in found if os.path.isdir(os.path.join(cwd, name or "."))]
+                found = [name + "/" for name in found if name and os.path.isdir(os.path.join(cwd, name))]
                 found = [name[:-1] if name.endswith("//") else name for name in found]
             continue
-        found = _step(found, component, cwd, options, last)
+        named = all(is_literal(one, extglob=options.extglob) for one in components[:place])
+        if options.globstar and component == "**":
+            links = last or components[place + 1 :] == [""]
+            below: list[str] = []
+            for directory in found:
+                _descend(directory, cwd, options, last, below, named, links)
+            found = below
+        else:
+            found = _step(found, component, cwd, options, last)
         if not found:
             return []
     return sorted(found)
@@ -84,10 +92,6 @@ def _join(directory: str, name: str) -> str:
 
 def _step(directories: list[str], component: str, cwd: str, options: GlobOptions, last: bool) -> list[str]:
     result: list[str] = []
-    if options.globstar and component == "**":
-        for directory in directories:
-            _descend(directory, cwd, options, last, result)
-        return result
     if is_literal(component, extglob=options.extglob):
         name = unescape(component)
         for directory in directories:
@@ -95,12 +99,14 @@ def _step(directories: list[str], component: str, cwd: str, options: GlobOptions
             if os.path.lexists(os.path.join(cwd, path)):
                 result.append(path)
         return result
-    matches = matcher(component, options.extglob, options.nocaseglob)
-    hidden = options.dotglob or _LEADING_DOT.match(component) is not None
+    extglob, ignore_case = options.extglob, options.nocaseglob
+    matches = matcher(component, extglob, ignore_case, hidden=options.dotglob)
+    dots: list[str] = []
+    if not options.skip_dots:
+        explicit = matcher(component, extglob, ignore_case, hidden=False)
+        dots = [name for name in (".", "..") if explicit(name)]
     for directory in directories:
-        for name in _names(directory, cwd):
-            if name.startswith(".") and not hidden:
-                continue
+        for name in [*dots, *_names(directory, cwd)]:
             if matches(name):
                 path = _join(directory, name)
                 if last or os.path.isdir(os.path.join(cwd, path)):
@@ -115,10 +121,13 @@ def _names(directory: str, cwd: str) -> list[str]:
         return []
 
 
-def _descend(directory: str, cwd: str, options: GlobOptions, last: bool, result: list[str]) -> None:
-    """`**`: the directory itself, and all below it that is not hidden (files only at the end)."""
+def _descend(
+    directory: str, cwd: str, options: GlobOptions, last: bool, result: list[str], named: bool, links: bool
+) -> None:
+    """`**`: the directory itself, and all below it that is not hidden (files only at the end). `named`: the
+    directory is written out in the pattern; `links`: those to directories count, too."""
     if directory and last:
-        result.append(directory if directory.endswith("/") else directory + "/")
+        result.append(directory + "/" if named and not directory.endswith("/") else directory)
     elif not last:
         result.append(directory)
     stack = [directory]
@@ -130,7 +139,8 @@ def _descend(directory: str, cwd: str, options: GlobOptions, last: bool, result:
             path = _join(current, name)
             full = os.path.join(cwd, path)
             is_directory = os.path.isdir(full)
-            if last or is_directory:
+            is_link = os.path.islink(full)
+            if last or (is_directory and (links or not is_link)):
                 result.append(path)
-            if is_directory and not os.path.islink(full):
+            if is_directory and not is_link:
                 stack.append(path)

@@ -190,7 +190,7 @@ class ParameterCompiler(ValueCompiler):
             text = argument(sh)
             target = self._reference(sh, part) if indirect else name
             if not (target[:1].isalpha() or target[:1] == "_"):
-                raise ShellError(f"${target}: cannot assign in this way", fatal=True)
+                raise ShellError(f"${target}: cannot assign in this way")
             if subscript is not None and not indirect:
                 sh.variables.set_element(name, subscript(sh), text)
                 return sh.variables.get_element(name, subscript(sh)) or ""

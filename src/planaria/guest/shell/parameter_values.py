@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from . import parameters
 from .quoting import double_quoted, single_quoted
 from .syntax import DoubleQuoted, Literal, Parameter, Part, Quoted, Word
-from .texts import ListCode, MaybeCode, TextCode, Tilde, joined, template_escaped, with_tildes
-from .variable import ASSOCIATIVE, INDEXED, SLOW_READ, ShellError, Variable
+from .texts import ListCode, MaybeCode, TextCode, Tilde, bad, joined, template_escaped, with_tildes
+from .variable import ASSOCIATIVE, INDEXED, SLOW_READ, ShellError, Variable, abandoning
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -47,6 +47,18 @@ class ValueCompiler:
     def arithmetic(self, word: Word) -> Callable[[Shell], int]:
         """The value of an expression."""
         raise NotImplementedError
+
+    def index(self, word: Word) -> Callable[[Shell], int]:
+        """The value of an expression between brackets."""
+        calculate = self.arithmetic(word)
+
+        def index(sh: Shell) -> int:
+            try:
+                return calculate(sh)
+            except ShellError as error:
+                raise abandoning(error) from None
+
+        return index
 
     def part_text(self, part: Part | Tilde, *, quoted: bool) -> str | TextCode:
         """The part as text, or its text itself when that is known."""
@@ -143,6 +155,9 @@ class ValueCompiler:
 
             value.values = values
             return
+        if not source:
+            value.maybe = bad(f"${{{name}[]}}")
+            return
         key = self.text(subscript)
         constant = subscript.literal()
         index = None
@@ -150,13 +165,13 @@ class ValueCompiler:
             fixed = int(constant)
         else:
             fixed = None
-            index = self.arithmetic(subscript)
+            index = self.index(subscript)
 
         def element(sh: Shell) -> str | None:
             variable = sh.table.get(name)
             if variable is None:
-                if index is not None:
-                    index(sh)
+                if (fixed if index is None else index(sh)) < 0:  # type: ignore[operator]
+                    sh.complain(f"{name}: bad array subscript")
                 return None
             if variable.flags & SLOW_READ & ~(INDEXED | ASSOCIATIVE):
                 found = sh.variables.find(name)
@@ -194,6 +209,8 @@ class ValueCompiler:
                 def count(sh: Shell) -> str:
                     variable = sh.variables.find(name)
                     if variable is None:
+                        if sh.nounset:
+                            raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
                         return "0"
                     if variable.array is not None:
                         return str(len(variable.array))
@@ -296,11 +313,25 @@ class ValueCompiler:
                 codes.append(code)
         return joined(codes)
 
+    def _of_slice(self, word: Word, name: str) -> Callable[[Shell], int]:
+        """An offset or a length; errors in it are told with the parameter's name."""
+        calculate = self.arithmetic(word)
+
+        def code(sh: Shell) -> int:
+            try:
+                return calculate(sh)
+            except ShellError as error:
+                if not error.fatal:
+                    error.message = f"{name}: {error.message}"
+                raise
+
+        return code
+
     def _substring(self, part: Parameter, value: Value, result: Value) -> None:
         assert part.argument is not None
-        offset = self.arithmetic(part.argument)
-        length = self.arithmetic(part.second) if part.second is not None else None
         name = part.name
+        offset = self._of_slice(part.argument, name)
+        length = self._of_slice(part.second, name) if part.second is not None else None
         if not value.many:
             maybe = value.maybe
 
@@ -389,7 +420,7 @@ class ValueCompiler:
                         f"{name}={single_quoted(variable.value or '')}"
                     )
                 if not value.many:
-                    first = variable.scalar()
+                    first = value.maybe(sh)
                     if first is None:
                         return None
                     return f"declare -{parameters.attributes(variable)} {name}={single_quoted(first)}"

@@ -241,7 +241,11 @@ def declaration(name: str, variable: Variable) -> str:
 
 def key_quoted(key: str) -> str:
     """An associative key as `declare -p` prints it."""
-    return key if re.match(r"[A-Za-z0-9_./:,+-]+\Z", key) else double_quoted(key)
+    return double_quoted(key) if key in ("", "@", "*") or _KEY_SPECIAL.search(key) else key
+
+
+#: What makes a key be written between quotes.
+_KEY_SPECIAL = re.compile(r"[\s'\"\\|&;()<>!{}*\[?\]^$`\x00-\x1f\x7f\udc80-\udcff]|\A[#~]|[=:]~")
 
 
 def transform(shell: Shell, letter: str, value: str, name: str) -> str:

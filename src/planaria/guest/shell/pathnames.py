@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .fields import MAGIC, MAGIC_EXTENDED
 from .globbing import GlobOptions, glob
-from .patterns import compile_pattern, has_magic
+from .patterns import compile_pattern
 from .streams import flush_all
 from .variable import ShellError
 
@@ -38,9 +39,9 @@ class Pathnames:
             return self.variables.get("OLDPWD") or "~-"
         if name.lstrip("+-").isdecimal():
             stack = [self.cwd, *self.directories]
-            place = int(name.lstrip("+"))
-            if -len(stack) <= place < len(stack):
-                return stack[place]
+            place = int(name.lstrip("+-"))
+            if place < len(stack):
+                return stack[-1 - place if name[0] == "-" else place]
         if name == "root":
             return "/root"
         return "~" + name
@@ -52,6 +53,7 @@ class Pathnames:
             dotglob="dotglob" in shopts,
             globstar="globstar" in shopts,
             nocaseglob="nocaseglob" in shopts,
+            skip_dots="globskipdots" in shopts,
         )
 
     def glob_into(self: Shell, pattern: str, text: str, result: list[str]) -> None:
@@ -62,6 +64,7 @@ class Pathnames:
         if ignored:
             patterns = [compile_pattern(one, True) for one in ignored.split(":")]
             found = [name for name in found if not any(one.fullmatch(name) for one in patterns)]
+            found = [name for name in found if name.rpartition("/")[2] not in (".", "..")]
         if found:
             result.extend(found)
         elif "failglob" in self.shopts:
@@ -74,7 +77,7 @@ class Pathnames:
         result: list[str] = []
         extglob = "extglob" in self.shopts
         for field in fields:
-            if has_magic(field, extglob=extglob) and any(char in field for char in "*?[("):
+            if (MAGIC_EXTENDED if extglob else MAGIC).search(field):
                 self.glob_into(field, field, result)
             else:
                 result.append(field)

@@ -125,7 +125,11 @@ def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
     source = redirect.target.source
 
     def target(sh: Shell) -> str:
-        found = arguments(sh)
+        try:
+            found = arguments(sh)
+        except ShellError as error:
+            error.expanding = True
+            raise
         if len(found) != 1:
             raise ShellError(f"{source}: ambiguous redirect")
         return found[0]
@@ -157,7 +161,11 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
 
 def _here(redirect: Redirect, text: TextCode, ending: str) -> RedirectCode:
     def apply(sh: Shell, saved: Saved) -> None:
-        data = (text(sh) + ending).encode("utf-8", "surrogateescape")
+        try:
+            data = (text(sh) + ending).encode("utf-8", "surrogateescape")
+        except ShellError as error:
+            error.expanding = True
+            raise
         _place(sh, saved, redirect, 0, TextInput(data))
 
     return apply

@@ -320,16 +320,14 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     # -- services for expansions -------------------------------------------------------------------
 
     def evaluate(self, text: str) -> int:
-        """The value of an arithmetic expression; `$` in it is expanded first."""
-        if "$" in text or "`" in text:
-            text = self.expand_text(text)
+        """The value of an arithmetic expression."""
         return evaluate(self, text)
 
     def expand_text(self, text: str) -> str:
         """`text` expanded as between double quotes."""
         from .compiler import Compiler
 
-        lexer: Lexer = Parser(text, extglob="extglob" in self.shopts)
+        lexer: Lexer = Parser(text, line=self.line, extglob="extglob" in self.shopts)
         return Compiler().words.text(Word([DoubleQuoted(lexer.double_quoted(here_document=True))]))(self)
 
     def assign(self, target: str, value: str) -> None:

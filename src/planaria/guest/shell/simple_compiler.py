@@ -58,9 +58,15 @@ class SimpleCompiler(LoopCompiler):
                 try:
                     apply(sh, saved)
                 except ShellError as error:
+                    if error.expanding:
+                        raise
                     sh.report(error)
                     return sh.failed(1)
-                return code(sh)
+                try:
+                    return code(sh)
+                except ShellError as error:
+                    sh.tell(error)
+                    raise
             finally:
                 restore(sh, saved)
                 if process:
@@ -78,9 +84,15 @@ class SimpleCompiler(LoopCompiler):
                 try:
                     apply(sh, saved)
                 except ShellError as error:
+                    if error.expanding:
+                        raise
                     sh.report(error)
                     return sh.failed(1)
-                return (yield from code(sh))
+                try:
+                    return (yield from code(sh))
+                except ShellError as error:
+                    sh.tell(error)
+                    raise
             finally:
                 restore(sh, saved)
                 sh.end_process_substitutions(mark)
@@ -110,7 +122,7 @@ class SimpleCompiler(LoopCompiler):
     def _run_simple(self, node: Simple, tested: bool) -> Code:
         prepared = self._prepare(node)
         if not node.words:
-            return self._run_assignments(node, prepared)
+            return self._run_assignments(node, prepared, tested)
         if prepared.name == "local" and not node.redirects and not node.assignments:
             quick = self._local_values(node)
             if quick is not None:
@@ -205,7 +217,12 @@ class SimpleCompiler(LoopCompiler):
                     status = sh.call_function(function, argv, tested)
                 else:
                     builtin = sh.builtins.get(name)
-                    status = builtin(sh, argv) if builtin is not None else sh.external(argv)
+                    if builtin is None:
+                        status = sh.external(argv)
+                    elif tested and sh.watching:
+                        status = sh.call_tested(builtin, argv)
+                    else:
+                        status = builtin(sh, argv)
                 sh.last_argument = argv[-1]
                 sh.pipe_statuses = None
                 if status and sh.watching and not tested:
@@ -232,11 +249,8 @@ class SimpleCompiler(LoopCompiler):
                     try:
                         prepared.redirect(sh, saved)
                     except ShellError as error:
-                        sh.report(error)
-                        status = 1
-                        if not tested:
-                            return sh.failed(status)
-                        return status
+                        status = _redirection_failed(sh, argv, error)
+                        return status if tested else sh.failed(status)
                 if not argv:
                     for assign in prepared.assignments:
                         assign(sh)
@@ -261,7 +275,7 @@ class SimpleCompiler(LoopCompiler):
 
         return full
 
-    def _run_assignments(self, node: Simple, prepared: _Prepared) -> Code:
+    def _run_assignments(self, node: Simple, prepared: _Prepared, tested: bool) -> Code:
         line = prepared.line
         assigns = prepared.assignments
         redirect = prepared.redirect
@@ -294,8 +308,10 @@ class SimpleCompiler(LoopCompiler):
                     try:
                         redirect(sh, saved)
                     except ShellError as error:
+                        if error.expanding:
+                            raise
                         sh.report(error)
-                        return sh.failed(1)
+                        return 1 if tested else sh.failed(1)
                 for assign in assigns:
                     assign(sh)
             finally:
@@ -304,7 +320,7 @@ class SimpleCompiler(LoopCompiler):
                     sh.end_process_substitutions(mark)
             sh.pipe_statuses = None
             status = sh.substitution_status
-            if status and sh.watching:
+            if status and sh.watching and not tested:
                 sh.status = status
                 return sh.failed(status)
             return status
@@ -336,8 +352,8 @@ class SimpleCompiler(LoopCompiler):
                     try:
                         prepared.redirect(sh, saved)
                     except ShellError as error:
-                        sh.report(error)
-                        return 1 if tested else sh.failed(1)
+                        status = _redirection_failed(sh, argv, error)
+                        return status if tested else sh.failed(status)
                 if not argv:
                     return sh.substitution_status
                 keep = argv[0] == "exec" and len(argv) == 1
@@ -362,6 +378,18 @@ class SimpleCompiler(LoopCompiler):
             return status
 
         return stream
+
+
+def _redirection_failed(sh: Shell, argv: list[str], error: ShellError) -> int:
+    """What a command with a wrong redirection ends with. A program's are done by a process of its own, which
+    is all that an error in expanding them ends."""
+    if error.expanding:
+        if not argv or argv[0] in sh.functions or argv[0] in sh.builtins:
+            raise error
+        sh.complain(error.message)
+        return error.status if error.fatal else 1
+    sh.report(error)
+    return 1
 
 
 class _Prepared:

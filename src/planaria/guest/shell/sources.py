@@ -13,7 +13,7 @@ from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Retu
 from .lexer import ShellSyntaxError
 from .program import Program
 from .streams import CapturedOutput, FileOutput, NullStream, PipeInput, flush_all
-from .variable import ShellError
+from .variable import AbandonError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -93,7 +93,7 @@ class Sources:
                 self._discard()
                 self.status = 1
                 self.report(error)
-                if self.errexit and not isinstance(error, ArithmeticSyntaxError):
+                if self.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                     raise Exit(1) from None
             except Return as jump:
                 self.status = jump.status
@@ -130,6 +130,13 @@ class Sources:
             except ShellError as error:
                 self.complain(error.message)
             self.traps.pop("EXIT", None)
+
+    def exit_within(self: Shell, jump: Exit) -> None:
+        """`exit` inside a function: the EXIT trap still sees what is local there."""
+        if jump.asked and self.traps.get("EXIT") and "EXIT" not in self.running_traps:
+            self.status = jump.status
+            self.run_exit_trap()
+            jump.status = self.status
 
     def finish(self: Shell) -> int:
         """The shell ends: the EXIT trap, the last of its jobs; returns the status it ends with."""
@@ -170,7 +177,7 @@ class Sources:
                     self._discard()
                     self.status = 1
                     self.report(error)
-                    if self.errexit and not isinstance(error, ArithmeticSyntaxError):
+                    if self.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                         raise Exit(1) from None
                 except Return as jump:
                     self.status = jump.status
@@ -197,7 +204,17 @@ class Sources:
         while True:
             try:
                 for unit in units:
-                    status = self.status = unit.run(self)
+                    loops, suppressed = self.loops, self.suppressed
+                    try:
+                        status = self.status = unit.run(self)
+                    except ShellError as error:
+                        self.tell(error)
+                        if error.fatal or self.subshell_level:
+                            raise
+                        # Only what stands on this line is thrown away.
+                        self.loops, self.suppressed = loops, suppressed
+                        status = self.status = 1
+                        self.report(error)
                 return status
             except ShellSyntaxError as error:
                 self.report_syntax_error(error, where)

@@ -62,7 +62,7 @@ class Subshells:
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
         if isinstance(error, ShellError):
-            self.complain(error.message)
+            self.tell(error)
             return 1
         if isinstance(error, ShellSyntaxError):
             self.report_syntax_error(error)

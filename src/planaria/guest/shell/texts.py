@@ -120,11 +120,17 @@ def _pair(first: str | TextCode, second: str | TextCode) -> TextCode:
     return lambda sh: head(sh) + tail(sh)
 
 
+#: `${name@…}`: with a letter that is none, it ends the shell.
+_TRANSFORMATION = re.compile(r"\$\{!?(\w+|[@*])(\[.*\])?@", re.DOTALL)
+
+
 def bad(text: str) -> TextCode:
     """Code for what is no expansion: bash tells only when it gets there."""
 
+    fatal = _TRANSFORMATION.match(text) is not None
+
     def code(sh: Shell) -> str:
-        raise ShellError(f"{text}: bad substitution", fatal=True)
+        raise ShellError(f"{text}: bad substitution", fatal=fatal)
 
     return code
 

@@ -21,10 +21,12 @@ __all__ = [
     "SLOW_WRITE",
     "TRACE",
     "UPPER",
+    "AbandonError",
     "ReadonlyError",
     "Scope",
     "ShellError",
     "Variable",
+    "abandoning",
     "is_name",
 ]
 
@@ -70,6 +72,25 @@ class ShellError(Exception):
         self.errno = 0
         #: Whether a script that is not interactive ends with it.
         self.fatal = fatal
+        #: Whether an expansion in a redirection went wrong: that is more than a file that cannot be opened.
+        self.expanding = False
+        #: Whether its message has been written: before the function, or the redirections, are left.
+        self.told = False
+
+
+class AbandonError(ShellError):
+    """An error that throws away all that runs, up to the next line of the script itself: functions, `eval`,
+    traps and sourced files around it end, and so does the text of `bash -c`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, fatal=True)
+        #: Whether a builtin puts its name before the message.
+        self.named = False
+
+
+def abandoning(error: ShellError) -> ShellError:
+    """`error` as one that abandons all that runs, unless it ends more than that."""
+    return error if error.fatal else AbandonError(error.message)
 
 
 class ReadonlyError(ShellError):

@@ -26,10 +26,12 @@ from .variable import (
     SLOW_READ,
     SLOW_WRITE,
     UPPER,
+    AbandonError,
     ReadonlyError,
     Scope,
     ShellError,
     Variable,
+    abandoning,
 )
 
 if TYPE_CHECKING:
@@ -55,9 +57,25 @@ class Variables:
         #: Flags that every variable made from now on gets (`set -a`).
         self.new_flags = 0
 
-    def evaluate(self, text: str) -> int:
-        """The value of an arithmetic expression (for integers and subscripts)."""
-        return self.shell.evaluate(text)
+    def number(self, text: str) -> int:
+        """The value of a text that is given to an integer."""
+        try:
+            return self.shell.evaluate(text)
+        except ShellError as error:
+            error = abandoning(error)
+            if isinstance(error, AbandonError):
+                error.named = True
+            raise error from None
+
+    def index_of(self, subscript: str) -> int:
+        """The index that a subscript stands for; `$` in it is expanded first."""
+        shell = self.shell
+        if "$" in subscript or "`" in subscript:
+            subscript = shell.expand_text(subscript)
+        try:
+            return shell.evaluate(subscript)
+        except ShellError as error:
+            raise abandoning(error) from None
 
     def warn(self, message: str) -> None:
         """Tell about something odd that does not stop anything."""
@@ -121,6 +139,8 @@ class Variables:
             if subscript is not None:
                 value = self.get_element(target, subscript)
                 return None if value is None else Variable(value)
+            if not target:
+                return self.at_global_scope(name)
             return self.find(target) if target != name else variable
         if variable.flags & DYNAMIC:
             self._refresh(name, variable)
@@ -147,6 +167,9 @@ class Variables:
             target, subscript = self.resolve(name)
             if subscript is not None:
                 return self.get_element(target, subscript)
+            if not target:
+                outer = self.at_global_scope(name)
+                return None if outer is None or outer is variable else outer.scalar()
             return self.get(target) if target != name else None
         if variable.flags & DYNAMIC:
             self._refresh(name, variable)
@@ -164,7 +187,7 @@ class Variables:
             return " ".join(values) if values else None
         if variable.flags & ASSOCIATIVE:
             return (variable.array or {}).get(subscript)  # type: ignore[call-overload]
-        number = self.evaluate(subscript)
+        number = self.index_of(subscript)
         if variable.array is None:
             return variable.value if variable.index(number, name) == 0 else None
         return variable.array.get(variable.index(number, name))  # type: ignore[call-overload]
@@ -218,6 +241,7 @@ class Variables:
         if flags & NAMEREF:
             target, subscript = self.resolve(name)
             if not target:
+                self._set_outer(name, value, append=append)
                 return
             if subscript is not None:
                 self.set_element(target, subscript, value, append=append)
@@ -248,13 +272,31 @@ class Variables:
         if hook is not None:
             hook(self.shell, value)
 
+    def _set_outer(self, name: str, value: str, *, append: bool) -> None:
+        """Assign to the global variable that a reference of the same name hides."""
+        variable = self.make_global(name)
+        if variable.flags & READONLY:
+            raise ReadonlyError(name)
+        if variable.flags & NAMEREF:
+            # There is nothing but references to each other, which has been told.
+            failure = ShellError(f"{name}: circular name reference")
+            failure.told = True
+            raise failure
+        if variable.flags & (INDEXED | ASSOCIATIVE):
+            array: dict[int | str, str] = variable.array or {}  # type: ignore[assignment]
+            key = "0" if variable.flags & ASSOCIATIVE else 0
+            array[key] = self.converted(variable, value, array.get(key), append)
+            variable.array = array  # type: ignore[assignment]
+            return
+        variable.value = self.converted(variable, value, variable.value, append)
+
     def converted(self, variable: Variable, value: str, old: str | None, append: bool) -> str:
         """`value` as the attributes want it (and appended to `old`)."""
         flags = variable.flags
         if flags & INTEGER:
-            number = self.evaluate(value)
+            number = self.number(value)
             if append:
-                number += self.evaluate(old or "0")
+                number += self.number(old or "0")
                 number = (number + (1 << 63)) % (1 << 64) - (1 << 63)
             return str(number)
         if append and old:
@@ -271,8 +313,15 @@ class Variables:
         """The variable to write elements of: through namerefs, made when it is not there."""
         variable = self.table.get(name)
         if variable is not None and variable.flags & NAMEREF:
-            name, _ = self.resolve(name)
-            variable = self.table.get(name)
+            target, _ = self.resolve(name)
+            if not target:
+                variable = self.make_global(name)
+            elif target == name:
+                self.warn(f"warning: {name}: removing nameref attribute")
+                variable.flags &= ~NAMEREF
+            else:
+                name = target
+                variable = self.table.get(name)
         if variable is None:
             variable = self.table[name] = Variable(None, self.new_flags)
         if variable.flags & READONLY:
@@ -299,9 +348,9 @@ class Variables:
             old = variable.array.get(subscript)  # type: ignore[call-overload]
             variable.array[subscript] = self.converted(variable, value, old, append)  # type: ignore[index]
             return
-        if not subscript.strip():
+        if not subscript:
             raise ShellError(f"{name}[{subscript}]: bad array subscript")
-        self.set_indexed(name, variable, self.evaluate(subscript), value, append=append)
+        self.set_indexed(name, variable, self.index_of(subscript), value, append=append)
 
     def set_indexed(
         self, name: str, variable: Variable, number: int, value: str, *, append: bool = False
@@ -343,7 +392,8 @@ class Variables:
             if name in scope.saved:
                 if depth == 0 and not scope.temporary:
                     # Local here: it stays local, without a value or attributes.
-                    self.table[name] = Variable(None, 0)
+                    exported = self.table[name].flags & EXPORT if self._is_temporary(name) else 0
+                    self.table[name] = Variable(None, exported)
                     return
                 before = scope.saved.pop(name)
                 if before is None:
@@ -368,7 +418,7 @@ class Variables:
         if subscript in ("@", "*"):
             variable.array = {} if variable.array is not None else None
             return
-        number = self.evaluate(subscript)
+        number = self.index_of(subscript)
         if not variable.flags & INDEXED:
             if number == 0:
                 self.remove(name)
@@ -406,6 +456,26 @@ class Variables:
                 variable = before
         self.table[name] = variable
         return variable
+
+    def is_global(self, name: str) -> bool:
+        """Whether `name` means what it means outside all functions."""
+        return not any(name in scope.saved for scope in self.scopes)
+
+    def adopt(self, name: str, *, local: bool) -> None:
+        """Make a value that was given before a builtin that declares `name` the variable's own."""
+        given = self.table[name]
+        before = self.scopes[-1].saved.pop(name)
+        if before is None:
+            self.table.pop(name)
+        else:
+            self.table[name] = before
+        if local:
+            variable = self.local(name)
+            variable.value = given.value
+            variable.flags |= EXPORT
+        else:
+            self.set(name, given.value or "")
+            self.table[name].flags |= EXPORT
 
     def _is_temporary(self, name: str) -> bool:
         scope = self.scopes[-2] if len(self.scopes) > 1 else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ..execution import SPECIAL
 from ..parser import RESERVED
 from ..printing import function_source
 from ..quoting import single_quoted, value_quoted
-from .registry import BUILTINS, builtin, options_of
+from .registry import BUILTINS, OptionError, UsageError, builtin, operands_of, options_of, running, usage
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -90,7 +91,8 @@ def type_(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _command(shell: Shell, argv: list[str]) -> int:
+@running("command")
+def command(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
     describe = ""
     while words and words[0].startswith("-") and len(words[0]) > 1:
@@ -101,9 +103,7 @@ def _command(shell: Shell, argv: list[str]) -> int:
             if letter in "vV":
                 describe = letter
             elif letter != "p":
-                shell.complain(f"command: -{letter}: invalid option")
-                shell.error_output("command: usage: command [-pVv] command [arg ...]\n")
-                return 2
+                raise OptionError(f"-{letter}: invalid option")
     if not words:
         return 0
     if describe:
@@ -112,9 +112,6 @@ def _command(shell: Shell, argv: list[str]) -> int:
     if function is not None:
         return function(shell, words)
     return shell.external(words)
-
-
-BUILTINS["command"] = _command
 
 
 def _describe(shell: Shell, names: list[str], letter: str) -> int:
@@ -140,29 +137,27 @@ def _describe(shell: Shell, names: list[str], letter: str) -> int:
     return status
 
 
-def _builtin(shell: Shell, argv: list[str]) -> int:
-    words = argv[1:]
-    if words and words[0] == "--":
-        words = words[1:]
+@running("builtin")
+def builtin_(shell: Shell, argv: list[str]) -> int:
+    words = operands_of(argv)
     if not words:
         return 0
     function = BUILTINS.get(words[0])
     if function is None:
-        shell.complain(f"builtin: {words[0]}: not a shell builtin")
-        return 1
+        raise UsageError(f"{words[0]}: not a shell builtin", 1)
     return function(shell, words)
-
-
-BUILTINS["builtin"] = _builtin
 
 
 @builtin("hash")
 def hash_(shell: Shell, argv: list[str]) -> int:
     options, names = options_of(argv, "rldtp:")
     given = dict(options)
+    if not shell.hashall:
+        raise UsageError("hashing disabled", 1)
     if "r" in given:
         shell.hashed.clear()
-        return 0
+        if not names:
+            return 0
     status = 0
     if "p" in given:
         for name in names:
@@ -200,10 +195,9 @@ def hash_(shell: Shell, argv: list[str]) -> int:
 
 @builtin("alias")
 def alias(shell: Shell, argv: list[str]) -> int:
-    words = [word for word in argv[1:] if word not in ("-p", "--")]
-    if not words:
+    options, words = options_of(argv, "p")
+    if options or not words:
         _lines(shell, [f"alias {name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())])
-        return 0
     status = 0
     for word in words:
         name, equals, text = word.partition("=")
@@ -228,8 +222,7 @@ def unalias(shell: Shell, argv: list[str]) -> int:
         shell.aliases.clear()
         return 0
     if not names:
-        shell.error_output("unalias: usage: unalias [-a] name [name ...]\n")
-        return 2
+        return usage(shell, "unalias")
     status = 0
     for name in names:
         if shell.aliases.pop(name, None) is None:
@@ -240,18 +233,20 @@ def unalias(shell: Shell, argv: list[str]) -> int:
 
 @builtin("enable")
 def enable(shell: Shell, argv: list[str]) -> int:
-    options, names = options_of(argv, "anpsd")
+    options, names = options_of(argv, "anpsdf:")
     letters = {letter for letter, _ in options}
     if not names:
         shown = sorted(shell.disabled_builtins) if "n" in letters else sorted(shell.builtins)
         if "a" in letters:
             shown = sorted(BUILTINS)
+        if "s" in letters:
+            shown = [name for name in shown if name in SPECIAL]
         lines = [f"enable {'-n ' if name in shell.disabled_builtins else ''}{name}" for name in shown]
         _lines(shell, lines)
         return 0
     status = 0
     for name in names:
-        if name not in BUILTINS:
+        if name not in BUILTINS or ("s" in letters and name not in SPECIAL):
             shell.complain(f"enable: {name}: not a shell builtin")
             status = 1
             continue

@@ -27,7 +27,7 @@ from ..variable import (
     Variable,
     is_name,
 )
-from .registry import UsageError, builtin, options_of
+from .registry import builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -55,10 +55,7 @@ class _Request:
 
 def _parse(argv: list[str]) -> tuple[_Request, list[str]]:
     request = _Request(argv[0])
-    try:
-        options, operands = options_of(argv, "aAilnrtuxcpfFgI", plus=True)
-    except UsageError as error:
-        raise UsageError(error.message) from None
+    options, operands = options_of(argv, "aAilnrtuxcpfFgI", plus=True)
     for letter, _ in options:
         if letter.startswith("+"):
             request.off |= _FLAGS.get(letter[1], 0)
@@ -103,10 +100,9 @@ def local(shell: Shell, argv: list[str]) -> int:
     if not operands:
         scope = shell.variables.function_scope()
         assert scope is not None
-        for name in sorted(scope.saved):
-            variable = shell.table.get(name)
-            if variable is not None and variable.value is not None:
-                shell.output(f"{name}={value_quoted(variable.value)}\n".encode("utf-8", "surrogateescape"))
+        found = [(name, shell.table.get(name)) for name in sorted(scope.saved)]
+        lines = [declaration(name, variable) for name, variable in found if variable is not None]
+        shell.output("".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape"))
         return 0
     if request.print:
         return _print(shell, request, operands)
@@ -119,7 +115,7 @@ def _declare_all(shell: Shell, request: _Request, operands: list[str], *, local:
         try:
             _declare_one(shell, request, argument, local=local)
         except ReadonlyError as error:
-            shell.complain(f"{request.command}: {error.message}" if local else error.message)
+            shell.complain(f"{request.command}: {error.message}")
             status = 1
         except ShellError as error:
             if error.fatal:
@@ -135,13 +131,19 @@ def _declare_one(shell: Shell, request: _Request, argument: str, *, local: bool)
         raise ShellError(f"`{argument}': not a valid identifier")
     name, subscript, operator, value = match.groups()
     variables = shell.variables
+    if subscript is not None and request.command in ("export", "readonly"):
+        raise ShellError(f"`{argument.partition('=')[0]}': not a valid identifier")
     if isinstance(argument, ArrayArgument):
         subscript = None
         operator = "+=" if argument.append else "="
     on = request.on
+    scopes = variables.scopes
+    keeps = local or on & READONLY or request.command == "export"
+    if keeps and scopes and scopes[-1].temporary and name in scopes[-1].saved:
+        variables.adopt(name, local=local)
     if local:
         old = shell.table.get(name)
-        if old is not None and old.flags & READONLY and operator is not None:
+        if old is not None and old.flags & READONLY and variables.is_global(name):
             raise ReadonlyError(name)
         inherit = request.inherit or "localvar_inherit" in shell.shopts
         target = variables.local(name, inherit=inherit)
@@ -174,12 +176,21 @@ def _apply(
     if off & (INDEXED | ASSOCIATIVE) and target.flags & (INDEXED | ASSOCIATIVE):
         raise ShellError(f"{name}: cannot destroy array variables in this way")
     if on & NAMEREF:
-        if operator is not None and value is not None:
-            if not re.match(r"[A-Za-z_]\w*(\[.*\])?\Z", value, re.ASCII | re.DOTALL):
-                raise ShellError(f"`{value}': invalid variable name for name reference")
-            if value == name and not shell.function_depth:
-                raise ShellError(f"{name}: nameref variable self references not allowed")
-            target.value = value
+        if subscript is not None or (target.flags | on) & (INDEXED | ASSOCIATIVE):
+            raise ShellError(f"{argument.partition('=')[0]}: reference variable cannot be an array")
+        given = value if operator is not None else target.value
+        if operator == "+=":
+            given = (target.value or "") + (value or "")
+        if target.flags & READONLY and operator is not None:
+            raise ReadonlyError(name)
+        if given is not None:
+            if not re.match(r"[A-Za-z_]\w*(\[.*\])?\Z", given, re.ASCII | re.DOTALL):
+                raise ShellError(f"`{given}': invalid variable name for name reference")
+            if given == name:
+                if not shell.function_depth:
+                    raise ShellError(f"{name}: nameref variable self references not allowed")
+                shell.complain(f"{request.command}: warning: {name}: circular name reference")
+            target.value = given
         target.flags = (target.flags | on) & ~off
         return
     if isinstance(argument, ArrayArgument) and not on & ASSOCIATIVE and not target.flags & ASSOCIATIVE:
@@ -195,7 +206,8 @@ def _apply(
         store_array(variables, name, target, argument.elements, append=argument.append)
     elif operator is not None:
         assert value is not None
-        _assign(shell, name, target, subscript, value, append=operator == "+=")
+        listed = bool(request.on & (INDEXED | ASSOCIATIVE))
+        _assign(shell, name, target, subscript, value, append=operator == "+=", array=listed)
     if on & READONLY:
         target.flags |= READONLY
 
@@ -209,14 +221,14 @@ def _make_array(target: Variable, on: int) -> None:
 
 
 def _assign(
-    shell: Shell, name: str, target: Variable, subscript: str | None, value: str, *, append: bool
+    shell: Shell, name: str, target: Variable, subscript: str | None, value: str, *, append: bool, array: bool
 ) -> None:
     variables = shell.variables
     if (
         value.startswith("(")
         and value.endswith(")")
         and target.flags & (INDEXED | ASSOCIATIVE)
-        and subscript is None
+        and (subscript is None or array)
     ):
         # `declare -a "name=(…)"`: the text is read as an array.
         _assign_text(shell, name, target, value, append=append)
@@ -229,7 +241,7 @@ def _assign(
         return
     # A global that a local of the same name hides.
     if target.flags & INDEXED:
-        variables.set_indexed(name, target, variables.evaluate(subscript or "0"), value, append=append)
+        variables.set_indexed(name, target, variables.index_of(subscript or "0"), value, append=append)
     elif target.flags & ASSOCIATIVE:
         target.array = target.array if target.array is not None else {}
         target.array[subscript or "0"] = value  # type: ignore[index]
@@ -241,7 +253,7 @@ def _assign_text(shell: Shell, name: str, target: Variable, value: str, *, appen
     from ..assignment import AssignmentCompiler
     from ..compiler import Compiler
 
-    parser = Parser(f"{name}={value}")
+    parser = Parser(f"{name}={value}", line=shell.line)
     compiler: AssignmentCompiler = Compiler().assignments
     node = parser._assignment(arrays=True)
     if node is None or node.elements is None:
@@ -266,7 +278,7 @@ def _print(shell: Shell, request: _Request, operands: list[str]) -> int:
         for name in sorted(shell.table):
             variable = shell.table[name]
             if variable.flags & DYNAMIC:
-                if not request.print:
+                if not request.print and not request.on:
                     continue
                 shell.variables._refresh(name, variable)
             if request.on and variable.flags & request.on != request.on:
@@ -328,12 +340,18 @@ def _functions(shell: Shell, request: _Request, operands: list[str]) -> int:
     return status
 
 
+def _refused(shell: Shell, command: str, argument: str, error: ReadonlyError) -> None:
+    """Only where the builtin itself reads a list does the message begin with its name."""
+    reads = not isinstance(argument, ArrayArgument) and "=(" in argument
+    shell.complain(f"{command}: {error.message}" if reads else error.message)
+
+
 @builtin("export")
 def export(shell: Shell, argv: list[str]) -> int:
-    options, operands = options_of(argv, "fnp")
+    options, operands = options_of(argv, "aAfnp")
     letters = {letter for letter, _ in options}
     if not operands:
-        return _list(shell, EXPORT)
+        return _list(shell, "export", EXPORT)
     status = 0
     for argument in operands:
         if "f" in letters:
@@ -352,9 +370,11 @@ def export(shell: Shell, argv: list[str]) -> int:
         try:
             _declare_one(shell, request, argument, local=False)
         except ReadonlyError as error:
-            shell.complain(error.message)
+            _refused(shell, "export", argument, error)
             status = 1
         except ShellError as error:
+            if error.fatal:
+                raise
             shell.complain(f"export: {error.message}")
             status = 1
     return status
@@ -365,7 +385,8 @@ def readonly(shell: Shell, argv: list[str]) -> int:
     options, operands = options_of(argv, "aAfp")
     letters = {letter for letter, _ in options}
     if not operands:
-        return _list(shell, READONLY)
+        kind = (INDEXED if "a" in letters else 0) | (ASSOCIATIVE if "A" in letters else 0)
+        return _list(shell, "readonly", READONLY, kind)
     status = 0
     for argument in operands:
         if "f" in letters:
@@ -380,22 +401,30 @@ def readonly(shell: Shell, argv: list[str]) -> int:
         try:
             _declare_one(shell, request, argument, local=False)
         except ReadonlyError as error:
-            shell.complain(error.message)
+            _refused(shell, "readonly", argument, error)
             status = 1
         except ShellError as error:
+            if error.fatal:
+                raise
             shell.complain(f"readonly: {error.message}")
             status = 1
     return status
 
 
-def _list(shell: Shell, flag: int) -> int:
+def _list(shell: Shell, command: str, flag: int, kind: int = 0) -> int:
     lines: list[str] = []
     for name in sorted(shell.table):
         variable = shell.table[name]
-        if variable.flags & flag:
+        if variable.flags & flag and (not kind or variable.flags & kind):
             if variable.flags & DYNAMIC:
                 shell.variables._refresh(name, variable)
-            lines.append(declaration(name, variable))
+            line = declaration(name, variable)
+            if shell.posix:
+                # As commands that every shell knows, with the options that none but bash has.
+                _, letters, rest = line.split(" ", 2)
+                kept = "".join(letter for letter in letters if letter in "aA")
+                line = f"{command} {'-' + kept + ' ' if kept else ''}{rest}"
+            lines.append(line)
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     return 0
@@ -410,6 +439,8 @@ def unset(shell: Shell, argv: list[str]) -> int:
         try:
             _unset_one(shell, name, letters)
         except ShellError as error:
+            if error.fatal:
+                raise
             shell.complain(f"unset: {error.message}")
             status = 1
     return status
@@ -422,6 +453,9 @@ def _unset_one(shell: Shell, name: str, letters: set[str]) -> None:
         shell.functions.pop(name, None)
         return
     if "n" in letters:
+        variable = shell.table.get(name)
+        if variable is not None and variable.flags & READONLY:
+            raise ShellError(f"{name}: cannot unset: readonly variable")
         shell.variables.remove(name)
         return
     if name.endswith("]") and "[" in name:

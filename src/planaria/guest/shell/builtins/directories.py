@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..streams import flush_all
 from ..variable import EXPORT, Variable
-from .registry import UsageError, builtin, options_of
+from .registry import OptionError, UsageError, builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -104,18 +104,22 @@ def _short(shell: Shell, path: str) -> str:
     return path
 
 
-def _rotation(shell: Shell, word: str) -> int:
+def _rotation(shell: Shell, word: str, shown: str = "") -> int:
     """The place in the stack that `+N` or `-N` means."""
     count = len(shell.directories) + 1
     number = int(word[1:])
     place = number if word[0] == "+" else count - 1 - number
     if not 0 <= place < count:
-        raise UsageError(f"{word}: directory stack index out of range", 1)
+        raise UsageError(f"{shown or word}: directory stack index out of range", 1)
     return place
 
 
 def _is_rotation(word: str) -> bool:
-    return word[:1] in ("+", "-") and word[1:].isdecimal()
+    if word[:1] not in ("+", "-") or len(word) < 2:
+        return False
+    if not word[1:].isdecimal():
+        raise OptionError(f"{word}: invalid number")
+    return True
 
 
 def _show(shell: Shell) -> None:
@@ -165,11 +169,13 @@ def pushd(shell: Shell, argv: list[str]) -> int:
 def popd(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
     stay = "-n" in words[:1]
-    if stay:
+    if stay or words[:1] == ["--"]:
         words = words[1:]
+    if words and not _is_rotation(words[0]):
+        raise OptionError(f"{words[0]}: invalid argument")
     if not shell.directories:
         raise UsageError("directory stack empty", 1)
-    place = _rotation(shell, words[0]) if words and _is_rotation(words[0]) else 0
+    place = _rotation(shell, words[0]) if words else 0
     if place == 0 and not stay:
         if not _change(shell, "popd", shell.directories[0], physical=False):
             return 1
@@ -185,17 +191,19 @@ def dirs(shell: Shell, argv: list[str]) -> int:
     long = each = numbered = False
     place: int | None = None
     for word in argv[1:]:
-        if _is_rotation(word):
-            place = _rotation(shell, word)
-        elif word.startswith("-") and set(word[1:]) <= set("clpv"):
+        if word == "--":
+            break
+        if word.startswith("-") and word[1:] and set(word[1:]) <= set("clpv"):
             if "c" in word:
                 shell.directories = []
                 return 0
             long = long or "l" in word
             each = each or "p" in word
             numbered = numbered or "v" in word
+        elif _is_rotation(word):
+            place = _rotation(shell, word, word[1:])
         else:
-            raise UsageError(f"{word}: invalid option")
+            raise OptionError(f"{word}: invalid option")
     stack = [path if long else _short(shell, path) for path in [shell.cwd, *shell.directories]]
     if place is not None:
         stack = [stack[place]]

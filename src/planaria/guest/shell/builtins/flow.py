@@ -10,7 +10,7 @@ from ..control import Break, Continue, Exit, Return
 from ..functions import Frame
 from ..streams import flush_all
 from ..variable import ShellError
-from .registry import BUILTINS, UsageError, builtin
+from .registry import BUILTINS, OptionError, UsageError, builtin, no_more, operands_of, running, usage
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -27,8 +27,7 @@ def _status(shell: Shell, argv: list[str]) -> int:
     if not text.lstrip("+-").isdecimal():
         shell.complain(f"{argv[0]}: {words[0]}: numeric argument required")
         return 2
-    if len(words) > 1:
-        raise UsageError("too many arguments", 1)
+    no_more(argv[0], words[1:])
     return int(text) & 0xFF
 
 
@@ -45,9 +44,14 @@ BUILTINS["true"] = _true
 BUILTINS["false"] = _false
 
 
-@builtin("exit", "logout")
+@builtin("exit")
 def exit_shell(shell: Shell, argv: list[str]) -> int:
     raise Exit(_status(shell, argv), asked=True)
+
+
+@builtin("logout")
+def logout(shell: Shell, argv: list[str]) -> int:
+    raise UsageError("not login shell: use `exit'", 1)
 
 
 @builtin("return")
@@ -68,8 +72,7 @@ def _count(shell: Shell, argv: list[str]) -> int:
     if not text.lstrip("+-").isdecimal():
         shell.complain(f"{argv[0]}: {text}: numeric argument required")
         raise Exit(128)
-    if len(argv) > 2:
-        raise UsageError("too many arguments", 1)
+    no_more(argv[0], argv[2:])
     count = int(text)
     if count < 1:
         shell.complain(f"{argv[0]}: {text}: loop count out of range")
@@ -97,24 +100,20 @@ def continue_(shell: Shell, argv: list[str]) -> int:
     return 0
 
 
-def _eval(shell: Shell, argv: list[str]) -> int:
+@running("eval")
+def eval_(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
-    if words and words[0] == "--":
-        words = words[1:]
+    if words and words[0].startswith("-"):
+        words = operands_of(argv)
     return shell.run_text(" ".join(words), line=shell.line, where="eval: ")
 
 
-BUILTINS["eval"] = _eval
-
-
-def _source(shell: Shell, argv: list[str]) -> int:
-    words = argv[1:]
-    if words and words[0] == "--":
-        words = words[1:]
+@running("source", ".")
+def source(shell: Shell, argv: list[str]) -> int:
+    words = operands_of(argv)
     if not words:
         shell.complain(f"{argv[0]}: filename argument required")
-        shell.error_output(f"{argv[0]}: usage: {argv[0]} filename [arguments]\n")
-        return 2
+        return usage(shell, argv[0])
     name = words[0]
     path = _script_path(shell, name)
     flush_all()
@@ -160,10 +159,6 @@ def _source(shell: Shell, argv: list[str]) -> int:
             shell.run_trap("RETURN")
 
 
-BUILTINS["source"] = _source
-BUILTINS["."] = _source
-
-
 def _script_path(shell: Shell, name: str) -> str:
     if "/" in name:
         return name
@@ -188,13 +183,13 @@ def exec_(shell: Shell, argv: list[str]) -> int:
         letters, attached, name = option[1:].partition("a")
         if attached:
             if not name and not words:
-                raise UsageError("-a: option requires an argument")
+                raise OptionError("-a: option requires an argument")
             shown = name or words.pop(0)
         if set(letters) <= {"c", "l"}:
             clean = clean or "c" in letters
             login = login or "l" in letters
         else:
-            raise UsageError(f"{option}: invalid option")
+            raise OptionError(f"{option[:2]}: invalid option")
     if not words:
         return 0
     if "/" in words[0] and not os.path.exists(shell.path(words[0])) and shell.find_command(words[0]) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..variable import ShellError
-from .registry import UsageError, builtin, options_of
+from .registry import OptionError, UsageError, builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -68,11 +68,11 @@ def fc(shell: Shell, argv: list[str]) -> int:
         if option.startswith("-e"):
             editor = option[2:] or (words.pop(0) if words else "")
             if not editor:
-                raise UsageError("-e: option requires an argument")
+                raise OptionError("-e: option requires an argument")
         elif set(option[1:]) <= set("lnrs"):
             letters |= set(option[1:])
         else:
-            raise UsageError(f"-{option.strip('-lnrs')[:1]}: invalid option")
+            raise OptionError(f"-{option.strip('-lnrs')[:1]}: invalid option")
     # The line that asks is not one to be found.
     entries = shell.history[:-1] if shell.history_enabled else shell.history
     if "l" in letters:

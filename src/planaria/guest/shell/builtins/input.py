@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..streams import Stream
-from ..variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ReadonlyError, ShellError, is_name
+from ..variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, is_name
 from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:
@@ -210,8 +210,8 @@ def _split_plain(text: str, ifs: str, most: int) -> list[str]:
     fields: list[str] = []
     position = 0
     length = len(text)
-    while position < length and (most < 0 or len(fields) < most - 1):
-        end = position
+    while position < length:
+        begin = end = position
         while end < length and text[end] not in ifs:
             end += 1
         fields.append(text[position:end])
@@ -222,12 +222,11 @@ def _split_plain(text: str, ifs: str, most: int) -> list[str]:
             position += 1
             while position < length and text[position] in white:
                 position += 1
-    if most > 0 and position < length:
-        rest = text[position:]
-        # One separator at the very end belongs to the last field's end, when it is the only one.
-        if rest and rest[-1] in ifs and rest[-1] not in white and not any(char in ifs for char in rest[:-1]):
-            rest = rest[:-1].rstrip(white) if white else rest[:-1]
-        fields.append(rest)
+        if len(fields) == most:
+            if position < length:
+                # There is more than a separator after the last field: it is all that is left.
+                fields[-1] = text[begin:]
+            break
     return fields
 
 
@@ -248,11 +247,7 @@ def _assign_names(shell: Shell, names: list[str], text: str, raw: bool) -> None:
         elif name.endswith("]"):
             shell.assign(name, value)
         else:
-            try:
-                variables.set(name, value)
-            except ReadonlyError as error:
-                shell.complain(error.message)
-                raise UsageError("", 1) from None
+            variables.set(name, value)
 
 
 def _assign_array(shell: Shell, name: str, text: str, raw: bool) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..traps import SIGNALS, signal_number
-from .registry import UsageError, builtin, options_of
+from .registry import UsageError, builtin, operands_of, options_of, usage
 
 if TYPE_CHECKING:
     from ..jobs import Job
@@ -112,9 +112,10 @@ def _wait_next(shell: Shell, words: list[str], variable: str | None) -> int:
 def fg(shell: Shell, argv: list[str]) -> int:
     if not shell.monitor:
         raise UsageError("no job control", 1)
-    job = shell.find_job(argv[1] if len(argv) > 1 else "%+")
+    word = (operands_of(argv) or ["%+"])[0]
+    job = shell.find_job(word)
     if job is None:
-        raise UsageError(f"{argv[1] if len(argv) > 1 else 'current'}: no such job", 1)
+        raise UsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
     shell.output(f"{job.text}\n".encode("utf-8", "surrogateescape"))
     status = shell.wait_job(job)
     _forget(shell, job)
@@ -125,9 +126,10 @@ def fg(shell: Shell, argv: list[str]) -> int:
 def bg(shell: Shell, argv: list[str]) -> int:
     if not shell.monitor:
         raise UsageError("no job control", 1)
-    job = shell.find_job(argv[1] if len(argv) > 1 else "%+")
+    word = (operands_of(argv) or ["%+"])[0]
+    job = shell.find_job(word)
     if job is None:
-        raise UsageError(f"{argv[1] if len(argv) > 1 else 'current'}: no such job", 1)
+        raise UsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
     shell.output(f"[{job.number}]+ {job.text} &\n".encode("utf-8", "surrogateescape"))
     return 0
 
@@ -149,6 +151,7 @@ def disown(shell: Shell, argv: list[str]) -> int:
 
 @builtin("suspend")
 def suspend(shell: Shell, argv: list[str]) -> int:
+    options_of(argv, "f")
     raise UsageError("cannot suspend: no job control", 1)
 
 
@@ -159,10 +162,7 @@ _SIGNAL_OPTION = re.compile(r"-[A-Za-z0-9+-]+\Z")
 def kill(shell: Shell, argv: list[str]) -> int:
     words = argv[1:]
     if not words:
-        shell.error_output(
-            "kill: usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]\n"
-        )
-        return 2
+        return usage(shell, "kill")
     number: int | None = 15
     if words[0] in ("-l", "-L"):
         return _list(shell, words[1:])

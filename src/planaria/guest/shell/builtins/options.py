@@ -11,7 +11,7 @@ from ..quoting import single_quoted
 from ..traps import SIGNALS, signal_name
 from ..variable import DYNAMIC, EXPORT, HOOKED
 from .declarations import assignment_line
-from .registry import UsageError, builtin, options_of
+from .registry import OptionError, UsageError, builtin, options_of, usage
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -76,11 +76,7 @@ def set_(shell: Shell, argv: list[str]) -> int:
             elif letter in LETTERS:
                 turn(shell, LETTERS[letter], on)
             else:
-                shell.complain(f"set: {word[0]}{letter}: invalid option")
-                shell.error_output(
-                    "set: usage: set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]\n"
-                )
-                return 2
+                raise OptionError(f"{word[0]}{letter}: invalid option")
         place += 1
     if place < len(argv):
         shell.positional = argv[place:]
@@ -156,8 +152,7 @@ def trap(shell: Shell, argv: list[str]) -> int:
         command: str | None = None
         conditions = words
         if len(words) == 1 and signal_name(words[0]) is None:
-            shell.error_output("trap: usage: trap [-lp] [[arg] signal_spec ...]\n")
-            return 2
+            return usage(shell, "trap")
     else:
         command, conditions = words[0], words[1:]
         if command == "-" or command.isdecimal():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..quoting import printf_quoted
 from ..variable import ShellError, is_name
-from .registry import UsageError, builtin
+from .registry import OptionError, UsageError, builtin, usage
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -390,7 +390,7 @@ def printf(shell: Shell, argv: list[str]) -> int:
         if word.startswith("-v"):
             if word == "-v":
                 if place >= len(argv):
-                    raise UsageError("-v: option requires an argument")
+                    raise OptionError("-v: option requires an argument")
                 variable = argv[place]
                 place += 1
             else:
@@ -398,10 +398,9 @@ def printf(shell: Shell, argv: list[str]) -> int:
             if not re.match(r"[A-Za-z_]\w*(\[.+\])?\Z", variable, re.ASCII):
                 raise UsageError(f"`{variable}': not a valid identifier")
         else:
-            raise UsageError(f"{word[:2]}: invalid option")
+            raise OptionError(f"{word[:2]}: invalid option")
     if place >= len(argv):
-        shell.error_output("printf: usage: printf [-v var] format [arguments]\n")
-        return 2
+        return usage(shell, "printf")
     text, status = format_text(shell, argv[place], argv[place + 1 :])
     if variable:
         if not text.isascii():

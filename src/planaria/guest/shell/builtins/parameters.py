@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from .registry import UsageError, builtin
+from .registry import OptionError, UsageError, builtin, no_more, operands_of, usage
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -18,8 +18,9 @@ def shift(shell: Shell, argv: list[str]) -> int:
         if not argv[1].lstrip("+-").isdecimal():
             raise UsageError(f"{argv[1]}: numeric argument required", 1)
         count = int(argv[1])
+        no_more("shift", argv[2:])
     if count < 0:
-        raise UsageError(f"{count}: shift count out of range", 1)
+        raise UsageError(f"{argv[1]}: shift count out of range", 1)
     if count > len(shell.positional):
         if "shift_verbose" in shell.shopts:
             shell.complain(f"shift: {count}: shift count out of range")
@@ -44,12 +45,9 @@ def let(shell: Shell, argv: list[str]) -> int:
 
 @builtin("getopts")
 def getopts(shell: Shell, argv: list[str]) -> int:
-    words = argv[1:]
-    if words and words[0] == "--":
-        words = words[1:]
+    words = operands_of(argv)
     if len(words) < 2:
-        shell.error_output("getopts: usage: getopts optstring name [arg ...]\n")
-        return 2
+        return usage(shell, "getopts")
     spec, name = words[0], words[1]
     arguments = words[2:] if len(words) > 2 else shell.positional
     silent = spec.startswith(":")
@@ -139,9 +137,10 @@ def caller(shell: Shell, argv: list[str]) -> int:
     frames = shell.frames
     depth = None
     if len(argv) > 1:
-        if not argv[1].isdecimal():
-            raise UsageError(f"{argv[1]}: invalid number")
-        depth = int(argv[1])
+        words = operands_of(argv)
+        if not words[0].isdecimal():
+            raise OptionError(f"{words[0]}: invalid number")
+        depth = int(words[0])
     place = len(frames) - 1 - (depth or 0)
     if place < 0:
         return 1
@@ -159,6 +158,7 @@ def caller(shell: Shell, argv: list[str]) -> int:
 
 @builtin("times")
 def times(shell: Shell, argv: list[str]) -> int:
+    operands_of(argv)
     used = time.process_time()
     text = f"{int(used // 60)}m{used % 60:.3f}s 0m0.000s\n0m0.000s 0m0.000s\n"
     shell.output(text.encode())

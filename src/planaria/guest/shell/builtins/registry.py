@@ -5,16 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..variable import ShellError
+from ..variable import AbandonError, ReadonlyError, ShellError
+from .synopses import SYNOPSES
 
 if TYPE_CHECKING:
     from ..shell import Shell
 
-__all__ = ["BUILTINS", "Builtin", "UsageError", "builtin", "options_of"]
+__all__ = [
+    "BUILTINS",
+    "Builtin",
+    "OptionError",
+    "UsageError",
+    "builtin",
+    "no_more",
+    "operands_of",
+    "options_of",
+    "running",
+    "usage",
+]
 
 Builtin = Callable[["Shell", "list[str]"], int]
 
 BUILTINS: dict[str, Builtin] = {}
+
+
+def no_more(command: str, words: list[str]) -> None:
+    """Refuse further arguments, as bash does: what runs is abandoned."""
+    if words:
+        raise AbandonError(f"{command}: too many arguments")
 
 
 class UsageError(Exception):
@@ -26,6 +44,40 @@ class UsageError(Exception):
         self.status = status
 
 
+class OptionError(UsageError):
+    """An option that is not known or lacks its value: how the builtin is called is shown, too."""
+
+
+def usage(shell: Shell, name: str) -> int:
+    """Show how a builtin is called; its status."""
+    shell.error_output(f"{name}: usage: {name} {SYNOPSES[name]}".rstrip() + "\n")
+    return 2
+
+
+def running(*names: str) -> Callable[[Builtin], Builtin]:
+    """Register a builtin that runs commands, whose errors are not its own. A wrong call is told here."""
+
+    def register(function: Builtin) -> Builtin:
+        def run(shell: Shell, argv: list[str]) -> int:
+            try:
+                return function(shell, argv)
+            except UsageError as error:
+                return _refused(shell, argv[0], error)
+
+        for name in names:
+            BUILTINS[name] = run
+        return run
+
+    return register
+
+
+def _refused(shell: Shell, name: str, error: UsageError) -> int:
+    shell.complain(f"{name}: {error.message}")
+    if isinstance(error, OptionError):
+        usage(shell, name)
+    return error.status
+
+
 def builtin(*names: str) -> Callable[[Builtin], Builtin]:
     """Register a function as the builtin of these names. Its errors are told with the builtin's name."""
 
@@ -34,10 +86,15 @@ def builtin(*names: str) -> Callable[[Builtin], Builtin]:
             try:
                 return function(shell, argv)
             except UsageError as error:
-                shell.complain(f"{argv[0]}: {error.message}")
+                return _refused(shell, argv[0], error)
+            except ReadonlyError as error:
+                shell.complain(error.message)
                 return error.status
             except ShellError as error:
                 if error.fatal:
+                    if isinstance(error, AbandonError) and error.named:
+                        error.named = False
+                        error.message = f"{argv[0]}: {error.message}"
                     raise
                 shell.complain(f"{argv[0]}: {error.message}")
                 return error.status
@@ -74,14 +131,14 @@ def options_of(
             letter = word[position]
             index = letters.find(letter)
             if index < 0 or letter == ":":
-                raise UsageError(f"{sign}{letter}: invalid option")
+                raise OptionError(f"{sign}{letter}: invalid option")
             shown = letter if sign == "-" else "+" + letter
             if letters[index + 1 : index + 2] == ":":
                 value = word[position + 1 :]
                 if not value:
                     place += 1
                     if place >= len(argv):
-                        raise UsageError(f"-{letter}: option requires an argument")
+                        raise OptionError(f"-{letter}: option requires an argument")
                     value = argv[place]
                 found.append((shown, value))
                 break
@@ -89,3 +146,9 @@ def options_of(
             position += 1
         place += 1
     return found, argv[place:]
+
+
+def operands_of(argv: list[str]) -> list[str]:
+    """The arguments of a builtin that has no options."""
+    _, operands = options_of(argv, "")
+    return operands

@@ -155,7 +155,8 @@ def arithmetic_error(shell: Shell, error: ShellError) -> int:
     """`(( ))` went wrong: the status, or the error again when it ends the shell."""
     if error.fatal:
         raise error
-    error.message = "((: " + error.message
+    if isinstance(error, ArithmeticSyntaxError):
+        error.message = "((: " + error.message
     shell.report(error)
     return 1
 
@@ -163,9 +164,10 @@ def arithmetic_error(shell: Shell, error: ShellError) -> int:
 def condition_error(shell: Shell, error: ShellError | TestError) -> int:
     """`[[ ]]` went wrong."""
     if isinstance(error, TestError):
-        shell.complain(error.message)
+        if error.message:
+            shell.complain(error.message)
         return error.status
-    if error.fatal or "division" not in error.message:
+    if error.fatal or not isinstance(error, ArithmeticSyntaxError):
         raise error
     error.message = "[[: " + error.message
     shell.report(error)

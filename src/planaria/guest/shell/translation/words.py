@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..braces import expand_braces, has_braces
-from ..fields import MAGIC_EXTENDED
+from ..fields import MAY_BE_MAGIC
 from ..parameters import literal_of, remover
 from ..patterns import compile_pattern, escape, is_literal, stars, unescape
 from ..syntax import Arithmetic, DoubleQuoted, Literal, Parameter, Part, Quoted, Word
@@ -346,7 +346,7 @@ class Words:
             raise UntranslatableError(word.source)
         for part in parts:
             if isinstance(part, Literal):
-                if (MAGIC_EXTENDED.search(part.text) or part.text[-1] in "+@!") and len(parts) + len(
+                if (MAY_BE_MAGIC.search(part.text) or part.text[-1] in "+@!") and len(parts) + len(
                     part.text
                 ) > 2:
                     raise UntranslatableError(word.source)
