@@ -72,7 +72,7 @@ def _print_digests(call: Invocation, kind: _Kind, tagged: bool, mark: str) -> St
     return call.status
 
 
-_TAGGED = re.compile(r"\\?([A-Z0-9-]+) \((.*)\) = ([0-9a-fA-F]+)")
+_TAGGED = re.compile(r"\\?([A-Z0-9-]+) ?\((.*)\) ?= ?([0-9a-fA-F]+)")
 
 
 class _Check:

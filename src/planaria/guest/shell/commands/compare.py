@@ -185,7 +185,11 @@ def comm(process: Process) -> Generator[None, None, int]:
         usage.complain(process, f"extra operand '{operands[2]}'")
         return 1
     ending = b"\0" if arguments.has("z") else b"\n"
-    delimiter = (arguments.last("delimiter") or "\t").encode("utf-8", "surrogateescape")
+    delimiters = arguments.values("delimiter") or ["\t"]
+    if len(set(delimiters)) > 1:
+        process.error("multiple output delimiters specified")
+        return 1
+    delimiter = delimiters[0].encode("utf-8", "surrogateescape") or b"\0"
     shown = [not arguments.has(column) for column in "123"]
     prefixes = [
         b"",

@@ -79,7 +79,7 @@ class _Pieces:
         self.format = arguments.value("b") or f"%0{digits}d"
         if not re.fullmatch(r"(?:[^%]|%%)*%[-+ 0#']*\d*(?:\.\d+)?[diuoxX](?:[^%]|%%)*", self.format):
             raise UsageError("invalid suffix format: " + self.format, hint=False)
-        self.quiet = arguments.has("s")
+        self.quiet = arguments.has("s", "q")
         self.elide = arguments.has("z")
         self.names: list[str] = []
 
@@ -109,7 +109,6 @@ class _Pieces:
     long="suffix-format=b: prefix=f: keep-files=k suppress-matched digits=n: quiet=s silent=s "
     "elide-empty-files=z",
     usage="[OPTION]... FILE PATTERN...",
-    rewrite=lambda words: ["-s" if word == "-q" else word for word in words],
 )
 def csplit(call: Invocation) -> Status:
     """Output pieces of FILE separated by PATTERN(s) to files 'xx00', 'xx01', ..., and their sizes."""
@@ -168,7 +167,8 @@ def _split(call: Invocation, lines: list[bytes], patterns: list[_Pattern], piece
                     raise CommandError(f"{quote(pattern.text)}: line number out of range{again}")
                 if not pattern.skip:
                     pieces.write(lines[at:goal])
-                at = goal + (suppress and pattern.offset == 0)
+                # What is left out is the line at the border, which an offset moves.
+                at = goal + suppress
                 searched = max(match + 1, at)
             turn += 1
     pieces.write(lines[at:])

@@ -106,6 +106,12 @@ def cut(call: Invocation) -> Generator[None, None, Status]:
         convert = _fields(
             pairs, separator, separator if between is None else between, arguments.has("s"), end
         )
+        if separator == end:
+            # Lines cannot be told from fields: the whole input is one line.
+            for source in call.inputs():
+                if data := source.read():
+                    call.stdout.write(convert([data.removesuffix(end)]) or end)
+            return call.status
     else:
         convert = _bytes(pairs, b"" if between is None else between, end)
     for source in call.inputs():
@@ -169,9 +175,6 @@ def _fields(
         out = [text for text in map(choose_fields, lines) if text is not None]
         return end.join(out) + end if out else b""
 
-    if separator == end:
-        # Lines cannot be told from fields: the whole input is one line.
-        return lambda lines: convert([separator.join(lines)])
     return convert
 
 

@@ -86,7 +86,7 @@ class _Settings:
             for part in value.split(","):
                 if part not in _CONVERSIONS:
                     raise UsageError(f"invalid conversion: {quote(part)}")
-                if part in ("ascii", "ebcdic", "ibm", "block", "unblock"):
+                if part in ("ascii", "ebcdic", "ibm"):
                     raise UsageError(f"the conversion {quote(part)} is not supported", hint=False)
                 self.conversions.add(part)
         elif name == "iflag":
@@ -128,8 +128,9 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
                     f"specified offset"
                 )
             total = 0
+            lines = _Lines(settings)
             pending = bytearray()
-            same = settings.input_block == settings.output_block
+            same = settings.input_block == settings.output_block and not lines.busy
             left = settings.count
             in_bytes = "count_bytes" in settings.input_flags
             while left is None or left > 0:
@@ -142,7 +143,7 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
                 counts[0 if len(block) == settings.input_block else 1] += 1
                 if left is not None:
                     left -= len(block) if in_bytes else 1
-                block = _convert(block, settings)
+                block = lines.convert(_convert(block, settings))
                 total += len(block)
                 if same:
                     counts[2 if len(block) == settings.output_block else 3] += 1
@@ -155,11 +156,16 @@ def dd(call: Invocation) -> Generator[None, None, Status]:
                         counts[2] += 1
                 if target.full:
                     yield
+            if rest := lines.end():
+                total += len(rest)
+                pending += rest
             if pending:
                 target.write(bytes(pending))
                 counts[3] += 1
         finally:
             close()
+    if settings.status != "none" and lines.truncated:
+        counts.append(lines.truncated)
     if settings.status != "none":
         _report(call, settings, counts, total, time.monotonic() - started)
     return call.status
@@ -236,13 +242,54 @@ def _convert(block: bytes, settings: _Settings) -> bytes:
     elif "ucase" in conversions:
         block = block.translate(_UPPER)
     if "sync" in conversions and len(block) < settings.input_block:
-        block = block.ljust(settings.input_block, b"\0")
+        filler = b" " if conversions & {"block", "unblock"} else b"\0"
+        block = block.ljust(settings.input_block, filler)
     return block
+
+
+class _Lines:
+    """Lines made records of `cbs` bytes (conv=block), or records made lines (conv=unblock)."""
+
+    def __init__(self, settings: _Settings) -> None:
+        self.size = settings.line
+        self.blocks = "block" in settings.conversions and self.size > 0
+        self.unblocks = "unblock" in settings.conversions and self.size > 0
+        self.busy = self.blocks or self.unblocks
+        self.pending = b""
+        self.truncated = 0
+
+    def convert(self, data: bytes) -> bytes:
+        if not self.busy:
+            return data
+        data = self.pending + data
+        if self.blocks:
+            *lines, self.pending = data.split(b"\n")
+            return b"".join([self._record(line) for line in lines])
+        whole = len(data) - len(data) % self.size
+        self.pending = data[whole:]
+        return b"".join([self._line(data[at : at + self.size]) for at in range(0, whole, self.size)])
+
+    def end(self) -> bytes:
+        """What an unfinished line or record still gives."""
+        rest, self.pending = self.pending, b""
+        if not rest:
+            return b""
+        return self._record(rest) if self.blocks else self._line(rest)
+
+    def _record(self, line: bytes) -> bytes:
+        self.truncated += len(line) > self.size
+        return line[: self.size].ljust(self.size)
+
+    @staticmethod
+    def _line(record: bytes) -> bytes:
+        return record.rstrip(b" ") + b"\n"
 
 
 def _report(call: Invocation, settings: _Settings, counts: list[int], total: int, seconds: float) -> None:
     call.warn(f"{counts[0]}+{counts[1]} records in")
     call.warn(f"{counts[2]}+{counts[3]} records out")
+    if len(counts) > 4:
+        call.warn(f"{counts[4]} truncated record{'s' if counts[4] > 1 else ''}")
     if settings.status == "noxfer":
         return
     sizes = [text for text in (human_size(total, 1000), human_size(total, 1024)) if not text.isdigit()]

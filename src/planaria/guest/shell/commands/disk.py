@@ -15,7 +15,7 @@ from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import block_size, human_size, parse_size
 from .status import blocks_of
 from .streams import reason
-from .wc import names_from
+from .wc import extra_operand, names_from
 
 __all__: list[str] = []
 
@@ -202,8 +202,7 @@ def du(call: Invocation) -> Generator[None, None, Status]:
     names = call.operands or ["."]
     if (listing := arguments.value("files0-from")) is not None:
         if call.operands:
-            call.error(f"extra operand {quote(call.operands[0])}")
-            raise UsageError("file operands cannot be combined with --files0-from")
+            raise extra_operand(quote(call.operands[0]))
         names = names_from(call, listing)
     usage = _Usage(call, _Units(call), depth)
     total = newest = 0

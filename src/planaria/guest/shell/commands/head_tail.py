@@ -20,6 +20,8 @@ from .streams import BLOCK, FileInput, Source, reason
 
 __all__: list[str] = []
 
+_LARGEST = (1 << 64) - 1
+
 
 @dataclass
 class _Amount:
@@ -30,22 +32,37 @@ class _Amount:
     turned: bool = False
 
 
-def _old_form(words: list[str], signs: str) -> list[str]:
+def _old_head(words: list[str]) -> list[str]:
     """`head -5c` as `head -c 5`: the first word may be a number with letters."""
-    if not words:
-        return words
-    match = re.fullmatch(rf"([{signs}])(\d+)([bkm]?)([cl]?)([fqvz]*)", words[0])
+    match = re.fullmatch(r"-(\d+)([bkm]?)([cl]?)([qvz]*)", words[0]) if words else None
     if match is None:
         return words
-    sign, digits, unit, kind, rest = match.groups()
-    if unit:
-        kind = "c"
-    number = digits + {"b": "b", "k": "K", "m": "M", "": ""}[unit]
-    option = "-c" if kind == "c" else "-n"
-    if signs == "-+" and len(words) > 2:
-        raise UsageError(f"option used in invalid context -- {digits[0]}", hint=False)
+    digits, unit, kind, rest = match.groups()
+    option = "-c" if unit or kind == "c" else "-n"
     flags = [f"-{letter}" for letter in rest]
-    return [option, ("+" if sign == "+" else "") + number, *flags, *words[1:]]
+    return [option, digits + {"b": "b", "k": "K", "m": "M", "": ""}[unit], *flags, *words[1:]]
+
+
+def _old_tail(words: list[str]) -> list[str]:
+    """`tail -5c` as `tail -c 5`, `tail +3` as `tail -n +3`: with one file at most."""
+    match = re.fullmatch(r"([-+])(\d*)([bcl]?)(f?)", words[0]) if words else None
+    if match is None or words[0] in ("-", "-c", "-f"):
+        return words
+    sign, digits, kind, follow = match.groups()
+    files = words[2:] if words[1:2] == ["--"] else words[1:]
+    if len(files) > 1 or (words[1:2] != ["--"] and files and re.match("-.", files[0])):
+        if sign == "+":
+            return words
+        raise UsageError(f"option used in invalid context -- {words[0][1]}", hint=False)
+    number = digits or "10"
+    if kind == "b":
+        number += "b"
+    return [
+        "-n" if kind in ("", "l") else "-c",
+        "+" * (sign == "+") + number,
+        *["-f"] * bool(follow),
+        *words[1:],
+    ]
 
 
 def _amount(call: Invocation, turning: str) -> _Amount:
@@ -61,10 +78,15 @@ def _amount(call: Invocation, turning: str) -> _Amount:
         try:
             number = parse_size(text)
         except ValueError:
-            shown = value if turning == "+" or value[:1] != "-" else text
+            shown = text if value[:1] == "-" else value
             raise UsageError(
                 f"invalid number of {'lines' if lines else 'bytes'}: {quote(shown)}", hint=False
             ) from None
+        if number > _LARGEST:
+            note = "Value too large for defined data type"
+            raise UsageError(
+                f"invalid number of {'lines' if lines else 'bytes'}: {quote(text)}: {note}", hint=False
+            )
         amount = _Amount(number, lines, turned)
     return amount
 
@@ -100,7 +122,7 @@ def _each(call: Invocation) -> Iterator[Source]:
     "head",
     short="c:n:qvz",
     long="bytes=c: lines=n: quiet=q silent=q verbose=v zero-terminated=z",
-    rewrite=lambda words: _old_form(words, "-"),
+    rewrite=_old_head,
 )
 def head(call: Invocation) -> Generator[None, None, Status]:
     """Print the first 10 lines of each FILE to standard output."""
@@ -170,7 +192,7 @@ def _head_bytes(source: Source, amount: _Amount) -> Iterator[bytes]:
     short="c:fFn:qs:vz",
     long="bytes=c: follow=f:: lines=n: pid: quiet=q silent=q retry sleep-interval=s: verbose=v "
     "zero-terminated=z max-unchanged-stats:",
-    rewrite=lambda words: _old_form(words, "-+"),
+    rewrite=_old_tail,
 )
 def tail(call: Invocation) -> Generator[None, None, Status]:
     """Print the last 10 lines of each FILE to standard output."""

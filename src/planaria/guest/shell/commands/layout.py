@@ -13,6 +13,8 @@ from .quoting import quote
 
 __all__: list[str] = []
 
+_LARGEST = (1 << 64) - 1
+
 
 def _width_option(words: list[str]) -> list[str]:
     """`fold -40` as `fold -w 40`."""
@@ -100,17 +102,25 @@ class _TabStops:
         self.stops: list[int] = []
         self.step = 0  # after the list: every `step` columns
         self.relative = False  # … counted from the last stop
+        self.mark = ""  # a `/` or `+` that waits for its number
         for text in texts:
             for word in re.split(r"[, \t]+", text):
                 if not word:
                     continue
-                mark = word[0] if word[0] in "/+" else ""
-                digits = word[len(mark) :]
+                digits = word.lstrip("/+")
+                mark = word[: len(word) - len(digits)][-1:]
+                if not digits and mark:
+                    self.mark = mark
+                    continue
+                mark = mark or self.mark
+                self.mark = ""
                 if not digits.isdigit():
-                    raise UsageError(
-                        f"tab size contains invalid character(s): {quote(digits.lstrip('0123456789'))}",
-                        hint=False,
-                    )
+                    self._refuse(digits)
+                if int(digits) > _LARGEST:
+                    raise UsageError(f"tab stop is too large {quote(digits)}", hint=False)
+                if self.step:
+                    what = "'+'" if self.relative else "'/'"
+                    raise UsageError(f"{what} specifier only allowed with the last value", hint=False)
                 if mark:
                     self.step, self.relative = int(digits), mark == "+"
                     continue
@@ -119,6 +129,18 @@ class _TabStops:
                 if self.stops and int(digits) <= self.stops[-1]:
                     raise UsageError("tab sizes must be ascending", hint=False)
                 self.stops.append(int(digits))
+        self._settle()
+
+    @staticmethod
+    def _refuse(digits: str) -> None:
+        rest = digits.lstrip("0123456789")
+        if rest[0] in "/+" and rest != digits:
+            problem = f"'{rest[0]}' specifier not at start of number: {quote(rest)}"
+        else:
+            problem = f"tab size contains invalid character(s): {quote(rest)}"
+        raise UsageError(problem, hint=False)
+
+    def _settle(self) -> None:
         if not self.stops and not self.step:
             self.step = 8
         elif len(self.stops) == 1 and not self.step:
@@ -235,8 +257,8 @@ def _blanks(first: int, column: int, text: bytes, stops: _TabStops) -> bytes:
     out = bytearray()
     at = first
     while (stop := stops.next(at)) is not None and stop <= column:
-        # One space before a stop stays a space unless more blanks follow it.
-        if stop - at == 1 and text[stop - first - 1 : stop - first] == b" " and stop == column:
+        # A single space before a stop stays a space within a line.
+        if text == b" " and first:
             out += b" "
         else:
             out += b"\t"

@@ -51,7 +51,7 @@ def _unit(text: str) -> int:
         raise UsageError(f"invalid unit size: {quote(text)}", hint=False)
     base = 1024 if match[3] else 1000
     size = int(match[1] or "1") * base ** (_SUFFIXES.find(match[2]) + 1 if match[2] else 0)
-    if not size:
+    if not 0 < size < 1 << 64:
         raise UsageError(f"invalid unit size: {quote(text)}", hint=False)
     return int(size)
 
@@ -66,9 +66,16 @@ def _parse_format(conversion: _Conversion, text: str) -> None:
             raise UsageError(f"format {shown} ends in %", hint=False)
         if len(re.findall(r"%", text.replace("%%", ""))) > 1:
             raise UsageError(f"format {shown} has too many % directives", hint=False)
+        if re.search(r"%[0' -]*\d*\.[-+ ]", text):
+            raise UsageError(f"invalid precision in format {shown}", hint=False)
         raise UsageError(f"invalid format {shown}, directive must be %[0]['][-][N][.][N]f", hint=False)
     before, flags, width, precision, after = match.groups()
-    conversion.before, conversion.after = before.replace("%%", "%"), after.replace("%%", "%")
+    # As with GNU's, the two signs after the directive stay two.
+    conversion.before, conversion.after = before.replace("%%", "%"), after
+    if "'" in flags and conversion.target != "none":
+        raise UsageError("grouping cannot be combined with --to", hint=False)
+    if len(width) > 18:
+        raise UsageError(f"invalid format {shown} (width overflow)", hint=False)
     if "-" in flags and width and not width.startswith("-"):
         width = "-" + width
     if width not in ("", "-"):
@@ -99,10 +106,10 @@ def numfmt(call: Invocation) -> Generator[None, None, Status]:
     conversion.rounding = choose(arguments.value("round") or "from-zero", _ROUNDS, "--round")
     conversion.suffix = arguments.value("suffix") or ""
     conversion.delimiter = arguments.value("d")
-    if conversion.delimiter is not None and len(conversion.delimiter) != 1:
+    if conversion.delimiter is not None and len(conversion.delimiter) > 1:
         raise UsageError("the delimiter must be a single character", hint=False)
     if (padding := arguments.value("padding")) is not None:
-        if not re.fullmatch(r"-?\d+", padding) or not int(padding):
+        if not re.fullmatch(r"-?\d+", padding) or not 0 < abs(int(padding)) < 1 << 63:
             raise UsageError(f"invalid padding value {quote(padding)}", hint=False)
         conversion.padding = int(padding)
     if (template := arguments.value("format")) is not None:
@@ -112,7 +119,10 @@ def numfmt(call: Invocation) -> Generator[None, None, Status]:
     if arguments.has("grouping") and conversion.target != "none":
         raise UsageError("grouping cannot be combined with --to", hint=False)
     invalid = choose(arguments.value("invalid") or "abort", _INVALID, "--invalid")
-    fields = parse_ranges(arguments.value("field") or "1", "field")
+    listed = arguments.values("field")
+    if len(listed) > 1:
+        raise UsageError("multiple field specifications", hint=False)
+    fields = parse_ranges(_open_ranges(listed[0]) if listed else "1", "field")
     conversion.auto_padding = not conversion.padding and conversion.delimiter is None
     headers = 0
     if arguments.has("header"):
@@ -120,6 +130,8 @@ def numfmt(call: Invocation) -> Generator[None, None, Status]:
         if not text.isdigit() or not int(text):
             raise UsageError(f"invalid header value {quote(text)}", hint=False)
         headers = int(text)
+    if arguments.has("debug"):
+        _warn(call, conversion, headers)
     failed = False
     for end, line in _lines(call):
         if headers and not call.operands:
@@ -146,7 +158,27 @@ def numfmt(call: Invocation) -> Generator[None, None, Status]:
         call.stdout.write(end)
         if call.stdout.full:
             yield
+    if failed and arguments.has("debug"):
+        call.error("failed to convert some of the input numbers")
     return 2 if failed and invalid == "fail" else 0
+
+
+def _open_ranges(text: str) -> str:
+    """A lone `-` among the fields means all of them."""
+    return ",".join("1-" if item == "-" else item for item in re.split("[, \t]", text))
+
+
+def _warn(call: Invocation, conversion: _Conversion, headers: int) -> None:
+    """What `--debug` says about options that have no effect."""
+    plain = (conversion.source, conversion.target, conversion.source_unit, conversion.target_unit)
+    template = call.arguments.value("format")
+    grouping = call.arguments.has("grouping") or (template is not None and "'" in template)
+    if plain == ("none", "none", 1, 1) and not (conversion.padding or grouping or template):
+        call.error("no conversion option specified")
+    if grouping:
+        call.error("grouping has no effect in this locale")
+    if headers and call.operands:
+        call.error("--header ignored with command-line input")
 
 
 def _lines(call: Invocation) -> Generator[tuple[bytes, str], None, None]:
@@ -163,7 +195,7 @@ def _lines(call: Invocation) -> Generator[tuple[bytes, str], None, None]:
 def _split(line: str, delimiter: str | None) -> list[str]:
     """Fields; with blanks as delimiters each keeps those that stand before it but one."""
     if delimiter is not None:
-        return line.split(delimiter)
+        return line.split(delimiter) if delimiter else [line]
     fields: list[str] = []
     at = 0
     while True:
@@ -207,7 +239,9 @@ def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
     match = _NUMBER.match(text)
     assert match is not None
     sign, whole, fraction = match.groups()
-    if not whole:
+    if not whole and text[match.end() :] and fraction == "":
+        raise _BadNumberError(f"invalid suffix in input: {quote(text)}")
+    if not whole and not fraction:
         raise _BadNumberError(f"invalid number: {quote(text)}")
     if len(whole.lstrip("0")) > 27:
         raise _BadNumberError(f"value too large to be converted: {quote(text)}")
@@ -215,7 +249,7 @@ def _parse(conversion: _Conversion, text: str) -> tuple[Fraction, int]:
     if fraction is not None and not fraction:
         raise _BadNumberError(f"invalid number: {quote(text)}")
     precision = len(fraction or "")
-    value = Fraction(int(sign + whole + (fraction or "")))
+    value = Fraction(int(sign + "0" + whole + (fraction or "")))
     if precision:
         value /= 10**precision
     scale = conversion.source

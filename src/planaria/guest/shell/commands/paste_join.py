@@ -17,6 +17,7 @@ __all__: list[str] = []
 
 #: Rows that are put together at once.
 _ROWS = 512
+_BLANKS = re.compile(rb"[ \t\n]+")
 _DELIMITER_ESCAPES = {"0": "", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}
 
 
@@ -136,7 +137,7 @@ class _Join:
 
     def split(self, line: bytes) -> list[bytes]:
         if self.separator is None:
-            return line.split()
+            return [field for field in _BLANKS.split(line) if field]
         if self.separator == self.end:
             return [line]
         return line.split(self.separator)

@@ -43,7 +43,7 @@ class Remover:
         call = self.call
         path = call.path(name)
         try:
-            status = os.lstat(path)
+            status = os.lstat(path if name else "")
             if name.endswith("/") and not stat.S_ISDIR(status.st_mode):
                 raise NotADirectoryError(errno.ENOTDIR, "Not a directory")
         except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import heapq
 import os
+import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
@@ -19,9 +20,35 @@ from .quoting import quote, shell_quote, shell_quote_always
 from .sizes import parse_size
 from .sort_keys import LETTERS, Key, Order, Ordering, parse_key
 from .streams import reason
-from .wc import names_from
+from .wc import extra_operand, names_from
 
 __all__: list[str] = []
+
+_OLD_POSITION = re.compile(r"(\d+)(?:\.(\d+))?([bdfgiMnRrV]*)")
+
+
+def _old_keys(words: list[str]) -> list[str]:
+    """`+1 -3` as `-k 2,3`: positions counted from zero, the end not included."""
+    out: list[str] = []
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if word == "--":
+            return [*out, word, *words[index:]]
+        start = _OLD_POSITION.fullmatch(word[1:]) if word[:1] == "+" else None
+        if start is None:
+            out.append(word)
+            continue
+        key = f"{int(start[1]) + 1}.{int(start[2] or 0) + 1}{start[3]}"
+        following = words[index] if index < len(words) else ""
+        if following[:1] == "-" and (end := _OLD_POSITION.fullmatch(following[1:])):
+            index += 1
+            # `-3.0` is the end of the field before, `-3.2` two characters into the next one.
+            inside = int(end[2] or 0)
+            key += f",{int(end[1]) + 1}.{inside}{end[3]}" if inside else f",{end[1]}{end[3]}"
+        out += ["-k", key]
+    return out
 
 
 @utility(
@@ -33,6 +60,7 @@ __all__: list[str] = []
     "human-numeric-sort=h version-sort=V random-sort=R random-source: sort: output=o: reverse=r stable=s "
     "buffer-size=S: field-separator=t: temporary-directory=T: unique=u zero-terminated=z parallel:",
     failure=2,
+    rewrite=_old_keys,
 )
 def sort(call: Invocation) -> Generator[None, None, Status]:
     """Write sorted concatenation of all FILE(s) to standard output."""
@@ -64,12 +92,17 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
     unique = arguments.has("u")
     stable = arguments.has("s")
     checking = _checking(arguments.options)
+    if len(set(arguments.values("o"))) > 1:
+        raise UsageError("multiple output files specified", hint=False)
     names = call.operands
     if (listing := arguments.value("files0-from")) is not None:
         if names:
-            call.error(f"extra operand {quote(names[0])}")
-            raise UsageError("file operands cannot be combined with --files0-from")
+            raise extra_operand(quote(names[0]))
         names = names_from(call, listing)
+        if call.status:
+            return call.status
+        if not names:
+            raise CommandError(f"no input from {shell_quote_always(listing)}", 2)
     end = b"\0" if arguments.has("z") else b"\n"
     order = Order(
         keys, separator, not keys or not (stable or unique), general.reverse, _salt(call), end != b"\n"
@@ -92,7 +125,8 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
         lines = order.sort(lines)
     if unique:
         lines = order.without_repeats(lines)
-    target = arguments.value("o")
+    targets = arguments.values("o")
+    target = targets[-1] if targets else None
     if target is not None:
         try:
             file = call.create(target)

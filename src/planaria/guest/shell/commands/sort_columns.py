@@ -18,6 +18,8 @@ _DECIMAL = b"0123456789.- \t\n"
 _GENERAL = b"0123456789.eE+- \t\n"
 #: Decimal numbers of no more characters than this are told apart by floats.
 _EXACT = 15
+#: An expression spells out each field.
+_MOST_FIELDS = 100
 
 
 def column_pattern(
@@ -34,7 +36,7 @@ def column_pattern(
     else:
         other = rb"[^\n" + re.escape(separator) + b"]*+"
         field, skipped, blanks = re.escape(separator) + other, b"[ \t]*+", False
-    if last is not None and last < first:
+    if max(first, last or 0) > _MOST_FIELDS or (last is not None and last < first):
         return None
     before = field * first if blanks else (other + re.escape(separator or b"")) * first
     if last is None:

@@ -47,6 +47,8 @@ _UPPER = bytes(range(256)).upper()
 
 #: Python reads whole numbers of more digits than this as Decimal only.
 _LONG = 4000
+#: A field that no line has: more than a regular expression counts.
+_LARGEST = 1 << 30
 
 _KeyFunction = Callable[[bytes], Any]
 _ColumnFunction = Callable[[list[bytes]], list[Any]]
@@ -103,7 +105,7 @@ def parse_key(text: str) -> Key:
         match = re.compile(r"\d+").match(text, at)
         if match is None:
             raise UsageError(f"{what}: invalid count at start of {quote(text[at:])}", hint=False)
-        return int(match[0]), match.end()
+        return min(int(match[0]), _LARGEST), match.end()
 
     key = Key(Ordering())
     number, at = count(0, "invalid number at field start")
@@ -137,7 +139,7 @@ def _fields_of_blanks(number: int) -> Callable[[bytes], int]:
     """Where `number` fields end when fields are separated by the turn from non-blank to blank."""
     if not number:
         return lambda line: 0
-    match = re.compile(rb"(?:[ \t\n]*[^ \t\n]*){%d}" % number).match
+    match = re.compile(rb"(?:[ \t\n]*+[^ \t\n]++){%d}" % number).match
 
     def end(line: bytes) -> int:
         found = match(line)

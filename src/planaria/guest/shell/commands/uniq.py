@@ -28,7 +28,9 @@ def _old_forms(words: list[str]) -> list[str]:
         if word == "--":
             return out + words[index:]
         match = re.fullmatch(r"-(\d+)(.*)", word)
-        if match:
+        if re.fullmatch(r"\+\d+", word):
+            out += ["-s", word[1:]]
+        elif match:
             out += ["-f", match[1]]
             if match[2]:
                 out.append("-" + match[2])

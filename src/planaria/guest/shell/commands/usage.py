@@ -25,6 +25,10 @@ class Arguments:
         """Whether one of the options was given."""
         return any(name in names for name, _ in self.options)
 
+    def values(self, name: str) -> list[str]:
+        """The values of an option, each time it was given."""
+        return [value for known, value in self.options if known == name]
+
     def last(self, *names: str) -> str | None:
         """The value of the last of the options; None when there is none."""
         for name, value in reversed(self.options):

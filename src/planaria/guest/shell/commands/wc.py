@@ -99,11 +99,12 @@ def wc(call: Invocation) -> Status:
         raise UsageError(f"invalid argument {quote(total_when)} for {quote('--total')}")
     if (listing := arguments.value("files0-from")) is not None:
         if names:
-            call.error(f"extra operand {shell_quote_always(names[0])}")
-            raise UsageError("file operands cannot be combined with --files0-from")
+            raise extra_operand(shell_quote_always(names[0]))
         names = names_from(call, listing)
+        several = len(names) + bool(call.status) > 1
     else:
         names = names or [""]
+        several = len(names) > 1
     width = _width(call, names, wanted)
     total = _Counts()
     for name in names:
@@ -121,15 +122,20 @@ def wc(call: Invocation) -> Status:
         total.add(counts)
         if total_when != "only":
             _show(call, counts, wanted, width, name)
-    if total_when in ("always", "only") or (total_when == "auto" and len(names) > 1):
+    if total_when in ("always", "only") or (total_when == "auto" and several):
         _show(
             call, total, wanted, 1 if total_when == "only" else width, "" if total_when == "only" else "total"
         )
     return call.status
 
 
+def extra_operand(shown: str) -> UsageError:
+    """Names on the command line do not go with `--files0-from`."""
+    return UsageError(f"extra operand {shown}\nfile operands cannot be combined with --files0-from")
+
+
 def names_from(call: Invocation, listing: str) -> list[str]:
-    """The names in a file where each ends with a zero byte (`--files0-from=FILE`)."""
+    """The names in a file where each ends with a zero byte (`--files0-from=FILE`); the bad are reported."""
     try:
         with call.open(listing) as source:
             data = source.read()
@@ -137,7 +143,16 @@ def names_from(call: Invocation, listing: str) -> list[str]:
         raise UsageError(
             f"cannot open {shell_quote_always(listing)} for reading: {error.strerror}", hint=False
         ) from None
-    return [os.fsdecode(name) for name in data.removesuffix(b"\0").split(b"\0")] if data else []
+    names: list[str] = []
+    for number, listed in enumerate(data.removesuffix(b"\0").split(b"\0") if data else [], 1):
+        name = os.fsdecode(listed)
+        if not name:
+            call.complain(f"{shell_quote(listing, '')}:{number}: invalid zero-length file name")
+        elif name == "-" and listing == "-":
+            call.complain("when reading file names from stdin, no file name of '-' allowed")
+        else:
+            names.append(name)
+    return names
 
 
 def _width(call: Invocation, names: list[str], wanted: str) -> int:
