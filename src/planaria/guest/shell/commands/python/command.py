@@ -143,7 +143,7 @@ class _Run:
         """The script may have changed the umask: the shell tells the system its own again."""
         shell = getattr(self.process, "shell", None)
         if shell is not None:
-            shell.system_umask[0] = -1
+            shell.system.umask = -1
 
     def _enter(self, path: str, own: str) -> None:
         """Make `sys` what it is at the start of such a run."""
