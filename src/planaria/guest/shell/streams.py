@@ -392,9 +392,11 @@ class CapturedOutput(Stream):
 class Pipe:
     """Bytes on their way from a writer to a reader; make the two ends with `PipeInput` and `PipeOutput`."""
 
-    __slots__ = ("pieces", "pull", "reader_closed", "size", "writer_closed")
+    __slots__ = ("pieces", "pull", "reader_closed", "size", "wanted", "writer_closed")
 
     def __init__(self) -> None:
+        #: What the reader wants before it stops, where that is known: a delimiter (None for bytes), how many.
+        self.wanted: tuple[bytes | None, int] | None = None
         self.pieces: list[bytes] = []
         self.size = 0
         self.reader_closed = False
