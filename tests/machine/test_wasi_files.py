@@ -304,3 +304,32 @@ def test_any_sequence_does_what_linux_does(operations: list[tuple]) -> None:  # 
         wanted = os.pread(real, 4000, 0)
         assert guest.read(fd, 4000, name="fd_pread", extra=(0,)) == wanted
     assert not guest.wasi.failures
+
+
+def test_a_bound_on_files_holds_for_all_ways_to_grow() -> None:
+    """Writing goes as far as the bound and then gives EFBIG, and so do appending, truncating and allocating."""
+    guest = Guest()
+    fd = guest.create(b"f")
+    guest.wasi.bound_files(10, None)
+    assert guest.write(fd, b"0123456", b"789abc") == 10
+    assert guest.raw("fd_filestat_set_size", fd, 11) == Errno.FBIG
+    assert guest.raw("fd_allocate", fd, 0, 11) == Errno.FBIG
+    at, _ = guest.vectors(1)
+    assert guest.raw("fd_write", fd, at, 1, 64) == Errno.FBIG
+    assert guest.raw("fd_pwrite", fd, at, 1, 10, 64) == Errno.FBIG
+    guest.call("fd_fdstat_set_flags", fd, int(FdFlags.APPEND))
+    assert guest.raw("fd_write", fd, at, 1, 64) == Errno.FBIG
+    guest.wasi.bound_files(None, None)
+    assert guest.write(fd, b"x") == 1
+    assert guest.call("fd_tell", fd, result="<Q") == 11
+
+
+def test_a_bound_on_further_files() -> None:
+    """So many more files can be opened, then EMFILE, until the bound is taken away."""
+    guest = Guest()
+    guest.create(b"a")
+    guest.wasi.bound_files(None, 1)
+    guest.create(b"b")
+    assert guest.raw("path_open", 3, 1, b"c", OFlags.CREAT, BOTH, BOTH, 0, 64) == Errno.MFILE
+    guest.wasi.bound_files(None, None)
+    guest.create(b"c")

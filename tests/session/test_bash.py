@@ -613,3 +613,56 @@ def test_limits_are_those_of_the_session_that_restores() -> None:
     with planaria.Session() as free:
         free.restore_state(data)
         assert free.bash("for i in {1..50}; do :; done; echo $x").stdout == "1\n"
+
+
+# -- python3 in pipelines ------------------------------------------------------------------------
+
+
+def test_python_in_a_pipeline_reaches_the_host() -> None:
+    """A script in a pipeline awaits functions of the host, and reads what the host has for standard input."""
+
+    async def ask(question: str) -> str:
+        return f"answer to {question}"
+
+    with planaria.Bash(callbacks=[ask], stdin="first\nsecond\n") as bash:
+        bash.files.write_text(
+            "a.py", "import asyncio\nasync def main(): print(await ask('q'))\nasyncio.run(main())"
+        )
+        bash.files.write_text("b.py", "print(input('? '))")
+        assert bash.execute("python3 a.py | tr a-z A-Z").stdout == "ANSWER TO Q\n"
+        assert bash.execute("python3 b.py | tr a-z A-Z; python3 b.py").stdout == "FIRST\nsecond\n"
+
+
+def test_python_in_a_pipeline_cannot_suspend() -> None:
+    """A host function that wants to suspend there is an error that says where it can."""
+
+    def approve() -> None:
+        raise planaria.Suspend("later")
+
+    with planaria.Bash(callbacks=[approve]) as bash:
+        bash.files.write_text(
+            "a.py", "import asyncio\nasync def main(): await approve()\nasyncio.run(main())"
+        )
+        result = bash.execute("python3 a.py | cat; echo ${PIPESTATUS[0]}")
+        assert result.stdout == "1\n"
+        assert "in the session's own code and not in a script that the shell runs" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("reader", "lines"),
+    [("head -2", 2), ("head", 10), ("head -n 100000", 100_000), ("head -c6 | cat", 3)],
+)
+def test_python_that_never_stops_writing_ends_with_its_reader(
+    bash: planaria.Bash, reader: str, lines: int
+) -> None:
+    """A script without end is stopped, as by a broken pipe, when the `head` after it has what it wants."""
+    result = bash.execute(f"python3 -c 'while True: print(1)' | {reader} | wc -l; echo ${{PIPESTATUS[0]}}")
+    assert result.stdout.split() == [str(lines), "141"]
+    assert result.stderr == ""
+
+
+def test_timeout_ends_what_does_not_write(bash: planaria.Bash) -> None:
+    """`timeout` in a pipeline ends a command that computes or sleeps, with status 124."""
+    for script in ("while True: pass", "import time; time.sleep(60)"):
+        result = bash.execute(f"timeout 0.2 python3 -c '{script}' | cat; echo ${{PIPESTATUS[0]}}", timeout=20)
+        assert result.stdout == "124\n"

@@ -411,6 +411,10 @@ class WasmExecutor(Executor):
                     return ("ok", wasi.dup(descriptor, to))
                 case "umask", int(mask):
                     wasi.umask = mask & 0o777
+                case "bounds", (int() | None) as size, (int() | None) as more:
+                    if (size or 0) < 0 or (more or 0) < 0:
+                        raise ProtocolError("the guest asked for bounds below 0")
+                    wasi.bound_files(size, more)
                 case _:
                     raise ProtocolError(f"the guest asked for an unknown change of files: {request[:1]!r}")
         except OSError as error:

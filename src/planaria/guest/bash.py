@@ -17,6 +17,7 @@ from planaria.guest.shell import commands, interactive
 from planaria.guest.shell.analysis import analyze
 from planaria.guest.shell.command import Process
 from planaria.guest.shell.limits import Limits
+from planaria.guest.shell.resources import System
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.state import StateError
 from planaria.guest.shell.streams import TextInput, flush_all
@@ -41,12 +42,20 @@ def shell() -> Shell:
 
 
 class SessionShell:
-    """Runs scripts for the host; `ask(name, arguments, keywords)` calls a function of the host's."""
+    """Runs scripts for the host; `ask(name, arguments, keywords)` calls a function of the host's.
 
-    def __init__(self, ask: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    `bound_files` tells the system how large files may become and how many more may be opened.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str, tuple[Any, ...], dict[str, Any]], Any],
+        bound_files: Callable[[int | None, int | None], None] | None = None,
+    ) -> None:
         global _only
         commands.load()
         self._ask = ask
+        self._bound_files = bound_files
         #: Whether somebody shows prompts.
         self._has_prompt = False
         self.shell = self._new()
@@ -54,7 +63,9 @@ class SessionShell:
 
     def _new(self) -> Shell:
         with _SettingsOfTheShell():  # it looks how deep functions may nest
-            return Shell(cwd=os.getcwd(), limits=Limits())
+            shell = Shell(cwd=os.getcwd(), limits=Limits())
+        shell.system = System(self._bound_files)
+        return shell
 
     def connect(self, kernel: Kernel) -> None:
         """Have the kernel hand the commands that concern the shell to this object."""
@@ -111,6 +122,7 @@ class SessionShell:
                         status = shell.status
         finally:
             flush_all()  # also when the script was interrupted
+            shell.system.heed(None, None)  # the limits of ulimit are none of Python's
             if shell.cwd != here:
                 with suppress(OSError):  # a script may remove the directory it is in
                     os.chdir(shell.cwd)

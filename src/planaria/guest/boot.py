@@ -39,7 +39,11 @@ def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> None:
     os.chdir(_ENVIRONMENT["HOME"])
     kernel = boot.start(door, sandbox=True)
     kernel.imports.modules = frozenset(tier_modules)
-    SessionShell(kernel.call_blocking).connect(kernel)
+    SessionShell(kernel.call_blocking, functools.partial(_bound_files, door)).connect(kernel)
     _entry = kernel.enter
     _settle = functools.partial(settle, door)
     door(b"B" + encode((id(_entry), id(_settle))))
+
+
+def _bound_files(door: Callable[[bytes], bytes], size: int | None, more: int | None) -> None:
+    door(b"F" + encode(("bounds", size, more)))

@@ -155,7 +155,8 @@ class HostCalls(SessionCore):
         return (
             "error",
             "RuntimeError",
-            f"{called}() wants to suspend; only an awaited call can: await {called}(...)",
+            f"{called}() wants to suspend; only an awaited call can: await {called}(...), in the session's "
+            "own code and not in a script that the shell runs",
         )
 
     def _settle(self, flight: Flight, call: HostCall, answer: Answer) -> None:

@@ -83,7 +83,6 @@ SCRIPTS = [
     r"echo > ; b",
     r"! ! true; echo $?",
     r"! | true",
-    r"time; echo x",
     r"case a in esac; echo q",
     r"case a in a | b) echo 1;; esac; case b in (a|b) echo 2;& c) echo 3;;& b) echo 4; esac",
     r"select; do",

@@ -29,16 +29,18 @@ class Expired(BaseException):
 class _Watch:
     """Counts what happens, and looks at the clock."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, clock: Callable[[], float]) -> None:
         self.deadline = deadline
+        self.clock = clock
         self.left = _INTERVAL
 
     def tick(self, *_: object) -> None:
         self.left -= 1
         if self.left <= 0:
             self.left = _INTERVAL
-            if time.monotonic() >= self.deadline:
-                self.expire(sys._getframe(1))
+            for watch in _watches:
+                if watch.clock() >= watch.deadline:
+                    watch.expire(sys._getframe(1))
 
     def expire(self, frame: FrameType | None) -> None:
         """Raise `Expired`, unless a context is being entered or left, which must not be done by halves."""
@@ -46,7 +48,7 @@ class _Watch:
             if frame.f_code in _CHANGING:
                 return
             frame = frame.f_back
-        self.deadline = time.monotonic() + _AGAIN
+        self.deadline = self.clock() + _AGAIN
         raise Expired
 
 
@@ -59,17 +61,17 @@ _CHANGING: Final = frozenset(
 
 
 @contextlib.contextmanager
-def until(deadline: float | None) -> Iterator[None]:
-    """Raise `Expired` in the body when `time.monotonic()` reaches `deadline`; None means never.
+def until(deadline: float | None, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """Raise `Expired` in the body when `clock()` reaches `deadline`; None means never.
 
     Nested, the earliest counts. Code below that never loops and never calls Python (one long call of a
     function in C) is not interrupted.
     """
     outer = _watches[-1] if _watches else None
-    if deadline is None or (outer is not None and outer.deadline <= deadline):
+    if deadline is None or (outer is not None and outer.clock is clock and outer.deadline <= deadline):
         yield
         return
-    watch = _Watch(deadline)
+    watch = _Watch(deadline, clock)
     sleep = time.sleep
 
     def bounded_sleep(seconds: float, /) -> None:
@@ -80,7 +82,8 @@ def until(deadline: float | None) -> Iterator[None]:
         sleep(seconds)
 
     _watches.append(watch)
-    time.sleep = bounded_sleep  # type: ignore[assignment]
+    if clock is time.monotonic:
+        time.sleep = bounded_sleep  # type: ignore[assignment]
     undo = _observe(watch)
     try:
         yield
@@ -121,11 +124,13 @@ def _alarm(watch: _Watch) -> Callable[[], None]:
     def expire(number: int, frame: FrameType | None) -> None:
         watch.expire(frame)
 
-    before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, max(1e-6, watch.deadline - time.monotonic()), _AGAIN)
+    timer = signal.ITIMER_REAL if watch.clock is time.monotonic else signal.ITIMER_PROF
+    number = signal.SIGALRM if timer == signal.ITIMER_REAL else signal.SIGPROF
+    before = signal.signal(number, expire)
+    signal.setitimer(timer, max(1e-6, watch.deadline - watch.clock()), _AGAIN)
 
     def undo() -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(number, before)
 
     return undo

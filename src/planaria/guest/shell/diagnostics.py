@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import time
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from .lexer import ShellSyntaxError
 from .quoting import value_quoted
 from .streams import flush_all
 from .syntax import For
+from .traps import XFSZ
 from .variable import AbandonError, ShellError
 
 if TYPE_CHECKING:
@@ -42,6 +45,21 @@ class Diagnostics:
         if stream is None:
             raise ShellError("write error: Bad file descriptor")
         stream.write(data)
+
+    def write_failed(self: Shell, error: OSError, name: str = "") -> int:
+        """Tell that something could not be written, by the builtin `name` if it was one; the status.
+
+        A file that would be larger than `ulimit -f` allows is a signal first, which ends a shell without a
+        trap for it: raises `Exit`.
+        """
+        too_large = error.errno == errno.EFBIG
+        if too_large and "XFSZ" not in self.traps:
+            self.raise_signal(XFSZ)
+        words = f"{name}: write error" if name else "write error"
+        self.complain(f"{words}: {os.strerror(error.errno or errno.EIO)}")
+        if too_large:
+            self.raise_signal(XFSZ)
+        return 1
 
     def prefix(self: Shell) -> str:
         """`bash: line 3: `"""

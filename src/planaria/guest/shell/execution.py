@@ -5,16 +5,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from .command import CommandFunction
 from .control import BROKEN_PIPE, Exit, LimitReachedError, Return
+from .deadline import Expired, until
 from .functions import Frame, FunctionBody
 from .lexer import ShellSyntaxError
 from .process import RunningCommand
-from .streams import PipeInput, flush_all
+from .resources import FROM_THE_START
+from .streams import FileOutput, PipeInput, flush_all
 from .translation.region import FunctionRegion
+from .traps import SIGNALS, XFSZ
 from .variable import Scope, ShellError
 
 if TYPE_CHECKING:
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
     from .shell import Shell
 
 __all__ = ["Execution"]
+
+#: What is said of a command that a signal has ended.
+_DEATHS = {9: "Killed", 24: "CPU time limit exceeded", XFSZ: "File size limit exceeded"}
 
 
 #: What POSIX calls special builtins.
@@ -279,20 +288,31 @@ class Execution:
         elif shown is not None:
             argv = [shown, *argv[1:]]
         self.heed_umask()
+        if self.bounds is not FROM_THE_START:
+            self.heed_limits()
+            if self.processes is not None and not self.subshell_level:  # a subshell becomes its last command
+                self.may_fork()
         if path.endswith(("/mkfifo", "/mknod")):
             self.expect_fifos()
         process = RunningCommand(self, argv)
         spooled = len(self.spooled_outputs)
         try:
+            if self.counters.cpu is not None:
+                return (yield from self._timed(function, process)) & 0xFF
             result = function(process)
             if not isinstance(result, int):
                 result = yield from self._drive(result)
+            output = self.fds.get(1)
+            if isinstance(output, FileOutput) and output.owned:
+                output.flush()
             return result & 0xFF
         except BrokenPipeError:
             return BROKEN_PIPE
         except (Exit, LimitReachedError, ShellSyntaxError, ShellError):
             raise
         except OSError as error:
+            if error.errno == errno.EFBIG and self.traps.get("XFSZ") != "":
+                return self._died(XFSZ, argv)
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             process.error(f"{where}{error.strerror or error}")
             return 1
@@ -311,12 +331,34 @@ class Execution:
             if len(self.spooled_outputs) > spooled:
                 self.collect_outputs(spooled)
 
-    def heed_umask(self: Shell) -> None:
-        """Make the system heed the shell's umask, where the system has one."""
-        if self.system_umask[0] != self.umask:
-            self.system_umask[0] = self.umask
-            if hasattr(os, "umask"):
-                os.umask(self.umask)
+    def _timed(self: Shell, function: CommandFunction, process: RunningCommand) -> Generator[None, None, int]:
+        """Run a command that may use only so much processor time: it has a clock of its own."""
+        assert self.counters.cpu is not None
+        seconds, status = self.counters.cpu
+        left = float(seconds)
+        try:
+            with until(time.process_time() + left, time.process_time):
+                result = function(process)
+            if isinstance(result, int):
+                return result
+            steps = self._drive(result)
+            while True:
+                began = time.process_time()
+                try:
+                    with until(began + left, time.process_time):
+                        next(steps)
+                except StopIteration as stop:
+                    return stop.value  # type: ignore[no-any-return]
+                left -= time.process_time() - began
+                yield
+        except Expired:
+            return self._died(status - 128, process.argv)
+
+    def _died(self: Shell, number: int, argv: list[str]) -> int:
+        """A signal has ended a command: tell it as for a process that nobody waits for at a prompt."""
+        what = _DEATHS.get(number, SIGNALS[number])
+        self.complain(f"{self.new_process_id():5} {what:<24}{' '.join(argv)}")
+        return 128 + number
 
     def _drive(self: Shell, generator: Generator[None, None, int]) -> Generator[None, None, int]:
         """Run a command's generator; where it would read from an empty pipe, wait first."""

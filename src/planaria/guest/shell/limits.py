@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
-from .control import LimitReachedError
+from .control import Exit, LimitReachedError
 from .streams import flush_shown
 
 __all__ = ["Counters", "Limits"]
@@ -40,9 +41,12 @@ class Counters:
 
     __slots__ = (
         "commands",
+        "cpu",
+        "cpu_began",
         "growth",
         "iterations",
         "limits",
+        "memory",
         "next_check",
         "next_iteration",
         "total_commands",
@@ -55,6 +59,11 @@ class Counters:
         #: Since the shell began; these only grow.
         self.total_commands = 0
         self.total_runs = 0
+        #: `ulimit -t` and `-v`: seconds of the processor's time for a run, with the status of one that has
+        #: used them up; bytes that variables may hold.
+        self.cpu: tuple[int, int] | None = None
+        self.cpu_began = 0.0
+        self.memory: int | None = None
         self.apply(limits)
 
     def apply(self, limits: Limits) -> None:
@@ -70,6 +79,8 @@ class Counters:
         self.total_runs += 1
         self.commands = 0
         self.iterations = 0
+        if self.cpu is not None:
+            self.cpu_began = time.process_time()
         self._look_again()
 
     def _look_again(self) -> None:
@@ -94,6 +105,8 @@ class Counters:
     def check(self) -> None:
         """Raise `LimitReachedError` for the count that is too high; let out what has been written."""
         limits = self.limits
+        if self.cpu is not None and time.process_time() - self.cpu_began >= self.cpu[0]:
+            raise Exit(self.cpu[1])
         if limits.commands is not None and self.commands > limits.commands:
             raise LimitReachedError("commands", f"limit reached: commands ({limits.commands})")
         if limits.iterations is not None and self.iterations > limits.iterations:

@@ -34,6 +34,7 @@ __all__ = ["Producer", "compile_run", "compile_stream", "is_pure"]
 
 #: Builtins that change nothing in the shell that runs them.
 PURE_BUILTINS = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
+_HEAD = re.compile(r"(?:-n ?(?P<lines>\d+)|-c ?(?P<bytes>\d+)|-(?P<short>\d+)|)")
 _CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--")
 
 
@@ -111,7 +112,7 @@ class Producer:
 class _Stage:
     """One stage, compiled in both flavours."""
 
-    __slots__ = ("merged", "name", "node", "plain", "pure", "stream")
+    __slots__ = ("merged", "name", "node", "plain", "pure", "stream", "wanted")
 
     def __init__(self, compiler: Compiler, node: Command, merged: bool) -> None:
         self.node = node
@@ -119,16 +120,35 @@ class _Stage:
         self.pure = is_pure(node)
         head = node.words[0] if isinstance(node, Simple) and node.words else None
         self.name = head.literal() or "" if isinstance(head, Word) else ""
+        #: What it reads before it stops, where that can be seen; see `Pipe.wanted`.
+        self.wanted = _wanted(node) if self.name == "head" else None
         self.plain: Code | None = None
         self.stream = compiler.stream(node)
 
 
-def _connect(shell: Shell, stages: list[_Stage], compiler: Compiler) -> tuple[list[Producer], Stream]:
+def _wanted(node: Command) -> tuple[bytes | None, int] | None:
+    """What `head` wants of its standard input."""
+    assert isinstance(node, Simple)
+    words = [word.literal() if isinstance(word, Word) else None for word in node.words[1:]]
+    if None in words or node.redirects:
+        return None
+    match = _HEAD.fullmatch(" ".join(words))  # type: ignore[arg-type]
+    if match is None:
+        return None
+    if match["bytes"]:
+        return None, int(match["bytes"])
+    return b"\n", int(match["lines"] or match["short"] or 10)
+
+
+def _connect(
+    shell: Shell, stages: list[_Stage], last: _Stage, compiler: Compiler
+) -> tuple[list[Producer], Stream]:
     """Start all stages but the last; the producers, and what the last stage reads."""
     producers: list[Producer] = []
     source: Stream | None = None
-    for stage in stages:
+    for stage, reader in zip(stages, [*stages[1:], last], strict=True):
         pipe = Pipe()
+        pipe.wanted = reader.wanted
         output = PipeOutput(pipe)
         if stage.pure and stage.name in ("echo", "printf") and stage.name not in shell.functions:
             # What ends by itself and changes nothing needs neither a subshell nor a generator.
@@ -194,7 +214,7 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[S
             sh.line = line
         if final is None:
             final = compiler.run(last.node)
-        producers, source = _connect(sh, stages, compiler)
+        producers, source = _connect(sh, stages, last, compiler)
         try:
             if sh.lastpipe and not sh.monitor:
                 status = _in_place(sh, final, source)
@@ -240,7 +260,7 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
     last = stages.pop()
 
     def stream(sh: Shell) -> Generator[None, None, int]:
-        producers, source = _connect(sh, stages, compiler)
+        producers, source = _connect(sh, stages, last, compiler)
         try:
             child = sh.fork()
             child.set_stream(0, source)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .expansion import TextCode, WordCompiler
+from .resources import FROM_THE_START
 from .streams import FileInput, FileOutput, FileUpdate, NullStream, Stream, TextInput, flush_all
 from .syntax import Redirect
 from .variable import ShellError
@@ -15,7 +16,7 @@ from .variable import ShellError
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["Saved", "compile_redirect", "open_stream", "restore"]
+__all__ = ["Saved", "compile_redirect", "let_go", "open_stream", "restore"]
 
 #: Descriptors as they were: number and stream (None: it was closed), in the order of the changes.
 Saved = list[tuple[int, "Stream | None"]]
@@ -27,15 +28,34 @@ _READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
 _NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
-def restore(shell: Shell, saved: Saved) -> None:
-    """Undo redirections."""
+def restore(shell: Shell, saved: Saved, name: str = "") -> bool:
+    """Undo redirections; whether something written did not get into its file, which is told.
+
+    `name` is the builtin that wrote, if it was one.
+    """
     fds = shell.fds
+    failed = False
     for number, before in reversed(saved):
         current = fds.pop(number, None)
         if before is not None:
             fds[number] = before
         if current is not None:
-            current.release()
+            failed |= let_go(shell, current, name)
+    return failed
+
+
+def let_go(shell: Shell, stream: Stream, name: str = "") -> bool:
+    """One descriptor fewer for `stream`; whether its last bytes could not be written, which is told."""
+    try:
+        stream.release()
+        if shell.bounds is not FROM_THE_START:
+            stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        shell.write_failed(error, name)
+        return True
+    return False
 
 
 def _change(shell: Shell, saved: Saved, number: int, stream: Stream | None) -> None:
@@ -76,6 +96,8 @@ def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> 
         return fifo.writer()
     try:
         if mode == _READ:
+            if shell.bounds is not FROM_THE_START:
+                shell.may_open(name)
             return FileInput(os.open(path, os.O_RDONLY), path)
         if mode == _UPDATE:
             return FileUpdate(os.open(path, os.O_RDWR | os.O_CREAT, 0o666 & ~shell.umask), path)
@@ -83,6 +105,9 @@ def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> 
         if mode == _WRITE and not clobber and os.path.isfile(path):
             raise ShellError(f"{name}: cannot overwrite existing file")
         shell.heed_umask()
+        if shell.bounds is not FROM_THE_START:
+            shell.heed_limits()
+            shell.may_open(name)
         if HAS_UMASK or shell.umask == 0o022:
             return FileOutput(os.open(path, flags, 0o666 & ~shell.umask), path)
         new = not os.path.lexists(path)
@@ -145,10 +170,17 @@ def _place(shell: Shell, saved: Saved, redirect: Redirect, default: int, stream:
     """Put the stream where the redirection says; `{name}` gets a free number that outlives the command."""
     if redirect.variable:
         number = shell.free_descriptor()
+        if number >= shell.open_files:
+            stream.release()
+            raise ShellError("redirection error: cannot duplicate fd: Too many open files")
         shell.fds[number] = stream
         shell.assign(redirect.variable, str(number))
         return
-    _change(shell, saved, _number(shell, redirect, default), stream)
+    number = default if redirect.fd is None else redirect.fd
+    if number >= shell.open_files:
+        stream.release()
+        raise ShellError(f"{number}: Bad file descriptor")
+    _change(shell, saved, number, stream)
 
 
 def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: bool) -> RedirectCode:
@@ -193,7 +225,7 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
                 if text.isdecimal():
                     stream = sh.fds.pop(int(text), None)
                     if stream is not None:
-                        stream.release()
+                        let_go(sh, stream)
                 return
             _change(sh, saved, _number(sh, redirect, default), None)
             return

@@ -22,6 +22,7 @@ from .lookup import Lookup
 from .options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
 from .parser import Parser
 from .pathnames import Pathnames
+from .resources import FROM_THE_START, Bounds, Resources, System
 from .sources import Sources
 from .specials import Random, define
 from .streams import (
@@ -45,7 +46,7 @@ _RECURSION = 200_000
 _FRAMES = 12
 
 
-class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs, Traps):
+class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs, Resources, Traps):
     """One shell. State lasts from one `run` to the next, as in one interactive bash.
 
     Arguments:
@@ -60,6 +61,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
 
     # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
     background: bool
+    bounds: Bounds
+    outer_bounds: Bounds
     cwd: str
     line_offset: int
     name: str
@@ -73,6 +76,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     loops: int
     process_id: int
     own_process_id: int
+    processes: int | None
     status: int
     substitution_level: int
     substitution_status: int
@@ -203,10 +207,13 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         self.fifos: dict[str, Fifo] = {}
         #: Whether there may be named pipes at all (otherwise opening a file need not look); shared too.
         self.fifos_expected = [False]
-        #: What `ulimit` was told, by letter: the soft and the hard limit.
-        self.resource_limits: dict[str, tuple[int | None, int | None]] = {}
-        #: The umask that was last told to the system; shared too.
-        self.system_umask = [-1]
+        #: The limits of `ulimit`, and what of them is looked at again and again; in a subshell also those
+        #: that the shell around it goes on with.
+        self.bounds = self.outer_bounds = FROM_THE_START
+        self.open_files = 1024
+        self.processes = None
+        #: What the system was told last; shared too.
+        self.system = System()
         self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
         # What special variables need.
         self.ifs = " \t\n"
@@ -247,6 +254,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
 
     def fork(self) -> Shell:
         """A subshell: the same state, changed independently from now on; streams are shared."""
+        if self.processes is not None:
+            self.may_fork()
         child: Shell = Shell.__new__(Shell)
         child.__dict__.update(self.__dict__)
         child.variables = Variables(child)
@@ -272,7 +281,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.spooled_outputs = []
         child.directories = self.directories.copy()
         child.history = self.history.copy()
-        child.resource_limits = self.resource_limits.copy()
+        child.outer_bounds = self.bounds
         child.subshell_level = self.subshell_level + 1
         child.own_process_id = self.new_process_id()
         child.random = Random(self.random.seed ^ child.own_process_id)
@@ -294,9 +303,10 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.counters = self.counters
         child.fifos = self.fifos
         child.fifos_expected = self.fifos_expected
-        child.system_umask = self.system_umask
+        child.system = self.system
         child.umask = self.umask
-        child.resource_limits = self.resource_limits.copy()
+        child.bounds = child.outer_bounds = self.bounds
+        child.open_files, child.processes = self.open_files, self.processes
         child.commands_loaded = self.commands_loaded
         child._next_process = self._next_process
         child.process_id = child.own_process_id = self.new_process_id()

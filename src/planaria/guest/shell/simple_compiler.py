@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .assignment import AssignmentCompiler
 from .expansion import ArgumentsCode
 from .loops import Code, LoopCompiler, StreamCode
-from .redirection import RedirectCode, Saved, compile_redirect, restore
+from .redirection import RedirectCode, Saved, compile_redirect, let_go, restore
 from .syntax import (
     Arithmetic,
     Assignment,
@@ -63,14 +63,15 @@ class SimpleCompiler(LoopCompiler):
                     sh.report(error)
                     return sh.failed(1)
                 try:
-                    return code(sh)
+                    status = code(sh)
                 except ShellError as error:
                     sh.tell(error)
                     raise
             finally:
-                restore(sh, saved)
+                failed = restore(sh, saved)
                 if process:
                     sh.end_process_substitutions(mark)
+            return sh.failed(status or 1) if failed else status
 
         return run
 
@@ -89,13 +90,14 @@ class SimpleCompiler(LoopCompiler):
                     sh.report(error)
                     return sh.failed(1)
                 try:
-                    return (yield from code(sh))
+                    status = yield from code(sh)
                 except ShellError as error:
                     sh.tell(error)
                     raise
             finally:
-                restore(sh, saved)
+                failed = restore(sh, saved)
                 sh.end_process_substitutions(mark)
+            return sh.failed(status or 1) if failed else status
 
         return stream
 
@@ -242,6 +244,7 @@ class SimpleCompiler(LoopCompiler):
             sh.substitution_status = 0
             mark = len(sh.process_descriptors)
             saved: Saved = []
+            argv: list[str] = []
             keep = False
             try:
                 argv = arguments(sh)
@@ -258,16 +261,13 @@ class SimpleCompiler(LoopCompiler):
                 keep = argv[0] == "exec" and len(argv) == 1
                 status = sh.with_temporary(prepared.temporary, argv, tested)
             finally:
-                if keep:
-                    for _, before in saved:
-                        if before is not None:
-                            before.release()
-                else:
-                    restore(sh, saved)
+                failed = _leave(sh, saved, keep, argv)
                 if prepared.process:
                     sh.end_process_substitutions(mark)
             sh.last_argument = argv[-1]
             sh.pipe_statuses = None
+            if failed:
+                status = status or 1
             if status and sh.watching and not tested:
                 sh.status = status
                 return sh.failed(status)
@@ -345,6 +345,7 @@ class SimpleCompiler(LoopCompiler):
             sh.substitution_status = 0
             mark = len(sh.process_descriptors)
             saved: Saved = []
+            argv: list[str] = []
             keep = False
             try:
                 argv = prepared.arguments(sh)
@@ -359,15 +360,12 @@ class SimpleCompiler(LoopCompiler):
                 keep = argv[0] == "exec" and len(argv) == 1
                 status = yield from sh.stream_with_temporary(prepared.temporary, argv, tested)
             finally:
-                if keep:
-                    for _, before in saved:
-                        if before is not None:
-                            before.release()
-                else:
-                    restore(sh, saved)
+                failed = _leave(sh, saved, keep, argv)
                 sh.end_process_substitutions(mark)
             sh.last_argument = argv[-1]
             sh.pipe_statuses = None
+            if failed:
+                status = status or 1
             if sh.fds[1].full or sh.background:
                 yield
                 if sh.pending_signals:
@@ -390,6 +388,18 @@ def _redirection_failed(sh: Shell, argv: list[str], error: ShellError) -> int:
         return error.status if error.fatal else 1
     sh.report(error)
     return 1
+
+
+def _leave(shell: Shell, saved: Saved, keep: bool, argv: list[str]) -> bool:
+    """Undo a command's redirections, or with `keep` make them last; whether writing failed at the end."""
+    if not keep:
+        name = argv[0] if argv else ""
+        return restore(shell, saved, name if name in shell.builtins and name not in shell.functions else "")
+    failed = False
+    for _, before in saved:
+        if before is not None:
+            failed |= let_go(shell, before)
+    return failed
 
 
 class _Prepared:

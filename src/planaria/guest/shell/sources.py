@@ -12,6 +12,7 @@ from .arithmetic_parser import ArithmeticSyntaxError
 from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Return
 from .lexer import ShellSyntaxError
 from .program import Program
+from .resources import FROM_THE_START
 from .streams import CapturedOutput, FileOutput, NullStream, PipeInput, flush_all
 from .variable import AbandonError, ShellError
 
@@ -32,6 +33,8 @@ class Sources:
         """
         self.counters.begin()
         self.exited = False
+        if self.bounds is not FROM_THE_START:
+            self.heed_limits()
         try:
             self._run_program(Program.of(source, self), where)
         except Exit as jump:
@@ -51,7 +54,22 @@ class Sources:
             self.complain(error.message)
             self.status = 1
         flush_all()
+        for stream in self.fds.values():
+            if stream.__class__ is FileOutput and stream.failure is not None:
+                self._tell_failures()
+                break
         return self.status
+
+    def _tell_failures(self: Shell) -> None:
+        """What could not be written into files that stay open is told now."""
+        for stream in list(self.fds.values()):
+            try:
+                stream.flush()
+            except OSError as error:
+                try:
+                    self.status = self.write_failed(error)
+                except Exit as jump:
+                    self.status = jump.status
 
     def remember(self: Shell, source: str) -> None:
         """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
@@ -101,6 +119,9 @@ class Sources:
                 self.status = 0
             except BrokenPipeError:
                 raise Exit(BROKEN_PIPE) from None
+            except OSError as error:
+                self._discard()
+                self.status = self.write_failed(error)
             except RecursionError:
                 self._discard()
                 self.complain("maximum nesting level exceeded")

@@ -12,6 +12,7 @@ from .options import SET_OPTIONS, SHOPT_OPTIONS
 from .parser import Parser
 from .printing import function_source
 from .program import Program
+from .resources import FROM_THE_START, Bounds
 from .shell import Shell
 from .syntax import Function
 from .variable import ASSOCIATIVE, DYNAMIC, HOOKED, Variable, is_name
@@ -53,6 +54,7 @@ def state_of(shell: Shell) -> dict[str, Any]:
         "name": shell.name,
         "cwd": shell.cwd,
         "umask": shell.umask,
+        "limits": {letter: list(pair) for letter, pair in shell.bounds.items()},
         "directories": list(shell.directories),
         "history": list(shell.history),
         "status": shell.status,
@@ -96,6 +98,22 @@ def _numbers(document: dict[str, Any], key: str, count: int) -> list[int]:
     if len(values) != count or not all(type(value) is int for value in values):
         raise StateError(f"shell state: {key!r} must hold {count} whole numbers")
     return list(values)
+
+
+def _bounds(document: dict[str, Any]) -> Bounds:
+    given = document.get("limits", {})  # documents of earlier releases have none
+    if not isinstance(given, dict) or not given.keys() <= FROM_THE_START.keys():
+        raise StateError("shell state: 'limits' must map letters of ulimit to pairs")
+    for letter, pair in given.items():
+        if not (
+            isinstance(pair, list)
+            and len(pair) == 2
+            and all(one is None or (type(one) is int and one >= 0) for one in pair)
+            and (pair[1] is None or (pair[0] is not None and pair[0] <= pair[1]))
+        ):
+            raise StateError(f"shell state: the limits of {letter!r} are not a soft and a hard one")
+    bounds = {**FROM_THE_START, **{letter: (pair[0], pair[1]) for letter, pair in given.items()}}
+    return FROM_THE_START if bounds == FROM_THE_START else bounds
 
 
 def _variables(document: dict[str, Any]) -> dict[str, Variable]:
@@ -150,6 +168,7 @@ def apply_state(shell: Shell, document: dict[str, Any]) -> None:
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise StateError(f"shell state: this is not a document of version {VERSION}")
     variables = _variables(document)
+    bounds = _bounds(document)
     functions = _functions(document)
     options = _texts(document, "options")
     shopts = _texts(document, "shopts")
@@ -196,6 +215,9 @@ def apply_state(shell: Shell, document: dict[str, Any]) -> None:
     shell.counters.total_commands = max(shell.counters.total_commands, counters[0])
     shell.counters.total_runs = max(shell.counters.total_runs, counters[1])
     shell.remembered_statuses = statuses
+    if bounds != shell.bounds:
+        shell.set_bounds(bounds)
+    shell.outer_bounds = shell.bounds
     shell.hashed = {}
     shell.ifs = " \t\n" if "IFS" not in table else table["IFS"].value or ""
     shell.variables.new_flags = 1 if shell.allexport else 0

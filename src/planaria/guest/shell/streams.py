@@ -214,7 +214,14 @@ _dirty: list[FileOutput] = []
 def flush_all() -> None:
     """Write out every file's buffer: done before anything looks at the filesystem."""
     while _dirty:
-        _dirty[-1].flush()
+        stream = _dirty[-1]
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # Not for whoever wants to look at files now: told at the next write, or when it is closed.
+            stream.failure = error
 
 
 def flush_shown() -> None:
@@ -227,7 +234,7 @@ def flush_shown() -> None:
 class FileOutput(Stream):
     """A file opened for writing, buffered; see `flush_all`."""
 
-    __slots__ = ("buffered", "descriptor", "owned", "path", "pieces")
+    __slots__ = ("buffered", "descriptor", "failure", "owned", "path", "pieces")
     writable = True
 
     def __init__(self, descriptor: int, path: str = "", *, owned: bool = True) -> None:
@@ -237,17 +244,27 @@ class FileOutput(Stream):
         self.owned = owned
         self.pieces: list[bytes] = []
         self.buffered = 0
+        #: What an earlier write failed with that nobody has been told.
+        self.failure: OSError | None = None
 
     def write(self, data: bytes) -> None:
         if not self.pieces:
+            if self.failure is not None:
+                self._tell_failure()
             _dirty.append(self)
         self.pieces.append(data)
         self.buffered += len(data)
         if self.buffered >= CAPACITY:
             self.flush()
 
+    def _tell_failure(self) -> None:
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
+
     def flush(self) -> None:
         if not self.pieces:
+            self._tell_failure()
             return
         data = b"".join(self.pieces)
         self.pieces.clear()
@@ -375,9 +392,11 @@ class CapturedOutput(Stream):
 class Pipe:
     """Bytes on their way from a writer to a reader; make the two ends with `PipeInput` and `PipeOutput`."""
 
-    __slots__ = ("pieces", "pull", "reader_closed", "size", "writer_closed")
+    __slots__ = ("pieces", "pull", "reader_closed", "size", "wanted", "writer_closed")
 
     def __init__(self) -> None:
+        #: What the reader wants before it stops, where that is known: a delimiter (None for bytes), how many.
+        self.wanted: tuple[bytes | None, int] | None = None
         self.pieces: list[bytes] = []
         self.size = 0
         self.reader_closed = False

@@ -12,7 +12,7 @@ from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Retu
 from .lexer import ShellSyntaxError
 from .pipeline import PURE_BUILTINS
 from .redirection import Saved, restore
-from .streams import CapturedOutput, Stream
+from .streams import CapturedOutput, FileOutput, Stream
 from .variable import ShellError
 
 if TYPE_CHECKING:
@@ -70,7 +70,15 @@ class Subshells:
         if isinstance(error, RecursionError):
             self.complain("maximum nesting level exceeded")
             return 1
+        if isinstance(error, OSError):
+            return self._write_failed(error)
         raise error
+
+    def _write_failed(self: Shell, error: OSError) -> int:
+        try:
+            return self.write_failed(error)
+        except Exit as jump:
+            return jump.status
 
     def _end_subshell(self: Shell, status: int) -> int:
         if self.traps.get("EXIT"):
@@ -82,10 +90,18 @@ class Subshells:
                 return BROKEN_PIPE
         if self.jobs:
             self.settle_jobs()
+        for stream in self.fds.values():
+            if stream.__class__ is FileOutput and stream.owners == 1:
+                try:
+                    stream.flush()
+                except OSError as error:
+                    status = self._write_failed(error)
         return status
 
     def close_streams(self: Shell) -> None:
-        """Let go of all descriptors."""
+        """Let go of all descriptors, and have the limits of the shell around it hold again."""
+        if self.bounds is not self.outer_bounds:
+            self.set_bounds(self.outer_bounds)
         streams = list(self.fds.values())
         self.fds.clear()
         for stream in streams:

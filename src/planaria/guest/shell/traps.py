@@ -12,7 +12,7 @@ from .control import Exit, Return
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["SIGNALS", "Traps", "signal_name", "signal_number"]
+__all__ = ["SIGNALS", "XFSZ", "Traps", "signal_name", "signal_number"]
 
 SIGNALS: dict[int, str] = {
     1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
@@ -25,6 +25,8 @@ SIGNALS: dict[int, str] = {
 _NUMBERS = {name: number for number, name in SIGNALS.items()}
 _NUMBERS["CLD"] = 17
 _NUMBERS["POLL"] = 29
+#: A file would become larger than it may.
+XFSZ = 25
 _PSEUDO = ("EXIT", "DEBUG", "ERR", "RETURN")
 #: Signals that do nothing to a process that has no trap for them.
 IGNORED = frozenset(["CHLD", "CONT", "URG", "WINCH", "STOP", "TSTP", "TTIN", "TTOU"])

@@ -205,6 +205,9 @@ class Variables:
         """See how much all variables hold, with `more` characters to come."""
         counters = self.shell.counters
         limit = counters.limits.variable_bytes
+        memory = counters.memory
+        if memory is not None and (limit is None or memory < limit):
+            limit = memory
         if limit is None:
             counters.growth = 1 << 62
             return
@@ -219,6 +222,8 @@ class Variables:
                 total += sum(map(len, variable.array.values()))
                 if variable.flags & ASSOCIATIVE:
                     total += sum(len(str(key)) for key in variable.array)
+        if total > limit == memory:
+            raise MemoryError
         if total > limit:
             raise LimitReachedError("variable_bytes", f"limit reached: variable_bytes ({limit})")
         counters.growth = max(limit - total, limit // 16)

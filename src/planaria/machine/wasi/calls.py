@@ -32,6 +32,8 @@ class Calls:
     clock: Clock
     random: RandomSource
     umask: int
+    largest_file: int
+    """Bytes that a file may be made to have."""
     locks: set[bytes]
     """See `paths.PathCalls.path_create_directory`."""
     on_output: Callable[[int, bytes], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import stat
 from collections.abc import Sequence
 from typing import Final
 
@@ -34,6 +35,7 @@ _READ_PIECE: Final = 1 << 22
 _JOIN_LIMIT: Final = 1 << 20
 
 _BADF: Final = int(Errno.BADF)
+_FBIG: Final = int(Errno.FBIG)
 _INVAL: Final = int(Errno.INVAL)
 _NOTDIR: Final = int(Errno.NOTDIR)
 _SPIPE: Final = int(Errno.SPIPE)
@@ -159,14 +161,21 @@ class FileCalls(Calls):
             for at, length in buffers:
                 length = min(length, TRANSFER_LIMIT - done)
                 if length:
-                    if offset + done + length > OFFSET_LIMIT:
-                        raise OSError(errno.EFBIG, "a file cannot be so large")
+                    if offset + done + length > self.largest_file:
+                        length = self._room(handle, offset + done, length)
                     handle.write(view[at : at + length], offset + done)
                     done += length
         except OSError:
             if not done:
                 raise
         return done
+
+    def _room(self, handle: Handle, offset: int, length: int) -> int:
+        """How much of `length` bytes may be written at `offset`; EFBIG for none at all."""
+        largest = self.largest_file if stat.S_ISREG(handle.stat().mode) else OFFSET_LIMIT
+        if offset >= largest:
+            raise OSError(errno.EFBIG, f"a file of more than {largest} bytes")
+        return min(length, largest - offset)
 
     def _append(self, descriptor: Descriptor, buffers: Sequence[tuple[int, int]]) -> int:
         """Write at the end of the file and move the position behind it; writing nothing moves nothing."""
@@ -178,6 +187,8 @@ class FileCalls(Calls):
         try:
             for piece in pieces:
                 piece = piece[: TRANSFER_LIMIT - done]
+                if self.largest_file != OFFSET_LIMIT:
+                    piece = piece[: self._room(descriptor.handle, descriptor.handle.stat().size, len(piece))]
                 descriptor.position = descriptor.handle.append(piece)
                 done += len(piece)
         except OSError:
@@ -288,6 +299,8 @@ class FileCalls(Calls):
         descriptor = self._file(fd)
         if not descriptor.writable or size > OFFSET_LIMIT:
             return _INVAL
+        if size > self.largest_file:
+            return _FBIG
         descriptor.handle.truncate(size)
         return 0
 
@@ -301,8 +314,8 @@ class FileCalls(Calls):
             return _BADF
         if not length or offset > OFFSET_LIMIT:
             return _INVAL
-        if offset + length > OFFSET_LIMIT:
-            return int(Errno.FBIG)
+        if offset + length > self.largest_file:
+            return _FBIG
         if descriptor.handle.stat().size < offset + length:
             descriptor.handle.truncate(offset + length)
         return 0

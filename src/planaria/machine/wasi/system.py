@@ -98,6 +98,8 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.sleep = sleep
         #: Permission bits that new files and directories do not get; preview 1 cannot tell it.
         self.umask = 0o022
+        self.largest_file = OFFSET_LIMIT
+        self._most_descriptors = limit
         self.locks: set[bytes] = set()
         #: What went wrong on the host's side while a function ran, the latest last: not for the guest.
         self.failures: collections.deque[BaseException] = collections.deque(maxlen=_FAILURES_KEPT)
@@ -157,6 +159,12 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         table.open[to] = shared
         return to
 
+    def bound_files(self, size: int | None, more: int | None) -> None:
+        """Bound the bytes of a file, and how many more files may be opened; None: as ever."""
+        self.largest_file = OFFSET_LIMIT if size is None else min(size, OFFSET_LIMIT)
+        most = self._most_descriptors
+        self.table.limit = most if more is None else min(len(self.table) + more, most)
+
     # -- as a value --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -198,6 +206,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.release_locks(held)
         self.take_locks(held)
         self.umask = umask
+        self.bound_files(None, None)  # bounds are those of a script that runs
         self.clock.restore(clock)
         self.random.restore(random)
 

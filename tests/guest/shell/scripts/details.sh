@@ -167,3 +167,11 @@ echo $?
 i=1; a[i]=$((i++)); declare -p a i; a[$((i++))]=$i; declare -p a; declare -A m; m[k$i]=$((i += 2)); echo ${!m[@]}
 for ((i = 0; i < 2; i++)); do echo $((1/0)); done; echo no
 for ((i = 1; 1 / i; i--)); do echo $i; done; echo $?
+# ----
+printf "%0100d" 1 > /dev/full; echo $?; echo hi > /dev/full; echo $?; (echo hi > /dev/full); echo $?
+(exec > /dev/full; echo hi); echo $?; f() { echo x; }; f > /dev/full; echo $?; head -1 /etc/passwd > /dev/full; echo $?
+x=$(echo a > /dev/full); echo $?; echo a | cat > /dev/full; echo $?; { echo a; } > /dev/full || echo failed
+set -e; echo z > /dev/full || echo failed; echo y > /dev/full; echo never
+# ----
+ulimit -S -n 100; ulimit -n; ulimit -Hn 100; ulimit -n; ulimit -H -n; (ulimit -n 50; ulimit -n); ulimit -n; exec 100>x; echo $?
+ulimit -n 20; exec 30>x; echo $?; exec 12>x; echo $?; bash -c 'ulimit -n'; for i in {1..30}; do exec {fd}>x || break; done 2>&-; echo $fd

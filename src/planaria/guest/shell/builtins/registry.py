@@ -101,8 +101,7 @@ def builtin(*names: str) -> Callable[[Builtin], Builtin]:
             except BrokenPipeError:
                 raise
             except OSError as error:
-                shell.complain(f"{argv[0]}: write error: {error.strerror}")
-                return 1
+                return shell.write_failed(error, argv[0])
 
         for name in names:
             BUILTINS[name] = run

@@ -1,58 +1,51 @@
-"""`ulimit`: limits are remembered and told as for any process; what binds are those of the session."""
+"""`ulimit`: limits of resources, set and told as for any process of a user without privileges."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..resources import Limit
 from ..variable import ShellError
 from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
 
-#: Letter, title, unit, how the unit is shown, and the limit from the start (None: there is none).
-_RESOURCES: tuple[tuple[str, str, str, int | None], ...] = (
-    ("R", "real-time non-blocking time", "(microseconds, -R)", None),
-    ("c", "core file size", "(blocks, -c)", 0),
-    ("d", "data seg size", "(kbytes, -d)", None),
-    ("e", "scheduling priority", "(-e)", 0),
-    ("f", "file size", "(blocks, -f)", None),
-    ("i", "pending signals", "(-i)", 127000),
-    ("l", "max locked memory", "(kbytes, -l)", 8192),
-    ("m", "max memory size", "(kbytes, -m)", None),
-    ("n", "open files", "(-n)", 1024),
-    ("p", "pipe size", "(512 bytes, -p)", 8),
-    ("q", "POSIX message queues", "(bytes, -q)", 819200),
-    ("r", "real-time priority", "(-r)", 0),
-    ("s", "stack size", "(kbytes, -s)", 8192),
-    ("t", "cpu time", "(seconds, -t)", None),
-    ("u", "max user processes", "(-u)", 127000),
-    ("v", "virtual memory", "(kbytes, -v)", None),
-    ("x", "file locks", "(-x)", None),
+#: Letter, title, and how the unit is shown.
+_RESOURCES: tuple[tuple[str, str, str], ...] = (
+    ("R", "real-time non-blocking time", "(microseconds, -R)"),
+    ("c", "core file size", "(blocks, -c)"),
+    ("d", "data seg size", "(kbytes, -d)"),
+    ("e", "scheduling priority", "(-e)"),
+    ("f", "file size", "(blocks, -f)"),
+    ("i", "pending signals", "(-i)"),
+    ("l", "max locked memory", "(kbytes, -l)"),
+    ("m", "max memory size", "(kbytes, -m)"),
+    ("n", "open files", "(-n)"),
+    ("p", "pipe size", "(512 bytes, -p)"),
+    ("q", "POSIX message queues", "(bytes, -q)"),
+    ("r", "real-time priority", "(-r)"),
+    ("s", "stack size", "(kbytes, -s)"),
+    ("t", "cpu time", "(seconds, -t)"),
+    ("u", "max user processes", "(-u)"),
+    ("v", "virtual memory", "(kbytes, -v)"),
+    ("x", "file locks", "(-x)"),
 )
 _ROWS = {row[0]: row for row in _RESOURCES}
-#: Hard limits that are higher than the soft ones from the start.
-_HARD: dict[str, int | None] = {"c": None, "n": 1048576, "s": None}
 
 
-def _limits(shell: Shell, letter: str) -> tuple[int | None, int | None]:
-    """The soft and the hard limit of a resource."""
-    first = _ROWS[letter][3]
-    return shell.resource_limits.get(letter, (first, _HARD.get(letter, first)))
-
-
-def _shown(limit: int | None) -> str:
+def _shown(limit: Limit) -> str:
     return "unlimited" if limit is None else str(limit)
 
 
-def _above(limit: int | None, other: int | None) -> bool:
+def _above(limit: Limit, other: Limit) -> bool:
     """Whether a limit allows more than another."""
     return other is not None and (limit is None or limit > other)
 
 
 def _set(shell: Shell, letter: str, word: str, soft: bool, hard: bool) -> None:
-    old_soft, old_hard = _limits(shell, letter)
-    value: int | None
+    old_soft, old_hard = shell.bounds[letter]
+    value: Limit
     if word == "unlimited":
         value = None
     elif word in ("soft", "hard"):
@@ -70,7 +63,8 @@ def _set(shell: Shell, letter: str, word: str, soft: bool, hard: bool) -> None:
         raise ShellError(failed + "Invalid argument")
     if hard and _above(value, old_hard):
         raise ShellError(failed + "Operation not permitted")
-    shell.resource_limits[letter] = (value if soft else old_soft, value if hard else old_hard)
+    limits = value if soft else old_soft, value if hard else old_hard
+    shell.set_bounds({**shell.bounds, letter: limits})
 
 
 @builtin("ulimit")
@@ -83,8 +77,8 @@ def ulimit(shell: Shell, argv: list[str]) -> int:
         raise UsageError("too many arguments", 1)
     if "a" in letters:
         lines = [
-            f"{title:<20}{unit:>20} {_shown(_limits(shell, letter)[place])}"
-            for letter, title, unit, _ in _RESOURCES
+            f"{title:<20}{unit:>20} {_shown(shell.bounds[letter][place])}"
+            for letter, title, unit in _RESOURCES
         ]
     elif words:
         for letter in letters or ["f"]:
@@ -92,10 +86,10 @@ def ulimit(shell: Shell, argv: list[str]) -> int:
         return 0
     elif len(letters) > 1:
         lines = [
-            f"{_ROWS[letter][1]:<20}{_ROWS[letter][2]:>20} {_shown(_limits(shell, letter)[place])}"
+            f"{_ROWS[letter][1]:<20}{_ROWS[letter][2]:>20} {_shown(shell.bounds[letter][place])}"
             for letter in letters
         ]
     else:
-        lines = [_shown(_limits(shell, (letters or ["f"])[0])[place])]
+        lines = [_shown(shell.bounds[(letters or ["f"])[0]][place])]
     shell.output(("\n".join(lines) + "\n").encode())
     return 0

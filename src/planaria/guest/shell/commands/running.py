@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator
 
 from ..command import Status
+from ..deadline import Expired, until
 from .invocation import CommandError, Invocation, utility
 from .options import UsageError
 from .quoting import quote
@@ -265,9 +266,9 @@ def sleep(call: Invocation) -> Generator[None, None, Status]:
 def timeout(call: Invocation) -> Generator[None, None, Status]:
     """Start COMMAND, and end it if still running after DURATION.
 
-    The time is looked at whenever the command yields (its output is full, or it sleeps). What computes
-    without writing is stopped by the shell: a process with a method `run_until(deadline, argv)`, the
-    deadline in seconds of time.monotonic(), is asked to run the command and returns its status or 124.
+    The time is looked at whenever the command yields (its output is full, or it sleeps), and in between by
+    the shell: a process with a method `run_until(deadline, argv)`, the deadline in seconds of
+    time.monotonic(), is asked to run the command and returns its status or 124.
     """
     arguments = call.arguments
     if len(call.operands) < 2:
@@ -301,9 +302,13 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
         steps = call.replace(command)
         while not expired:
             try:
-                next(steps)
+                with until(deadline):
+                    next(steps)
             except StopIteration as stop:
                 status = int(stop.value)
+                break
+            except Expired:
+                expired = True
                 break
             yield
             expired = time.monotonic() > deadline

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from ...command import Process, Status, command
 from ...control import BROKEN_PIPE
 from ...deadline import Expired
+from ...interactive import HostInput
 from .invocation import Invocation, InvocationError, parse
 from .isolation import ExitHandlers, isolated
 from .standard import Standard
@@ -116,7 +117,7 @@ class _Run:
         if path and pkgutil.get_importer(path) is not None and not os.path.isfile(path):
             own = path
         stdin = sys.stdin
-        reads_session = getattr(process.stdin, "descriptor", None) == 0 and (
+        reads_session = isinstance(process.stdin, HostInput) and (
             script not in (None, "-") or asked.command is not None or asked.module is not None
         )
         ask = builtins.input
@@ -143,7 +144,7 @@ class _Run:
         """The script may have changed the umask: the shell tells the system its own again."""
         shell = getattr(self.process, "shell", None)
         if shell is not None:
-            shell.system_umask[0] = -1
+            shell.system.umask = -1
 
     def _enter(self, path: str, own: str) -> None:
         """Make `sys` what it is at the start of such a run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -21,7 +22,7 @@ class Sink:
     """Where output goes, at once as long as its reader takes it.
 
     A script cannot be suspended when a pipe is full: what it writes then waits in a temporary file until the
-    script has ended.
+    script has ended. It ends early where the reader, a `head`, is known to want no more.
     """
 
     #: What writers ask (see `command.Output`): here is always room.
@@ -34,13 +35,12 @@ class Sink:
         #: The reader has gone.
         self.broken = False
         self._waiting: IO[bytes] | None = None
+        #: Of what the reader wants, how much is to come after what waits.
+        self._missing = 0
 
     def write(self, data: bytes) -> None:
-        if self._waiting is not None:
-            self._waiting.write(data)
-        elif self.stream.full:
-            self._waiting = tempfile.TemporaryFile(prefix="planaria-")
-            self._waiting.write(data)
+        if self._waiting is not None or self.stream.full:
+            self._wait(data)
         else:
             try:
                 self.stream.write(data)
@@ -49,6 +49,20 @@ class Sink:
                 raise
             if self.live:
                 self.stream.flush()
+
+    def _wait(self, data: bytes) -> None:
+        pipe: Any = getattr(self.stream, "pipe", None)
+        wanted: tuple[bytes | None, int] | None = None if pipe is None else pipe.wanted
+        if self._waiting is None:
+            self._waiting = tempfile.TemporaryFile(prefix="planaria-")
+            if wanted is not None:
+                self._missing = wanted[1] - _count(b"".join(pipe.pieces), wanted[0])
+        if wanted is not None:
+            if self._missing <= 0:
+                self.broken = True
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+            self._missing -= _count(data, wanted[0])
+        self._waiting.write(data)
 
     def flush(self) -> None:
         self.stream.flush()
@@ -63,6 +77,10 @@ class Sink:
                 if self.stream.full:
                     yield
                 self.stream.write(piece)
+
+
+def _count(data: bytes, delimiter: bytes | None) -> int:
+    return len(data) if delimiter is None else data.count(delimiter)
 
 
 class _RawOutput(io.RawIOBase):
