@@ -340,6 +340,10 @@ class WordCompiler(ParameterCompiler):
 
     def arithmetic(self, word: Word) -> Callable[[Shell], int]:
         """The value of an expression in which expansions may stand."""
+        code: Callable[[Shell], int] | None = word.codes.get("number") if word.codes is not None else None
+        return code if code is not None else _kept(word, "number", self._arithmetic(word))
+
+    def _arithmetic(self, word: Word) -> Callable[[Shell], int]:
         pieces: list[str] = []
         codes: list[TextCode] = []
         for part in word.parts:

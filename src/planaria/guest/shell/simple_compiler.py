@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from .shell import Shell
 
 __all__ = ["SimpleCompiler", "has_process"]
+
+
+_PROCESS = re.compile(r"[<>]\(")
 
 
 class SimpleCompiler(LoopCompiler):
@@ -449,16 +453,18 @@ def _walk(value: object) -> Any:
 
 def has_process(items: Iterable[Word | Assignment | Redirect]) -> bool:
     """Whether there is a process substitution among the words."""
-    return any(
-        "(" in _source(item) and any(isinstance(found, ProcessSubstitution) for found in _walk(item))
-        for item in items
-    )
+    for item in items:
+        if _PROCESS.search(_source(item)) and any(
+            isinstance(one, ProcessSubstitution) for one in _walk(item)
+        ):
+            return True
+    return False
 
 
 def _has_substitution(items: Iterable[Word | Assignment | Redirect]) -> bool:
     for item in items:
         source = _source(item)
-        if ("(" in source or "`" in source) and any(isinstance(found, Substitution) for found in _walk(item)):
+        if ("$(" in source or "`" in source) and any(isinstance(one, Substitution) for one in _walk(item)):
             return True
     return False
 
