@@ -149,7 +149,10 @@ def definitions(source: str) -> dict[int, tuple[str, int, int]]:
     outline = _NEWLINES.sub(r"\1", outline)
     for _ in range(_DEEPEST):
         before = outline
-        outline = _AND_OR.sub("x", _PIPELINE.sub("x", outline))
+        if "P" in outline or "!" in outline:
+            outline = _PIPELINE.sub("x", outline)
+        if "A" in outline:
+            outline = _AND_OR.sub("x", outline)
         outline = _COMPOUND.sub("x", _LIST.sub("L", outline))
         if outline == before:
             break
