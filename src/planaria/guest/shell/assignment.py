@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .expansion import ArgumentsCode, TextCode, WordCompiler
-from .quoting import value_quoted
+from .quoting import single_quoted, value_quoted
 from .syntax import Arithmetic, ArrayElement, Assignment, Word
 from .variables import (
     ASSOCIATIVE,
@@ -275,6 +275,7 @@ class AssignmentCompiler:
             variable = sh.table.get(name)
             if (
                 one is not None
+                and not sh.xtrace
                 and variable is not None
                 and variable.flags & (SLOW_WRITE | INDEXED) == INDEXED
             ):
@@ -285,8 +286,7 @@ class AssignmentCompiler:
                 return
             elements = expand(sh)
             if sh.xtrace:
-                shown = " ".join(value_quoted(value) for _, value, _ in elements)
-                sh.trace_text(f"{name}{'+' if append else ''}=({shown})")
+                sh.trace_line(node.source)
             target = sh.variables.target(name)
             store_array(sh.variables, name, target, elements, append=append)
 
@@ -352,6 +352,12 @@ class AssignmentCompiler:
                     f"[{key}]={value_quoted(value)}" if key is not None else value_quoted(value)
                     for key, value, _ in elements
                 )
+                if sh.xtrace:
+                    items = " ".join(
+                        f"{'' if key is None else f'[{single_quoted(key)}]='}{single_quoted(value)}"
+                        for key, value, _ in elements
+                    )
+                    sh.trace_line(f"{name}{sign}({items})")
                 argument = ArrayArgument(f"{name}{sign}({shown})")
                 argument.name = name
                 argument.elements = elements

@@ -176,10 +176,13 @@ class Execution:
             self.tracing = self.xtrace
         if saved[3] is not None and not (self.functrace or function.traced):
             del self.traps["RETURN"]
+        if self.debug_trap:
+            self.line = function.node.line
+            self.run_debug_trap()
         return saved
 
     def _leave(self: Shell, saved: tuple[object, ...], tested: bool) -> None:
-        if "RETURN" in self.traps:
+        if "RETURN" in self.traps and "DEBUG" not in self.running_traps:
             self.run_trap("RETURN")
         positional, loops, debug, on_return, _err_depth = saved
         if on_return is not None and "RETURN" not in self.traps:
@@ -546,12 +549,18 @@ class Execution:
     def capture_here(self: Shell, code: Code) -> bytes:
         """What `code` writes, run in this shell since it changes nothing in it."""
         collected = self._collector()
-        status = self.run_here(code, None, collected)
+        status = self.run_here(code, None, collected, captured=True)
         self.substitution_status = status
         return collected.getvalue()
 
     def run_here(
-        self: Shell, code: Code, source: Stream | None, output: Stream | None, *, merged: bool = False
+        self: Shell,
+        code: Code,
+        source: Stream | None,
+        output: Stream | None,
+        *,
+        merged: bool = False,
+        captured: bool = False,
     ) -> int:
         """Run in this shell, with other streams, what needs no subshell because it changes nothing."""
         fds = self.fds
@@ -562,7 +571,7 @@ class Execution:
                 fds[number] = stream.retain()
         kept = (self.watching, self.status, self.pipe_statuses, self.last_argument, self.substitution_level)
         self.watching = False
-        if source is None:
+        if captured:
             self.substitution_level += 1
         try:
             return code(self)
@@ -589,6 +598,7 @@ class Execution:
         """Run source text here (eval, traps, sourced files); a syntax error gives status 2."""
         status = 0
         ran = False
+        self.substitution_level += 1
         try:
             for unit in Program.of(text, self, line).units(self):
                 loops, suppressed = self.loops, self.suppressed
@@ -606,6 +616,8 @@ class Execution:
         except ShellSyntaxError as error:
             self.report_syntax_error(error, where)
             return 2
+        finally:
+            self.substitution_level -= 1
         return status if ran else 0
 
     def stream_text(self: Shell, text: str, *, line: int = 1) -> Generator[None, None, int]:

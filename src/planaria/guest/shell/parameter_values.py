@@ -84,7 +84,7 @@ class ValueCompiler:
                 return lambda sh: sh.ifs[:1].join(values(sh))
             return lambda sh: " ".join(values(sh))
         maybe = value.maybe
-        name = f"${value.name}" if value.name.isdecimal() else value.name
+        name = f"${value.name}" if value.name.isdecimal() or value.name == "!" else value.name
 
         def text(sh: Shell) -> str:
             found = maybe(sh)

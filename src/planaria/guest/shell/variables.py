@@ -471,6 +471,8 @@ class Variables:
             return variable
         before = self.table.get(name)
         scope.saved[name] = before
+        if name == "OPTIND":
+            scope.getopts_offset = self.shell.getopts_offset
         variable = Variable(None, self.new_flags)
         if before is not None:
             if inherit:
@@ -527,6 +529,8 @@ class Variables:
             hook = self.setters.get(name)
             if hook is not None and not (before is not None and before.flags & DYNAMIC):
                 hook(self.shell, before.value if before is not None else None)
+        if scope.getopts_offset is not None:
+            self.shell.getopts_offset = scope.getopts_offset
         return scope
 
     def bind(self, scope: Scope, name: str, variable: Variable) -> None:
