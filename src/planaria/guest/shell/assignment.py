@@ -10,6 +10,7 @@ from .quoting import single_quoted, value_quoted
 from .syntax import Arithmetic, ArrayElement, Assignment, Word
 from .variables import (
     ASSOCIATIVE,
+    DYNAMIC,
     EXPORT,
     INDEXED,
     NAMEREF,
@@ -223,6 +224,8 @@ class AssignmentCompiler:
                     text = variables.converted(variable, text, array.get(subscript), append)
                 variables.grow(text)
                 array[subscript] = text
+                if variable.flags & DYNAMIC:
+                    variables.stored(name, variable)
                 return
             if not source or source in ("@", "*"):
                 raise ShellError(f"{name}[{source}]: bad array subscript")

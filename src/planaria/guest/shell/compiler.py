@@ -282,7 +282,11 @@ class Compiler(SimpleCompiler):
             child.loops = 0
             status = child.run_subshell(body)
             sh.pipe_statuses = None
+            if sh.pending_signals:
+                sh.take_signals()
             if status and sh.watching and not tested:
+                sh.node = node
+                sh.line = node.line or sh.line
                 sh.status = status
                 return sh.failed(status)
             return status

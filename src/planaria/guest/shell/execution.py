@@ -328,6 +328,8 @@ class Execution:
             try:
                 next(generator)
             except StopIteration as stop:
+                if self.pending_signals:
+                    self.take_signals()
                 return stop.value  # type: ignore[no-any-return]
 
     def stream_external(self: Shell, argv: list[str], shown: str | None = None) -> Generator[None, None, int]:
@@ -544,6 +546,8 @@ class Execution:
             child.errexit = False
             child.update_watching()
         self.substitution_status = child.run_subshell(code)
+        if self.pending_signals:
+            self.take_signals()
         return collected.getvalue()
 
     def capture_here(self: Shell, code: Code) -> bytes:

@@ -30,6 +30,7 @@ from .texts import (
     EmitCode,
     TextCode,
     Tilde,
+    argument_parts,
     constant_text,
     escaped,
     joined,
@@ -174,7 +175,7 @@ class WordCompiler(ParameterCompiler):
 
     def _argument(self, word: Word) -> tuple[bool, str | Callable[[Shell], object]]:
         """(whether it is always exactly one field, its text or the code for its field or fields)."""
-        parts = with_tildes(word.parts, assignment=False)
+        parts = argument_parts(word.parts)
         if len(parts) == 1:
             quick = self._one_part(parts[0])
             if quick is not None:

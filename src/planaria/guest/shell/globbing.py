@@ -50,7 +50,6 @@ def _components(pattern: str) -> list[str]:
     return parts
 
 
-
 def glob(pattern: str, cwd: str, options: GlobOptions) -> list[str]:
     """The sorted names that match `pattern`, relative to `cwd` when the pattern is; empty for none."""
     components = _components(pattern)

@@ -147,6 +147,7 @@ class LoopCompiler(BranchCompiler):
                         counters.check()
                     if sh.tracing:
                         sh.line = line
+                        sh.node = node
                         sh.trace_for(node)
                     variable = sh.table.get(name)
                     if variable is not None and not variable.flags & SLOW_WRITE:
@@ -331,6 +332,7 @@ class LoopCompiler(BranchCompiler):
             items = list(words(sh))
             if sh.tracing:
                 sh.line = node.line
+                sh.node = node
                 sh.trace_for(node)
             if not items:
                 return 0

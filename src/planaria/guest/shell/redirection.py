@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .expansion import TextCode, WordCompiler
 from .streams import FileInput, FileOutput, FileUpdate, NullStream, Stream, TextInput, flush_all
 from .syntax import Redirect
-from .variables import ShellError
+from .variables import ReadonlyError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -145,8 +145,15 @@ def _place(shell: Shell, saved: Saved, redirect: Redirect, default: int, stream:
     """Put the stream where the redirection says; `{name}` gets a free number that outlives the command."""
     if redirect.variable:
         number = shell.free_descriptor()
+        try:
+            shell.assign(redirect.variable, str(number))
+        except ReadonlyError as error:
+            stream.release()
+            shell.complain(error.message)
+            raise ShellError(f"{redirect.variable}: cannot assign fd to variable") from None
         shell.fds[number] = stream
-        shell.assign(redirect.variable, str(number))
+        if "varredir_close" in shell.shopts:
+            saved.append((number, None))
         return
     _change(shell, saved, _number(shell, redirect, default), stream)
 
@@ -190,10 +197,11 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
                 name, _, subscript = redirect.variable.rstrip("]").partition("[")
                 found = sh.variables.get_element(name, subscript) if subscript else sh.variables.get(name)
                 text = found or ""
-                if text.isdecimal():
-                    stream = sh.fds.pop(int(text), None)
-                    if stream is not None:
-                        stream.release()
+                if not text.isdecimal():
+                    raise ShellError(f"{redirect.variable}: ambiguous redirect")
+                stream = sh.fds.pop(int(text), None)
+                if stream is not None:
+                    stream.release()
                 return
             _change(sh, saved, _number(sh, redirect, default), None)
             return
@@ -208,7 +216,7 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
             raise ShellError(f"{name}: ambiguous redirect")
         source = sh.fds.get(int(number_text))
         if source is None:
-            raise ShellError(f"{number_text}: Bad file descriptor")
+            raise ShellError(f"{redirect.target.source}: Bad file descriptor")
         source.retain()
         _place(sh, saved, redirect, default, source)
         if moves and int(number_text) != _number(sh, redirect, default):

@@ -28,9 +28,7 @@ class _Meaning:
         self.path = path
 
 
-def _meanings(
-    shell: Shell, name: str, *, functions: bool = True, everything: bool = False
-) -> list[_Meaning]:
+def _meanings(shell: Shell, name: str, *, functions: bool = True, everything: bool = False) -> list[_Meaning]:
     found: list[_Meaning] = []
     if "expand_aliases" in shell.shopts and name in shell.aliases:
         found.append(_Meaning("alias"))
@@ -167,7 +165,7 @@ def hash_(shell: Shell, argv: list[str]) -> int:
     status = 0
     if "p" in given:
         for name in names:
-            shell.hashed[name] = (given["p"], None)
+            shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
         return 0
     if "t" in given:
         for name in names:

@@ -159,8 +159,6 @@ def source(shell: Shell, argv: list[str]) -> int:
             shell.run_trap("RETURN")
 
 
-
-
 def _script_path(shell: Shell, name: str) -> str:
     if "/" in name:
         return name

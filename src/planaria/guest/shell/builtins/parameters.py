@@ -151,6 +151,9 @@ def caller(shell: Shell, argv: list[str]) -> int:
             raise OptionError(f"{words[0]}: invalid number")
         depth = int(words[0])
     place = len(frames) - 1 - (depth or 0)
+    if not frames and depth is None:
+        shell.output(b"0 NULL\n")
+        return 0
     if place < 0:
         return 1
     frame = frames[place]

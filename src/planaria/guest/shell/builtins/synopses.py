@@ -38,8 +38,7 @@ SYNOPSES: dict[str, str] = {
     "kill": "[-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]",
     "local": "[option] name[=value] ...",
     "mapfile": (
-        "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] "
-        "[array]"
+        "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]"
     ),
     "popd": "[-n] [+N | -N]",
     "printf": "[-v var] format [arguments]",
@@ -50,8 +49,7 @@ SYNOPSES: dict[str, str] = {
         "[-u fd] [name ...]"
     ),
     "readarray": (
-        "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] "
-        "[array]"
+        "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]"
     ),
     "readonly": "[-aAf] [name[=value] ...] or readonly -p",
     "set": "[-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]",
