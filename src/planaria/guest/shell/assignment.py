@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .expansion import ArgumentsCode, TextCode, WordCompiler
-from .quoting import value_quoted
+from .quoting import single_quoted, value_quoted
 from .syntax import Arithmetic, ArrayElement, Assignment, Word
 from .variable import (
     ASSOCIATIVE,
+    DYNAMIC,
     EXPORT,
     INDEXED,
     NAMEREF,
@@ -223,6 +224,8 @@ class AssignmentCompiler:
                     text = variables.converted(variable, text, array.get(subscript), append)
                 variables.grow(text)
                 array[subscript] = text
+                if variable.flags & DYNAMIC:
+                    variables.stored(name, variable)
                 return
             if not source or source in ("@", "*"):
                 raise ShellError(f"{name}[{source}]: bad array subscript")
@@ -275,6 +278,7 @@ class AssignmentCompiler:
             variable = sh.table.get(name)
             if (
                 one is not None
+                and not sh.xtrace
                 and variable is not None
                 and variable.flags & (SLOW_WRITE | INDEXED) == INDEXED
             ):
@@ -285,8 +289,7 @@ class AssignmentCompiler:
                 return
             elements = expand(sh)
             if sh.xtrace:
-                shown = " ".join(value_quoted(value) for _, value, _ in elements)
-                sh.trace_text(f"{name}{'+' if append else ''}=({shown})")
+                sh.trace_line(node.source)
             target = sh.variables.target(name)
             store_array(sh.variables, name, target, elements, append=append)
 
@@ -352,6 +355,12 @@ class AssignmentCompiler:
                     f"[{key}]={value_quoted(value)}" if key is not None else value_quoted(value)
                     for key, value, _ in elements
                 )
+                if sh.xtrace:
+                    items = " ".join(
+                        f"{'' if key is None else f'[{single_quoted(key)}]='}{single_quoted(value)}"
+                        for key, value, _ in elements
+                    )
+                    sh.trace_line(f"{name}{sign}({items})")
                 argument = ArrayArgument(f"{name}{sign}({shown})")
                 argument.name = name
                 argument.elements = elements

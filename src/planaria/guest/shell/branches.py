@@ -196,6 +196,7 @@ class BranchCompiler:
             sh.line = line
             sh.substitution_status = 0
             if sh.tracing:
+                sh.node = node
                 sh.trace_text(f"case {node.word.source} in")
             text = subject(sh)
             status = 0

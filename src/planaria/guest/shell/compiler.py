@@ -285,7 +285,11 @@ class Compiler(SimpleCompiler):
             child.loops = 0
             status = child.run_subshell(body)
             sh.pipe_statuses = None
+            if sh.pending_signals:
+                sh.take_signals()
             if status and sh.watching and not tested:
+                sh.node = node
+                sh.line = node.line or sh.line
                 sh.status = status
                 return sh.failed(status)
             return status
@@ -318,7 +322,7 @@ class Compiler(SimpleCompiler):
             sh.line = line
             sh.node = node
             if sh.tracing:
-                sh.trace_text(f"(( {source.strip()} ))")
+                sh.trace_text(f"(( {source.lstrip()} ))")
             try:
                 if calculate(sh):
                     sh.pipe_statuses = None
@@ -344,10 +348,14 @@ class Compiler(SimpleCompiler):
         def run(sh: Shell) -> int:
             sh.line = line
             sh.node = node
+            holds = test
             if sh.tracing:
-                sh.trace_text(condition.traced(node.test, sh, self.words))
+                if sh.debug_trap:
+                    sh.run_debug_trap()
+                if sh.xtrace:
+                    holds = condition.traced_test(node.test, self.words)
             try:
-                status = 0 if test(sh) else 1
+                status = 0 if holds(sh) else 1
             except condition.TestError as error:
                 if error.message:
                     sh.complain(error.message)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from .arithmetic import literal, number
 from .expansion import TextCode, WordCompiler
 from .patterns import is_literal, matcher, unescape
-from .quoting import value_quoted
 from .redirection import descriptor_of
 from .streams import flush_all
 from .syntax import Test, Word
@@ -20,7 +19,7 @@ from .variable import NAMEREF, ShellError
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["TestError", "compile_test", "evaluate_test", "search", "traced"]
+__all__ = ["TestError", "compile_test", "evaluate_test", "search", "traced_test"]
 
 TestCode = Callable[["Shell"], bool]
 
@@ -370,23 +369,31 @@ def search(shell: Shell, subject: str, source: str) -> bool:
     return match is not None
 
 
-def traced(test: Test, shell: Shell, words: WordCompiler) -> str:
-    """The text that `set -x` shows."""
-    return f"[[ {_shown(test, shell, words)} ]]"
-
-
-def _shown(test: Test, shell: Shell, words: WordCompiler) -> str:
+def traced_test(test: Test, words: WordCompiler, *, negated: bool = False) -> TestCode:
+    """The same as `compile_test`, with a line of `set -x` for each test that is made."""
     operator, left, right = test.operator, test.left, test.right
     if isinstance(left, Test):
-        inner = _shown(left, shell, words)
+        first = traced_test(left, words, negated=operator == "!")
         if operator == "!":
-            return f"! {inner}"
+            return lambda sh: not first(sh)
         if operator == "(":
-            return f"( {inner} )"
-        return inner
-    text = value_quoted(words.text(left)(shell)) or "''"
-    if right is None:
-        return f"{operator} {text}"
-    assert isinstance(right, Word)
-    other = words.pattern(right)(shell) if operator in ("==", "=", "!=") else words.text(right)(shell)
-    return f"{text} {operator} {other}"
+            return first
+        assert isinstance(right, Test)
+        second = traced_test(right, words)
+        if operator == "&&":
+            return lambda sh: first(sh) and second(sh)
+        return lambda sh: first(sh) or second(sh)
+    code = compile_test(test, words)
+    subject = words.text(left)
+    other: TextCode | None = None
+    if isinstance(right, Word):
+        other = words.pattern(right) if operator in ("==", "=", "!=") else words.text(right)
+    sign = "! " if negated else ""
+
+    def run(sh: Shell) -> bool:
+        text = subject(sh) or "''"
+        shown = f"{operator} {text}" if other is None else f"{text} {operator} {other(sh)}"
+        sh.trace_line(f"[[ {sign}{shown} ]]")
+        return code(sh)
+
+    return run

@@ -15,7 +15,7 @@ from .control import Exit
 from .lexer import ShellSyntaxError
 from .quoting import value_quoted
 from .streams import flush_all
-from .syntax import For
+from .syntax import For, Select
 from .traps import XFSZ
 from .variable import AbandonError, ShellError
 
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from .shell import Shell
 
 __all__ = ["Diagnostics"]
+
+
+_META = re.compile(r"[\s'\"\\|&;()<>!{}*\[?\]^$`]|\A[#~]|[=:]~")
+
+
+def _traced(text: str) -> str:
+    """A word as `set -x` writes it: what is special to the shell is quoted as it is, even newlines."""
+    name = getattr(text, "name", None)
+    if name is not None:
+        # A list that has been assigned already.
+        return str(name)
+    return "'" + text.replace("'", "'\\''") + "'" if _META.search(text) else value_quoted(text)
 
 
 class Diagnostics:
@@ -108,14 +120,17 @@ class Diagnostics:
         if self.debug_trap:
             self.run_debug_trap()
         if self.xtrace:
-            self.trace_text(" ".join([value_quoted(text) if text else "''" for text in argv]))
+            self.trace_line(" ".join([_traced(text) if text else "''" for text in argv]))
 
     def trace_text(self: Shell, text: str) -> None:
+        """A command of another kind is about to run: the DEBUG trap, and its line of `set -x`."""
+        if self.debug_trap:
+            self.run_debug_trap()
+        if self.xtrace:
+            self.trace_line(text)
+
+    def trace_line(self: Shell, text: str) -> None:
         """One line of `set -x`."""
-        if not self.xtrace:
-            if self.debug_trap:
-                self.run_debug_trap()
-            return
         prompt = self.variables.get("PS4") or ""
         if "$" in prompt or "\\" in prompt:
             self.xtrace = False
@@ -125,18 +140,26 @@ class Diagnostics:
                 self.xtrace = True
         if prompt:
             prompt = prompt[0] * self.subshell_level_traced() + prompt
-        self.error_output(f"{prompt}{text}\n")
+        where = self.variables.get("BASH_XTRACEFD")
+        stream = self.fds.get(int(where)) if where and where.isdecimal() else None
+        if stream is None:
+            self.error_output(f"{prompt}{text}\n")
+        else:
+            flush_all()
+            stream.write(f"{prompt}{text}\n".encode("utf-8", "surrogateescape"))
+            stream.flush()
 
     def subshell_level_traced(self: Shell) -> int:
         """How often the first character of PS4 is repeated: once for each substitution around."""
         return self.substitution_level
 
     def trace_assignment(self: Shell, name: str, text: str, append: bool) -> None:
-        self.trace_text(f"{name}{'+' if append else ''}={value_quoted(text)}")
+        self.trace_line(f"{name}{'+' if append else ''}={_traced(text)}")
 
-    def trace_for(self: Shell, node: For, word: str) -> None:
+    def trace_for(self: Shell, node: For | Select) -> None:
+        word = "for" if isinstance(node, For) else "select"
         items = '"$@"' if node.words is None else " ".join(item.source for item in node.words)
-        self.trace_text(f"for {node.name} in {items}")
+        self.trace_text(f"{word} {node.name} in {items}")
 
     # -- time --------------------------------------------------------------------------------------
 

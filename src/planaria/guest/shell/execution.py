@@ -169,10 +169,13 @@ class Execution:
             self.tracing = self.xtrace
         if saved[3] is not None and not (self.functrace or function.traced):
             del self.traps["RETURN"]
+        if self.debug_trap:
+            self.line = function.node.line
+            self.run_debug_trap()
         return saved
 
     def _leave(self: Shell, saved: tuple[object, ...], tested: bool) -> None:
-        if "RETURN" in self.traps:
+        if "RETURN" in self.traps and "DEBUG" not in self.running_traps:
             self.run_trap("RETURN")
         positional, loops, debug, on_return, _err_depth = saved
         if on_return is not None and "RETURN" not in self.traps:
@@ -269,6 +272,8 @@ class Execution:
             try:
                 next(generator)
             except StopIteration as stop:
+                if self.pending_signals:
+                    self.take_signals()
                 return stop.value  # type: ignore[no-any-return]
 
     def stream_external(self: Shell, argv: list[str], shown: str | None = None) -> Generator[None, None, int]:

@@ -30,6 +30,7 @@ from .texts import (
     EmitCode,
     TextCode,
     Tilde,
+    argument_parts,
     constant_text,
     escaped,
     joined,
@@ -197,7 +198,7 @@ class WordCompiler(ParameterCompiler):
         return [(False, expand)]
 
     def _argument(self, word: Word) -> _Item:
-        parts = with_tildes(word.parts, assignment=False)
+        parts = argument_parts(word.parts)
         if len(parts) == 1:
             quick = self._one_part(parts[0])
             if quick is not None:

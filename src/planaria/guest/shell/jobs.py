@@ -190,6 +190,8 @@ class Jobs:
                 continue
             for job in awake:
                 job.advance()
+                if job.status is not None and "CHLD" in self.traps:
+                    self.run_trap("CHLD")
             if (
                 deadline is None
                 and all(job.shell.blocked[0] for job in live if job.status is None)

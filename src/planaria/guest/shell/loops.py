@@ -147,7 +147,8 @@ class LoopCompiler(BranchCompiler):
                         counters.check()
                     if sh.tracing:
                         sh.line = line
-                        sh.trace_for(node, word)
+                        sh.node = node
+                        sh.trace_for(node)
                     variable = sh.table.get(name)
                     if variable is not None and not variable.flags & SLOW_WRITE:
                         variable.value = word
@@ -210,15 +211,22 @@ class LoopCompiler(BranchCompiler):
     def _arithmetic_parts(self, node: ArithmeticFor) -> tuple[Calculation, Calculation, Calculation]:
         """Start, condition and step; a missing condition holds."""
         start, condition, step = (
-            self._reporting(self.words.arithmetic(word), node.line) if word.source.strip() else None
+            self._reporting(
+                self.words.arithmetic(word) if word.source.strip() else _one,
+                word.source.lstrip() or "1",
+                node.line,
+            )
             for word in (node.start, node.condition, node.step)
         )
-        return start or _one, condition or _one, step or _one
+        return start, condition, step
 
-    def _reporting(self, calculate: Callable[[Shell], int], line: int) -> Calculation:
+    def _reporting(self, calculate: Callable[[Shell], int], source: str, line: int) -> Calculation:
         """An expression of `for (( ))`; None after an error, which ends the loop."""
 
         def code(sh: Shell) -> int | None:
+            if sh.tracing:
+                sh.line = line
+                sh.trace_text(f"(( {source} ))")
             try:
                 return calculate(sh)
             except ShellError as error:
@@ -322,6 +330,10 @@ class LoopCompiler(BranchCompiler):
 
         def run(sh: Shell) -> int:
             items = list(words(sh))
+            if sh.tracing:
+                sh.line = node.line
+                sh.node = node
+                sh.trace_for(node)
             if not items:
                 return 0
             status = 0

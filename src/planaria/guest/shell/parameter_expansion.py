@@ -219,7 +219,7 @@ class ParameterCompiler(ValueCompiler):
         assert value is not None
         found = value.maybe(sh) if not value.many else self.value_text(value)(sh)
         if not found:
-            if found is None and part.operator.lstrip(":")[:1] not in ("-", "+", "="):
+            if found is None and not part.name.isdecimal():
                 raise ShellError(f"{part.name}: invalid indirect expansion")
             return ""
         return found

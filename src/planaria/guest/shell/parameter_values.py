@@ -84,7 +84,7 @@ class ValueCompiler:
                 return lambda sh: sh.ifs[:1].join(values(sh))
             return lambda sh: " ".join(values(sh))
         maybe = value.maybe
-        name = f"${value.name}" if value.name.isdecimal() else value.name
+        name = f"${value.name}" if value.name.isdecimal() or value.name == "!" else value.name
 
         def text(sh: Shell) -> str:
             found = maybe(sh)
@@ -332,6 +332,7 @@ class ValueCompiler:
         name = part.name
         offset = self._of_slice(part.argument, name)
         length = self._of_slice(part.second, name) if part.second is not None else None
+        source = part.second.source if part.second is not None else ""
         if not value.many:
             maybe = value.maybe
 
@@ -339,7 +340,7 @@ class ValueCompiler:
                 text = maybe(sh)
                 if text is None:
                     return None
-                return parameters.substring(text, offset(sh), None if length is None else length(sh), name)
+                return parameters.substring(text, offset(sh), None if length is None else length(sh), source)
 
             result.maybe = cut
             return
@@ -376,7 +377,7 @@ class ValueCompiler:
                 if variable.flags & ASSOCIATIVE and start > 0:
                     start -= 1
             if count is not None and count < 0:
-                raise ShellError(f"{count}: substring expression < 0")
+                raise ShellError(f"{source}: substring expression < 0")
             return items[start:] if count is None else items[start : start + count]
 
         result.values = slice_list
@@ -392,7 +393,8 @@ class ValueCompiler:
 
                 def letters(sh: Shell) -> list[str]:
                     variable = variable_of(sh)
-                    return [parameters.attributes(variable)] * len(value.values(sh)) if variable else []
+                    count = max(1, len(value.values(sh)))
+                    return [parameters.attributes(variable)] * count if variable else []
 
                 result.values = letters
             else:
@@ -412,6 +414,9 @@ class ValueCompiler:
                     return "set -- " + " ".join(single_quoted(text) for text in sh.positional)
                 if variable is None:
                     return None
+                if not variable.is_set():
+                    letters = parameters.attributes(variable)
+                    return f"declare -{letters} {name}" if letters else None
                 if not parameters.attributes(variable):
                     return f"{name}={single_quoted(variable.value or '')}"
                 if not variable.flags & (INDEXED | ASSOCIATIVE):

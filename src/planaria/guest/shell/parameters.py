@@ -192,8 +192,8 @@ def change_case(operator: str, value: str, pattern: str, extglob: bool) -> str:
     return change(value[0]) + value[1:] if value and expression.fullmatch(value[0]) else value
 
 
-def substring(value: str, offset: int, length: int | None, name: str) -> str:
-    """`${name:offset:length}` of a text."""
+def substring(value: str, offset: int, length: int | None, source: str) -> str:
+    """`${name:offset:length}` of a text; `source`: how the length is written."""
     if offset < 0:
         offset += len(value)
         if offset < 0:
@@ -205,7 +205,7 @@ def substring(value: str, offset: int, length: int | None, name: str) -> str:
     if length < 0:
         end = len(value) + length
         if end < offset:
-            raise ShellError(f"{length}: substring expression < 0")
+            raise ShellError(f"{source}: substring expression < 0")
         return value[offset:end]
     return value[offset : offset + length]
 

@@ -188,6 +188,8 @@ def _finish(shell: Shell, producers: list[Producer], status: int, tested: bool) 
         statuses.append(producer.finish())
     statuses.reverse()
     shell.pipe_statuses = statuses
+    if shell.pending_signals:
+        shell.take_signals()
     if shell.pipefail:
         for other in statuses:
             if other:

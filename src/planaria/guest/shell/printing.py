@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from .lexer import ansi_c
 from .syntax import (
     AndOr,
     ArithmeticCommand,
@@ -37,6 +40,23 @@ def function_source(name: str, node: Function) -> str:
 def source_of(command: Command) -> str:
     """A command on as few lines as its parts allow."""
     return _Printer().command(command, 0)
+
+
+_PIECES = re.compile(r"""\\.|"(?:[^"\\]|\\.)*"|'[^']*'|\$'((?:[^'\\]|\\.)*)'|\$(?=")""", re.DOTALL)
+
+
+def written(source: str) -> str:
+    """A word's source as bash keeps it: what stood between `$'` and `'` is what it stands for."""
+    if "$'" not in source and '$"' not in source:
+        return source
+
+    def replace(match: re.Match[str]) -> str:
+        inner = match.group(1)
+        if inner is not None:
+            return "'" + ansi_c(inner).replace("'", "'\\''") + "'"
+        return "" if match.group() == "$" else match.group()
+
+    return _PIECES.sub(replace, source)
 
 
 class _Printer:
@@ -81,15 +101,15 @@ class _Printer:
 
     def inline(self, node: Sequence, indent: int) -> str:
         """A list on one line, as in conditions."""
-        texts: list[str] = []
+        result = ""
+        last = len(node.items) - 1
         for place, (command, background) in enumerate(node.items):
-            text = self.command(command, indent)
+            result += self.command(command, indent)
             if background:
-                text += " &"
-            elif place < len(node.items) - 1:
-                text += ";"
-            texts.append(text)
-        return " ".join(texts)
+                result += " &" if place == last else " & "
+            elif place < last:
+                result += ";\n" + " " * indent
+        return result
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -136,7 +156,8 @@ class _Printer:
             text = f"{word} {node.name} in {items};\n{pad}do\n"
             text += self.sequence(node.body, deeper, ";") + f"\n{pad}done"
         elif isinstance(node, ArithmeticFor):
-            head = "; ".join(word.source.strip() for word in (node.start, node.condition, node.step))
+            parts = (node.start, node.condition, node.step)
+            head = "; ".join(word.source.lstrip() or "1" for word in parts)
             text = f"for (({head}))\n{pad}do\n" + self.sequence(node.body, deeper, ";") + f"\n{pad}done"
         elif isinstance(node, Case):
             text = f"case {node.word.source} in \n"
@@ -166,19 +187,18 @@ class _Printer:
             text += "! "
         for place, stage in enumerate(node.stages):
             if place:
-                text += " |& " if node.merged[place - 1] else " | "
+                text += " 2>&1 |" if node.merged[place - 1] else " |"
+                # What follows a here-document stands below it.
+                text += f"{self._documents()}  " if self.documents else " "
             text += self.command(stage, indent)
         return text.rstrip() if not node.stages else text
 
     def simple(self, node: Simple) -> str:
         items: list[Word | Assignment] = [*node.assignments, *node.words]
-        texts = [item.source if isinstance(item, Word) else self.assignment(item) for item in items]
+        texts = [written(item.source) for item in items]
         return " ".join(texts) + (
             self.redirects(node.redirects) if texts else self.redirects(node.redirects)[1:]
         )
-
-    def assignment(self, node: Assignment) -> str:
-        return node.source
 
     def redirects(self, redirects: list[Redirect]) -> str:
         text = ""
@@ -193,7 +213,8 @@ class _Printer:
                 default = "0" if redirect.operator == "<&" else "1"
                 text += f" {number or default}{redirect.operator}{redirect.target.source}"
             else:
-                text += f" {number}{redirect.operator} {redirect.target.source}"
+                number = number or ("0" if redirect.operator == "<>" else "")
+                text += f" {number}{redirect.operator} {written(redirect.target.source)}"
         return text
 
     def test(self, node: Test) -> str:

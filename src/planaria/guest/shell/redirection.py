@@ -11,7 +11,7 @@ from .expansion import TextCode, WordCompiler
 from .resources import FROM_THE_START
 from .streams import FileInput, FileOutput, FileUpdate, NullStream, Stream, TextInput, flush_all
 from .syntax import Redirect
-from .variable import ShellError
+from .variable import ReadonlyError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -173,8 +173,15 @@ def _place(shell: Shell, saved: Saved, redirect: Redirect, default: int, stream:
         if number >= shell.open_files:
             stream.release()
             raise ShellError("redirection error: cannot duplicate fd: Too many open files")
+        try:
+            shell.assign(redirect.variable, str(number))
+        except ReadonlyError as error:
+            stream.release()
+            shell.complain(error.message)
+            raise ShellError(f"{redirect.variable}: cannot assign fd to variable") from None
         shell.fds[number] = stream
-        shell.assign(redirect.variable, str(number))
+        if "varredir_close" in shell.shopts:
+            saved.append((number, None))
         return
     number = default if redirect.fd is None else redirect.fd
     if number >= shell.open_files:
@@ -222,10 +229,11 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
                 name, _, subscript = redirect.variable.rstrip("]").partition("[")
                 found = sh.variables.get_element(name, subscript) if subscript else sh.variables.get(name)
                 text = found or ""
-                if text.isdecimal():
-                    stream = sh.fds.pop(int(text), None)
-                    if stream is not None:
-                        let_go(sh, stream)
+                if not text.isdecimal():
+                    raise ShellError(f"{redirect.variable}: ambiguous redirect")
+                stream = sh.fds.pop(int(text), None)
+                if stream is not None:
+                    let_go(sh, stream)
                 return
             _change(sh, saved, _number(sh, redirect, default), None)
             return
@@ -240,7 +248,7 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
             raise ShellError(f"{name}: ambiguous redirect")
         source = sh.fds.get(int(number_text))
         if source is None:
-            raise ShellError(f"{number_text}: Bad file descriptor")
+            raise ShellError(f"{redirect.target.source}: Bad file descriptor")
         source.retain()
         _place(sh, saved, redirect, default, source)
         if moves and int(number_text) != _number(sh, redirect, default):

@@ -197,6 +197,9 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         self.alarm = [0.0]
         self.blocked = [False]
         self.pending_signals: list[int] = []
+        #: The shell that this one is a subshell of, in the end, and the one that started it as a program.
+        self.main: Shell = self
+        self.starter: Shell | None = None
         self.remembered_statuses: dict[int, int] = {}
         self.disowned: list[Job] = []
         #: Whether `exit` was called in the last `run` or `stream_line`.
@@ -274,6 +277,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.running_traps = set()
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
+        child.pending_signals = []
         child.jobs = []
         child.job_owner = self.job_owner if not self.jobs else self
         child.consumers = []
@@ -311,6 +315,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child._next_process = self._next_process
         child.process_id = child.own_process_id = self.new_process_id()
         child.table["PPID"].value = str(self.own_process_id)
+        child.starter = self
         child.functions = {name: body for name, body in self.functions.items() if body.exported}
         child.background = self.background
         # In a job it sleeps and waits as the job does.

@@ -325,6 +325,7 @@ class SimpleCompiler(LoopCompiler):
             sh.pipe_statuses = None
             status = sh.substitution_status
             if status and sh.watching and not tested:
+                sh.node = node
                 sh.status = status
                 return sh.failed(status)
             return status

@@ -220,8 +220,15 @@ class Sources:
 
     def run_text(self: Shell, text: str, *, line: int = 1, where: str = "") -> int:
         """Run source text here (eval, traps, sourced files); a syntax error gives status 2."""
+        self.substitution_level += 1
+        try:
+            return self._run_lines(Program.of(text, self, line), where)
+        finally:
+            self.substitution_level -= 1
+
+    def _run_lines(self: Shell, program: Program, where: str) -> int:
         status = 0
-        units = Program.of(text, self, line).units(self)
+        units = program.units(self)
         while True:
             try:
                 for unit in units:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .syntax import Case, For, Select
 from .variable import ASSOCIATIVE, DYNAMIC, EXPORT, HOOKED, INDEXED, INTEGER, READONLY, Variable
 from .variables import Variables
 
@@ -110,10 +111,36 @@ def _set_optind(shell: Shell, value: str | None) -> None:
     shell.getopts_offset = 1
 
 
+def _set_name(shell: Shell, value: str | None) -> None:
+    shell.name = value or ""
+
+
+def _set_directories(shell: Shell, elements: dict[str, str]) -> None:
+    # The first is the working directory, which only `cd` changes.
+    shell.directories = [value for key, value in elements.items() if key != "0"]
+
+
+def _set_aliases(shell: Shell, elements: dict[str, str]) -> None:
+    shell.aliases = dict(elements)
+
+
+def _set_commands(shell: Shell, elements: dict[str, str]) -> None:
+    known = shell.hashed
+    shell.hashed = {}
+    for name, path in elements.items():
+        same = name in known and known[name][0] == path
+        shell.hashed[name] = known[name] if same else shell.find_command(path) or (path, None)
+
+
 def _command(shell: Shell) -> str:
     from .printing import source_of
 
     node = shell.trapped or shell.node
+    if isinstance(node, For | Select):
+        words = '"$@"' if node.words is None else " ".join(word.source for word in node.words)
+        return f"{'for' if isinstance(node, For) else 'select'} {node.name} in {words}"
+    if isinstance(node, Case):
+        return f"case {node.word.source} in "
     return source_of(node) if node is not None else ""
 
 
@@ -152,11 +179,17 @@ _SETTERS: dict[str, Callable[[Shell, str | None], None]] = {
     "IFS": _set_ifs,
     "PATH": _set_path,
     "OPTIND": _set_optind,
+    "BASH_ARGV0": _set_name,
 }
 del _GETTERS["COLUMNS_"]
 Variables.getters = _GETTERS
 Variables.array_getters = _ARRAYS
 Variables.setters = _SETTERS
+Variables.array_setters = {
+    "DIRSTACK": _set_directories,
+    "BASH_ALIASES": _set_aliases,
+    "BASH_CMDS": _set_commands,
+}
 
 
 def define(shell: Shell) -> None:

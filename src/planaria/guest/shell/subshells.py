@@ -137,17 +137,25 @@ class Subshells:
             child.errexit = False
             child.update_watching()
         self.substitution_status = child.run_subshell(code)
+        if self.pending_signals:
+            self.take_signals()
         return collected.getvalue()
 
     def capture_here(self: Shell, code: Code) -> bytes:
         """What `code` writes, run in this shell since it changes nothing in it."""
         collected = self._collector()
-        status = self.run_here(code, None, collected)
+        status = self.run_here(code, None, collected, captured=True)
         self.substitution_status = status
         return collected.getvalue()
 
     def run_here(
-        self: Shell, code: Code, source: Stream | None, output: Stream | None, *, merged: bool = False
+        self: Shell,
+        code: Code,
+        source: Stream | None,
+        output: Stream | None,
+        *,
+        merged: bool = False,
+        captured: bool = False,
     ) -> int:
         """Run in this shell, with other streams, what needs no subshell because it changes nothing."""
         fds = self.fds
@@ -158,7 +166,7 @@ class Subshells:
                 fds[number] = stream.retain()
         kept = (self.watching, self.status, self.pipe_statuses, self.last_argument, self.substitution_level)
         self.watching = False
-        if source is None:
+        if captured:
             self.substitution_level += 1
         try:
             return code(self)

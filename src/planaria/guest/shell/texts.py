@@ -20,6 +20,7 @@ __all__ = [
     "MaybeCode",
     "TextCode",
     "Tilde",
+    "argument_parts",
     "bad",
     "constant_text",
     "escaped",
@@ -69,6 +70,21 @@ def with_tildes(parts: list[Part], *, assignment: bool) -> list[Part | Tilde]:
             if piece:
                 result.append(Literal(piece))
     return result
+
+
+_ASSIGNING = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
+
+
+def argument_parts(parts: list[Part]) -> list[Part | Tilde]:
+    """The parts of an argument. In one that looks like an assignment tildes count as in assignments."""
+    first = parts[0] if parts else None
+    if isinstance(first, Literal) and "=" in first.text:
+        match = _ASSIGNING.match(first.text)
+        if match is not None:
+            rest = first.text[match.end() :]
+            value: list[Part] = [Literal(rest), *parts[1:]] if rest else parts[1:]
+            return [Literal(match.group()), *with_tildes(value, assignment=True)]
+    return with_tildes(parts, assignment=False)
 
 
 def constant_text(text: str) -> TextCode:

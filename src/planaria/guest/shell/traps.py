@@ -68,7 +68,7 @@ class Traps:
         trapped, self.trapped = self.trapped, self.trapped or self.node
         self.running_traps.add(name)
         try:
-            self.run_text(command, line=line if name in ("DEBUG", "ERR") else 1)
+            self.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1)
         except Return:
             if name in ("DEBUG", "ERR", "EXIT"):
                 return

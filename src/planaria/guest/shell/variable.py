@@ -227,7 +227,7 @@ class Variable:
 class Scope:
     """What one function call made local: the earlier meaning of each name."""
 
-    __slots__ = ("options", "saved", "temporary")
+    __slots__ = ("getopts_offset", "options", "saved", "temporary")
 
     def __init__(self, *, temporary: bool = False) -> None:
         self.saved: dict[str, Variable | None] = {}
@@ -235,3 +235,5 @@ class Scope:
         self.temporary = temporary
         #: `local -`: the options to go back to.
         self.options: object = None
+        #: `local OPTIND`: where in a word of options `getopts` goes on afterwards.
+        self.getopts_offset: int | None = None

@@ -49,6 +49,8 @@ class Variables:
     getters: ClassVar[dict[str, Callable[[Shell], str]]] = {}
     array_getters: ClassVar[dict[str, Callable[[Shell], dict[int, str] | dict[str, str]]]] = {}
     setters: ClassVar[dict[str, Callable[[Shell, str | None], None]]] = {}
+    #: What the elements of a computed array are good for once they have been assigned.
+    array_setters: ClassVar[dict[str, Callable[[Shell, dict[str, str]], None]]] = {}
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
@@ -352,6 +354,8 @@ class Variables:
                 variable.array = {}
             old = variable.array.get(subscript)  # type: ignore[call-overload]
             variable.array[subscript] = self.converted(variable, value, old, append)  # type: ignore[index]
+            if variable.flags & DYNAMIC:
+                self.stored(name, variable)
             return
         if not subscript:
             raise ShellError(f"{name}[{subscript}]: bad array subscript")
@@ -369,12 +373,20 @@ class Variables:
             old = (variable.array or {}).get(index)  # type: ignore[call-overload]
             value = self.converted(variable, value, old, append)
         variable.store(index, value)
+        if variable.flags & DYNAMIC:
+            self.stored(name, variable)
 
     def _negative(self, variable: Variable, number: int, name: str) -> int:
         try:
             return variable.index(number, name)
         except ShellError:
             raise ShellError(f"{name}[{number}]: bad array subscript") from None
+
+    def stored(self, name: str, variable: Variable) -> None:
+        """Elements of a computed array have been assigned."""
+        setter = self.array_setters.get(name)
+        if setter is not None:
+            setter(self.shell, {str(key): value for key, value in (variable.array or {}).items()})
 
     # -- unsetting ---------------------------------------------------------------------------------
 
@@ -418,7 +430,11 @@ class Variables:
         if variable.flags & READONLY:
             raise ShellError(f"{name}: cannot unset: readonly variable")
         if variable.flags & ASSOCIATIVE:
+            if variable.flags & DYNAMIC:
+                self._refresh(name, variable)
             (variable.array or {}).pop(subscript, None)  # type: ignore[call-overload]
+            if variable.flags & DYNAMIC:
+                self.stored(name, variable)
             return
         if subscript in ("@", "*"):
             variable.array = {} if variable.array is not None else None
@@ -449,6 +465,8 @@ class Variables:
             return variable
         before = self.table.get(name)
         scope.saved[name] = before
+        if name == "OPTIND":
+            scope.getopts_offset = self.shell.getopts_offset
         variable = Variable(None, self.new_flags)
         if before is not None:
             if inherit:
@@ -505,6 +523,8 @@ class Variables:
             hook = self.setters.get(name)
             if hook is not None and not (before is not None and before.flags & DYNAMIC):
                 hook(self.shell, before.value if before is not None else None)
+        if scope.getopts_offset is not None:
+            self.shell.getopts_offset = scope.getopts_offset
         return scope
 
     def bind(self, scope: Scope, name: str, variable: Variable) -> None:

@@ -28,7 +28,7 @@ class _Meaning:
         self.path = path
 
 
-def _meanings(shell: Shell, name: str, *, functions: bool = True) -> list[_Meaning]:
+def _meanings(shell: Shell, name: str, *, functions: bool = True, everything: bool = False) -> list[_Meaning]:
     found: list[_Meaning] = []
     if "expand_aliases" in shell.shopts and name in shell.aliases:
         found.append(_Meaning("alias"))
@@ -39,6 +39,10 @@ def _meanings(shell: Shell, name: str, *, functions: bool = True) -> list[_Meani
     if name in shell.builtins:
         found.append(_Meaning("builtin"))
     if "/" not in name:
+        hashed = shell.hashed.get(name)
+        if hashed is not None and not everything:
+            found.append(_Meaning("file", hashed[0]))
+            return found
         found.extend(_Meaning("file", path) for path, _ in shell.find_commands(name))
         return found
     place = shell.find_command(name)
@@ -66,7 +70,7 @@ def type_(shell: Shell, argv: list[str]) -> int:
     status = 0
     lines: list[str] = []
     for name in names:
-        found = _meanings(shell, name, functions="f" not in letters)
+        found = _meanings(shell, name, functions="f" not in letters, everything="a" in letters)
         if "P" in letters:
             found = [meaning for meaning in found if meaning.kind == "file"]
         if "p" in letters and found and found[0].kind != "file" and "a" not in letters:
@@ -161,7 +165,7 @@ def hash_(shell: Shell, argv: list[str]) -> int:
     status = 0
     if "p" in given:
         for name in names:
-            shell.hashed[name] = (given["p"], None)
+            shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
         return 0
     if "t" in given:
         for name in names:

@@ -27,7 +27,7 @@ from ..variable import (
     Variable,
     is_name,
 )
-from .registry import builtin, options_of
+from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:
     from ..shell import Shell
@@ -311,14 +311,34 @@ def assignment_line(name: str, variable: Variable) -> str:
     return f"{name}={value_quoted(variable.value or '')}"
 
 
+def _has(shell: Shell, name: str, flags: int) -> bool:
+    """Whether a function has all of these attributes."""
+    function = shell.functions[name]
+    return not (
+        (flags & READONLY and name not in shell.readonly_functions)
+        or (flags & EXPORT and not function.exported)
+        or (flags & TRACE and not function.traced)
+    )
+
+
 def _functions(shell: Shell, request: _Request, operands: list[str]) -> int:
     status = 0
     names = operands or sorted(shell.functions)
     lines: list[str] = []
     for name in names:
+        if operands and "=" in name:
+            raise UsageError("cannot use `-f' to make functions", 1)
         function = shell.functions.get(name)
         if function is None:
             status = 1
+            continue
+        if operands and request.off & READONLY and name in shell.readonly_functions:
+            shell.complain(f"{request.command}: {name}: readonly function")
+            status = 1
+            continue
+        if operands and request.off and not request.on:
+            function.exported = function.exported and not request.off & EXPORT
+            function.traced = function.traced and not request.off & TRACE
             continue
         if request.on and operands:
             function.exported = function.exported or bool(request.on & EXPORT)
@@ -326,9 +346,14 @@ def _functions(shell: Shell, request: _Request, operands: list[str]) -> int:
             if request.on & READONLY:
                 shell.readonly_functions.add(name)
             continue
+        if request.on and not operands and not _has(shell, name, request.on):
+            continue
         if request.names_only:
             if not operands:
-                lines.append(f"declare -f {name}")
+                marks = (
+                    (name in shell.readonly_functions, "r"), (function.traced, "t"), (function.exported, "x"),
+                )  # fmt: skip
+                lines.append(f"declare -f{''.join(letter for on, letter in marks if on)} {name}")
             elif "extdebug" in shell.shopts:
                 lines.append(f"{name} {function.node.line} {function.source}")
             else:
@@ -369,6 +394,9 @@ def export(shell: Shell, argv: list[str]) -> int:
             request.on = EXPORT
         try:
             _declare_one(shell, request, argument, local=False)
+            if shell.xtrace and "=" in argument and not isinstance(argument, ArrayArgument):
+                name, _, value = argument.partition("=")
+                shell.trace_assignment(name, value, False)
         except ReadonlyError as error:
             _refused(shell, "export", argument, error)
             status = 1
@@ -382,7 +410,7 @@ def export(shell: Shell, argv: list[str]) -> int:
 
 @builtin("readonly")
 def readonly(shell: Shell, argv: list[str]) -> int:
-    options, operands = options_of(argv, "aAfp")
+    options, operands = options_of(argv, "aAfnp")
     letters = {letter for letter, _ in options}
     if not operands:
         kind = (INDEXED if "a" in letters else 0) | (ASSOCIATIVE if "A" in letters else 0)
@@ -400,6 +428,9 @@ def readonly(shell: Shell, argv: list[str]) -> int:
         request.on = READONLY | (INDEXED if "a" in letters else 0) | (ASSOCIATIVE if "A" in letters else 0)
         try:
             _declare_one(shell, request, argument, local=False)
+            if shell.xtrace and "=" in argument and not isinstance(argument, ArrayArgument):
+                name, _, value = argument.partition("=")
+                shell.trace_assignment(name, value, False)
         except ReadonlyError as error:
             _refused(shell, "readonly", argument, error)
             status = 1
@@ -434,6 +465,8 @@ def _list(shell: Shell, command: str, flag: int, kind: int = 0) -> int:
 def unset(shell: Shell, argv: list[str]) -> int:
     options, operands = options_of(argv, "fvn")
     letters = {letter for letter, _ in options}
+    if {"f", "v"} <= letters:
+        raise UsageError("cannot simultaneously unset a function and a variable", 1)
     status = 0
     for name in operands:
         try:

@@ -193,9 +193,17 @@ def kill(shell: Shell, argv: list[str]) -> int:
 
 
 def _kill_one(shell: Shell, word: str, number: int) -> bool:
-    if word.lstrip("-").isdecimal() and abs(int(word)) in (0, shell.process_id, shell.own_process_id):
-        shell.raise_signal(number)
-        return True
+    if word.lstrip("-").isdecimal():
+        target = abs(int(word))
+        if target in (0, shell.own_process_id):
+            shell.raise_signal(number)
+            return True
+        for other in (shell.main, shell.main.starter, shell.starter):
+            # It takes the signal when it runs again.
+            if other is not None and target == other.own_process_id:
+                if number:
+                    other.pending_signals.append(number)
+                return True
     job = shell.find_job(word)
     if job is None:
         if word.startswith("%"):

@@ -180,14 +180,24 @@ def _print_traps(shell: Shell, names: list[str]) -> int:
     order = {name: number for number, name in SIGNALS.items()}
     order.update({"EXIT": 0, "DEBUG": 100, "ERR": 101, "RETURN": 102})
     traps = {**shell.shown_traps, **shell.traps}
-    wanted = [signal_name(name) or name for name in names] or list(traps)
+    wanted = list(traps)
+    status = 0
+    if names:
+        wanted = []
+        for name in names:
+            found = signal_name(name)
+            if found is None:
+                shell.complain(f"trap: {name}: invalid signal specification")
+                status = 1
+            else:
+                wanted.append(found)
     lines: list[str] = []
     for name in sorted(wanted, key=lambda one: order.get(one, 99)):
         if name in traps:
             shown = name if name in ("EXIT", "DEBUG", "ERR", "RETURN") else f"SIG{name}"
             lines.append(f"trap -- {single_quoted(traps[name])} {shown}")
     _text(shell, lines)
-    return 0
+    return status
 
 
 def _list_signals(shell: Shell) -> None:
@@ -204,7 +214,7 @@ def _list_signals(shell: Shell) -> None:
 
 
 _BITS = {"r": 4, "w": 2, "x": 1}
-_CLAUSE = re.compile(r"([ugoa]*)([-+=])([rwx]*)\Z")
+_CLAUSE = re.compile(r"([ugoa]*)([-+=]?)([rwx]*)")
 
 
 @builtin("umask")
@@ -232,9 +242,11 @@ def umask(shell: Shell, argv: list[str]) -> int:
     allowed = ~shell.umask & 0o777
     for clause in word.split(","):
         match = _CLAUSE.match(clause)
-        if match is None:
-            raise UsageError(f"`{clause[:1]}': invalid symbolic mode operator", 1)
+        assert match is not None
         who, operator, permissions = match.groups()
+        if match.end() < len(clause) or not operator:
+            wrong = clause[match.end() : match.end() + 1]
+            raise UsageError(f"`{wrong}': invalid symbolic mode {'character' if operator else 'operator'}", 1)
         bits = sum(_BITS[letter] for letter in set(permissions))
         for letter in "ugo" if not who or "a" in who else who:
             shift = {"u": 6, "g": 3, "o": 0}[letter]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["escapes", "format_text"]
 
 _ESCAPE = re.compile(
-    r"\\(?:(c)|([abeEfnrtv\\\"'?])|0([0-7]{1,3})|([1-7][0-7]{0,2})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})"
+    r"\\(?:(c)|([abeEfnrtv\\\"'?])|0([0-7]{1,3})|([1-7][0-7]{0,2})|x([0-9a-fA-F]{0,2})|u([0-9a-fA-F]{1,4})"
     r"|U([0-9a-fA-F]{1,8})|(0))"
 )
 _LETTERS = {
@@ -32,7 +34,7 @@ def _byte(number: int) -> str:
     return chr(number) if number < 0x80 else chr(0xDC00 + number)
 
 
-def escapes(text: str, *, kind: str) -> tuple[str, bool]:
+def escapes(text: str, *, kind: str, warn: Callable[[str], None] | None = None) -> tuple[str, bool]:
     """`text` with its escapes replaced, and whether `\\c` ended it. `kind` is "echo", "b" or "format"."""
     if "\\" not in text:
         return text, False
@@ -48,7 +50,7 @@ def escapes(text: str, *, kind: str) -> tuple[str, bool]:
                 continue
             return "".join(pieces), True
         if letter is not None:
-            if letter in "\"'?" and kind == "echo":
+            if letter in "\"'?" and kind != "format":
                 pieces.append(match.group())
             else:
                 pieces.append(_LETTERS[letter])
@@ -60,6 +62,10 @@ def escapes(text: str, *, kind: str) -> tuple[str, bool]:
                 pieces.append(_byte(int(zero_octal, 8)))
         elif octal is not None:
             pieces.append(_byte(int(octal, 8)) if kind != "echo" else match.group())
+        elif hexadecimal == "":
+            pieces.append("\\x")
+            if warn is not None:
+                warn("missing hex digit for \\x")
         elif hexadecimal is not None:
             pieces.append(_byte(int(hexadecimal, 16)))
         elif zero is not None:
@@ -104,7 +110,7 @@ def echo(shell: Shell, argv: list[str]) -> int:
 
 _DIRECTIVE = re.compile(
     r"%(?:(%)|([-+ #0']*)(\*|-?\d+)?(?:\.(\*|-?\d*))?(?:hh|h|ll|l|L|q(?=[diouxX])|j|z|t)?"
-    r"(?:([diouxXeEfFgGaAscbqQn])|\(([^)]*)\)T))"
+    r"(?:([diouxXeEfFgGaAscbqQn])|\(((?:[^()]|\([^()]*\))*)\)T))"
 )
 _NUMBER = re.compile(r"[ \t\n]*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+)")
 _FLOAT = re.compile(
@@ -112,6 +118,9 @@ _FLOAT = re.compile(
     r"|inf(?:inity)?|nan)",
     re.I,
 )
+
+
+_NO_DIGITS = re.compile(r"(?<!\\)(?:\\\\)*\\x(?![0-9a-fA-F])")
 
 
 class _Output:
@@ -123,6 +132,8 @@ class _Output:
         self.place = 0
         self.status = 0
         self.stopped = False
+        #: What has been written.
+        self.result: list[str] = []
 
     def next(self) -> str | None:
         if self.place < len(self.arguments):
@@ -135,7 +146,7 @@ class _Output:
         self.shell.complain(f"printf: {message}")
         self.status = 1
 
-    def integer(self, text: str | None) -> int:
+    def integer(self, text: str | None, *, signed: bool = True) -> int:
         if not text:
             return 0
         if text[0] in "'\"":
@@ -160,9 +171,10 @@ class _Output:
             self.complain(f"{text}: invalid number")
         if sign == "-":
             value = -value
-        if not -(1 << 63) <= value < 1 << 64:
-            self.complain(f"warning: {text}: Numerical result out of range")
-            value = max(-(1 << 63), min(value, (1 << 63) - 1))
+        most = 1 << 63 if signed else 1 << 64
+        if not -(1 << 63) <= value < most:
+            self.shell.complain(f"printf: warning: {text}: Numerical result out of range")
+            value = max(-(1 << 63), min(value, most - 1))
         return value
 
     def real(self, text: str | None) -> float:
@@ -224,6 +236,14 @@ def _integer_text(value: int, flags: str, precision: int | None, conversion: str
     return sign + "\0" + digits
 
 
+def _rounded(digits: str, count: int) -> str:
+    """Hexadecimal digits cut to so many, the last one rounded."""
+    if count >= len(digits):
+        return digits.ljust(count, "0")
+    unit = 1 << 4 * (len(digits) - count)
+    return f"{(int(digits, 16) + unit // 2) // unit:0{count}x}"
+
+
 def _float_text(value: float, flags: str, precision: int | None, conversion: str) -> str:
     sign = (
         "-"
@@ -239,10 +259,12 @@ def _float_text(value: float, flags: str, precision: int | None, conversion: str
         return sign + "\0" + (body.upper() if conversion.isupper() else body)
     value = abs(value)
     if conversion in "aA":
-        text = value.hex()
-        mantissa, _, exponent = text.partition("p")
-        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        body = f"{mantissa}p{exponent}"
+        # Numbers of 80 bits, with which bash computes, have a digit from 8 to f before the point.
+        part, power = math.frexp(value)
+        digits = f"{int(part * (1 << 64)):016x}"
+        digits = digits.rstrip("0") or "0" if precision is None else _rounded(digits, precision + 1)
+        point = "." + digits[1:] if digits[1:] else ""
+        body = f"0x{digits[0]}{point}p{power - 4 if value else 0:+d}"
         return sign + "\0" + (body.upper() if conversion == "A" else body)
     alternate = "#" if "#" in flags else ""
     return sign + "\0" + f"{value:{alternate}.{6 if precision is None else precision}{conversion}}"
@@ -286,20 +308,23 @@ def _directive(match: re.Match[str]) -> Piece:
         if width < 0:
             left, width, own = True, -width, own + "-"
         if when is not None:
-            return _padded(_time(out, when), width, left)
+            moment = _time(out, when)
+            return _padded(moment if precision is None else _cut(moment, precision), width, left)
         argument = out.next()
         if conversion == "s":
             text = argument or ""
             return _padded(text if precision is None else _cut(text, precision), width, left)
         if conversion in "diouxX":
-            number = _integer_text(out.integer(argument), own, precision, conversion)
+            number = _integer_text(
+                out.integer(argument, signed=conversion in "di"), own, precision, conversion
+            )
             return _numeric_padded(number, width, own, precision is None)
         if conversion in "eEfFgGaA":
             return _numeric_padded(
                 _float_text(out.real(argument), own, precision, conversion), width, own, True
             )
         if conversion == "b":
-            text, out.stopped = escapes(argument or "", kind="b")
+            text, out.stopped = escapes(argument or "", kind="b", warn=out.complain)
             return _padded(text if precision is None else _cut(text, precision), width, left)
         if conversion == "c":
             return _padded(_cut(argument or "", 1), width, left) if argument else _padded("\0", width, left)
@@ -310,7 +335,8 @@ def _directive(match: re.Match[str]) -> Piece:
             text = argument or ""
             return _padded(printf_quoted(text if precision is None else _cut(text, precision)), width, left)
         if argument and is_name(argument):
-            out.shell.variables.set(argument, "0")
+            written = "".join(out.result).encode("utf-8", "surrogateescape")
+            out.shell.variables.set(argument, str(len(written)))
         return ""
 
     return piece
@@ -323,6 +349,16 @@ def _time(out: _Output, form: str) -> str:
     )
     if seconds is None:
         seconds = out.integer(argument)
+    zone = out.shell.variables.get("TZ")
+    if zone:
+        form = re.sub(r"%(%|s)", lambda match: str(int(seconds)) if match.group(1) == "s" else "%%", form)
+        from zoneinfo import ZoneInfo
+
+        try:
+            there = datetime.fromtimestamp(seconds, ZoneInfo(zone))
+        except (KeyError, ValueError, OSError):
+            there = datetime.fromtimestamp(seconds, UTC)
+        return there.strftime(form or "%X")
     return time.strftime(form or "%X", time.localtime(seconds))
 
 
@@ -342,7 +378,8 @@ def _compiled(template: str) -> list[str | Piece | None]:
                 template, found
             )
             char = wrong.group(1) if wrong is not None else None
-            pieces.extend((None, char or template[found:]))
+            wrong_text = f"`{char}': invalid" if char else f"`{template[found:]}': missing"
+            pieces.extend((None, f"{wrong_text} format character"))
             return pieces
         pieces.append(_directive(match))
         position = match.end()
@@ -354,17 +391,16 @@ def format_text(shell: Shell, template: str, arguments: list[str]) -> tuple[str,
     """What `printf` writes, and its status."""
     pieces = _compiled(template)
     out = _Output(shell, arguments)
-    result: list[str] = []
+    if "\\x" in template:
+        for _ in _NO_DIGITS.finditer(template):
+            shell.complain("printf: missing hex digit for \\x")
+    result = out.result
     while True:
         before = out.place
         wrong = False
         for piece in pieces:
             if wrong:
-                out.complain(
-                    f"`{piece}': invalid format character"
-                    if isinstance(piece, str) and len(piece) == 1
-                    else f"`{piece}': missing format character"
-                )
+                out.complain(str(piece))
                 return "".join(result), 1
             if piece is None:
                 wrong = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from ..variable import READONLY, is_name
 from .registry import OptionError, UsageError, builtin, no_more, operands_of, usage
 
 if TYPE_CHECKING:
@@ -43,6 +44,18 @@ def let(shell: Shell, argv: list[str]) -> int:
     return 0 if value else 1
 
 
+def _forget_argument(shell: Shell) -> None:
+    variable = shell.table.get("OPTARG")
+    if variable is not None and not variable.flags & READONLY:
+        shell.variables.unset("OPTARG")
+
+
+def _assign(shell: Shell, name: str, value: str) -> None:
+    if not is_name(name):
+        raise UsageError(f"`{name}': not a valid identifier", 1)
+    shell.variables.set(name, value)
+
+
 @builtin("getopts")
 def getopts(shell: Shell, argv: list[str]) -> int:
     words = operands_of(argv)
@@ -60,9 +73,8 @@ def getopts(shell: Shell, argv: list[str]) -> int:
     def done() -> int:
         variables.set("OPTIND", str(index))
         shell.getopts_offset = 1
-        variables.set(name, "?")
-        if "OPTARG" in shell.table:
-            variables.unset("OPTARG")
+        _assign(shell, name, "?")
+        _forget_argument(shell)
         return 1
 
     if index > len(arguments):
@@ -87,12 +99,11 @@ def getopts(shell: Shell, argv: list[str]) -> int:
             index, offset = index + 1, 1
         variables.set("OPTIND", str(index))
         shell.getopts_offset = offset
-        variables.set(name, "?")
+        _assign(shell, name, "?")
         if silent:
             variables.set("OPTARG", letter)
         else:
-            if "OPTARG" in shell.table:
-                variables.unset("OPTARG")
+            _forget_argument(shell)
             if complaining:
                 shell.error_output(f"{script}: illegal option -- {letter}\n")
         return 0
@@ -108,27 +119,25 @@ def getopts(shell: Shell, argv: list[str]) -> int:
             variables.set("OPTIND", str(index))
             shell.getopts_offset = 1
             if silent:
-                variables.set(name, ":")
+                _assign(shell, name, ":")
                 variables.set("OPTARG", letter)
             else:
-                variables.set(name, "?")
-                if "OPTARG" in shell.table:
-                    variables.unset("OPTARG")
+                _assign(shell, name, "?")
+                _forget_argument(shell)
                 if complaining:
                     shell.error_output(f"{script}: option requires an argument -- {letter}\n")
             return 0
         variables.set("OPTIND", str(index))
         shell.getopts_offset = 1
         variables.set("OPTARG", value)
-        variables.set(name, letter)
+        _assign(shell, name, letter)
         return 0
     if at_end:
         index, offset = index + 1, 1
     variables.set("OPTIND", str(index))
     shell.getopts_offset = offset
-    if "OPTARG" in shell.table:
-        variables.unset("OPTARG")
-    variables.set(name, letter)
+    _forget_argument(shell)
+    _assign(shell, name, letter)
     return 0
 
 
@@ -142,6 +151,9 @@ def caller(shell: Shell, argv: list[str]) -> int:
             raise OptionError(f"{words[0]}: invalid number")
         depth = int(words[0])
     place = len(frames) - 1 - (depth or 0)
+    if not frames and depth is None:
+        shell.output(b"0 NULL\n")
+        return 0
     if place < 0:
         return 1
     frame = frames[place]

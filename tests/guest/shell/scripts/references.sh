@@ -1,0 +1,22 @@
+# References to variables.
+# ----
+f() { local -n r=$1; r[k]=v; for k in "${!r[@]}"; do echo "$k=${r[$k]}"; done; }; declare -A m; f m; declare -p m
+# ----
+declare -n r=x; x=5; echo $r ${!r}; r=6; echo $x; unset r; echo ${x-un} ; r=7; echo $x; unset -n r; echo ${r-un} $x; declare -p r
+# ----
+declare -n r; r=y; y=3; echo $r; declare -p r y; declare +n r; declare -p r; echo $r
+# ----
+a=(1 2 3); declare -n e='a[1]'; echo $e; e=9; declare -p a; unset e; declare -p a; 
+# ----
+for v in a b; do declare -n r=$v; r=val_$v; done; echo $a $b; declare -n it; for it in a b; do echo $it ${!it}; done
+# ----
+declare -n a=b b=a; echo $a; a=1; echo $?; declare -n s=s; echo $?; f() { declare -n s=s; s=1; }; f; declare -p s
+# ----
+declare -n r=arr; r=(1 2); declare -p arr; r+=(3); declare -p arr; unset 'r[0]'; declare -p arr; echo ${r[@]:1} ${#r[@]} ${!r[@]}; declare -A r; declare -p r
+# ----
+declare -n r=/; declare -n q=1x; r=/; declare -n r; echo $?; declare -n 'z=a[b c]'; declare -p z; declare -n ar; ar=(1); declare -p ar
+# ----
+readonly x=1; declare -n r=x; r=2; echo same
+declare -rn ro=y; ro=5; echo $y; ro=6; echo $y; unset -n ro; declare -n ro=z; declare -p ro
+# ----
+f() { local -n out=$1; local tmp=5; out=$((tmp*2)); }; f result; echo $result; g() { local x=1; h x; echo $x; }; h() { local -n ref=$1; ref=2; local x=3; ref=4; echo $x; }; g
