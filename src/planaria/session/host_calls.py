@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import inspect
+from collections import Counter
 from collections.abc import Awaitable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
@@ -22,7 +23,7 @@ from planaria.session.run import HostCall
 from planaria.session.threads import submit
 from planaria.snapshot.record import WORKSPACE
 
-__all__ = ["HostCalls"]
+__all__ = ["HostCalls", "end_tool_calls"]
 
 
 class HostCalls(SessionCore):
@@ -178,6 +179,8 @@ class HostCalls(SessionCore):
     def _collect(self, flight: Flight) -> None:
         """Take the answers that have come; cancel those that nobody awaits any more."""
         pending = flight.run.pending
+        if flight.reason is not None:
+            end_tool_calls(flight)  # before they are told that they are cancelled
         for identifier, answer in list(self._answers.items()):
             if identifier not in pending:
                 answer.cancel()
@@ -226,3 +229,17 @@ def _outcome(answer: Future[Answer] | asyncio.Task[Answer]) -> Answer:
     if answer.cancelled():
         return ("error", "RuntimeError", "the call was cancelled on the host")
     return answer.result()
+
+
+def end_tool_calls(flight: Flight) -> None:
+    """Tell of calls of tools that nobody waits for any more how they ended: their answers do not come."""
+    running = [call for call in flight.tool_calls if call.outcome == "running"]
+    if not running:
+        return
+    awaited = Counter(call.args[:2] for call in flight.run.pending.values() if call.name == "@tools.call")
+    for call in reversed(running):
+        target = (call.tool, call.callable)
+        if awaited[target] > 0:
+            awaited[target] -= 1
+        else:
+            call.end("cancelled" if flight.reason is None else "interrupted")
