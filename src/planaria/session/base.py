@@ -220,7 +220,7 @@ class BaseSession(Cutting):
             flight.collector.finish()
         except BaseException as failure:  # a listener's
             flight.raises = flight.raises or failure
-        end_tool_calls(flight)
+        end_tool_calls(flight, "cancelled" if flight.reason is None else "interrupted")
         outcome = flight.run.outcome
         assert outcome is not None
         details: dict[str, Any] = outcome[1]

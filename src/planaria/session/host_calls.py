@@ -8,7 +8,7 @@ import inspect
 from collections import Counter
 from collections.abc import Awaitable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planaria.errors import (
     LimitError,
@@ -22,6 +22,9 @@ from planaria.session.flight import Flight
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
 from planaria.snapshot.record import WORKSPACE
+
+if TYPE_CHECKING:
+    from planaria.workspace.tools.call import Outcome
 
 __all__ = ["HostCalls", "end_tool_calls"]
 
@@ -143,6 +146,7 @@ class HostCalls(SessionCore):
             wait(ends, flight.seconds_left(), FIRST_COMPLETED)
         if future.done():
             return _outcome(future)
+        end_tool_calls(flight, "interrupted")
         future.cancel()
         if flight.asked:
             return ("error", "RuntimeError", f"{called}() was interrupted")
@@ -180,7 +184,7 @@ class HostCalls(SessionCore):
         """Take the answers that have come; cancel those that nobody awaits any more."""
         pending = flight.run.pending
         if flight.reason is not None:
-            end_tool_calls(flight)  # before they are told that they are cancelled
+            end_tool_calls(flight, "interrupted")  # before they are told that they are cancelled
         for identifier, answer in list(self._answers.items()):
             if identifier not in pending:
                 answer.cancel()
@@ -231,7 +235,7 @@ def _outcome(answer: Future[Answer] | asyncio.Task[Answer]) -> Answer:
     return answer.result()
 
 
-def end_tool_calls(flight: Flight) -> None:
+def end_tool_calls(flight: Flight, outcome: Outcome) -> None:
     """Tell of calls of tools that nobody waits for any more how they ended: their answers do not come."""
     running = [call for call in flight.tool_calls if call.outcome == "running"]
     if not running:
@@ -242,4 +246,4 @@ def end_tool_calls(flight: Flight) -> None:
         if awaited[target] > 0:
             awaited[target] -= 1
         else:
-            call.end("cancelled" if flight.reason is None else "interrupted")
+            call.end(outcome)
