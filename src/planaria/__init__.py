@@ -154,6 +154,7 @@ if TYPE_CHECKING:
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
+    from planaria.workspace.artifact_quota import ArtifactQuota as ArtifactQuota
     from planaria.workspace.artifacts import Artifact as Artifact
     from planaria.workspace.embedding import Embedder as Embedder
     from planaria.workspace.embedding import StaticEmbedder as StaticEmbedder
@@ -174,6 +175,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(errors.__all__, "planaria.errors"),
     "Artifact": "planaria.workspace.artifacts",
+    "ArtifactQuota": "planaria.workspace.artifact_quota",
     "AsyncBash": "planaria.session.bash",
     "AsyncSandbox": "planaria.session.sandbox",
     "AsyncSession": "planaria.session.async_session",
@@ -227,6 +229,8 @@ _HOMES = {
     "WasmExecutor": "planaria.executors.wasm",
     "Workflow": "planaria.workspace.workflows",
 }
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

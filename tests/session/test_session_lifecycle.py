@@ -249,3 +249,22 @@ def test_environment_and_seed(new_session: Callable[..., Any]) -> None:
     assert len({new_session().execute(source).value for _ in range(3)}) == 3
     session.reset()
     assert session.execute("import os; os.environ['MINE']").value == "1"
+
+
+def test_keywords_that_there_are_not(tmp_path: Path) -> None:
+    """A wrong keyword is a TypeError that names the class that was called and what may have been meant."""
+    for call, words in (
+        (
+            lambda: planaria.Session(tiemout=1),
+            r"Session\(\) got an unexpected .* 'tiemout'. Did you mean limits=.*timeout",
+        ),
+        (
+            lambda: planaria.Session.from_base(tmp_path, tiemout=1),
+            r"Session\(\) got .* 'tiemout'. Did you mean 'timeout'\?",
+        ),
+        (lambda: planaria.AsyncSession(limit=1), r"AsyncSession\(\) got .*'limit'. Did you mean 'limits'\?"),
+        (lambda: planaria.Bash(zzzz=1), r"got an unexpected keyword argument 'zzzz'\Z"),
+        (lambda: planaria.Session(1), r"Session\(\) takes keyword arguments only"),  # type: ignore[misc]
+    ):
+        with pytest.raises(TypeError, match=words):
+            call()

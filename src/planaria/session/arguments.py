@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 from planaria.executors.executor import Executor
@@ -11,7 +13,27 @@ from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
 
-__all__ = ["check_arguments", "line_reader", "refuse_beside", "seconds_of", "usual_limits"]
+__all__ = ["check_arguments", "check_keywords", "line_reader", "refuse_beside", "seconds_of", "usual_limits"]
+
+
+def check_keywords(
+    called: str, arguments: tuple[Any, ...], keywords: Iterable[str], known: Sequence[str]
+) -> None:
+    """Raise TypeError, with a suggestion, for what `called` is not made with: `known` are its keywords."""
+    if arguments:
+        raise TypeError(f"{called}() takes keyword arguments only, as in {called}({known[0]}=...)")
+    for name in keywords:
+        if name in known:
+            continue
+        bounds = [field.name for field in fields(Limits)]
+        near = get_close_matches(name, [*known, *bounds], 1)
+        if not near:
+            hint = ""
+        elif near[0] in known:
+            hint = f". Did you mean {near[0]!r}?"
+        else:
+            hint = f". Did you mean limits=planaria.Limits({near[0]}=...)?"
+        raise TypeError(f"{called}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def check_arguments(

@@ -22,6 +22,7 @@ from planaria.protocol import decode, encode
 from planaria.session.core import Answer
 from planaria.session.cutting import Cutting
 from planaria.session.flight import Flight
+from planaria.session.host_calls import end_tool_calls
 from planaria.session.outcome import error_of
 from planaria.session.result import Result
 from planaria.session.run import HostCall, Run
@@ -219,6 +220,7 @@ class BaseSession(Cutting):
             flight.collector.finish()
         except BaseException as failure:  # a listener's
             flight.raises = flight.raises or failure
+        end_tool_calls(flight, "cancelled" if flight.reason is None else "interrupted")
         outcome = flight.run.outcome
         assert outcome is not None
         details: dict[str, Any] = outcome[1]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextvars
+import inspect
 import os
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from planaria.errors import (
     CrashError,
@@ -30,6 +31,7 @@ from planaria.protocol import MAX_BYTES
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.arguments import (
     check_arguments,
+    check_keywords,
     line_reader,
     refuse_beside,
     seconds_of,
@@ -49,11 +51,12 @@ from planaria.snapshot.record import Declaration
 
 if TYPE_CHECKING:
     from planaria.session.workspace_link import WorkspaceLink
+    from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.tools.registry import ToolRegistry
 
-__all__ = ["Answer", "SessionCore", "calling_back"]
+__all__ = ["Answer", "SessionCore", "calling_back", "keywords_of_sessions"]
 
 #: The sessions that are alive, for a child of a fork to mend.
 _sessions: Final[weakref.WeakSet[SessionCore]] = weakref.WeakSet()
@@ -80,6 +83,10 @@ Answer = tuple[Any, ...]
 
 class SessionCore:
     """The executor of a session, its settings, and the host's side of its kernel."""
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
+        check_keywords(cls.__name__, arguments, keywords, keywords_of_sessions())
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -110,6 +117,7 @@ class SessionCore:
         extra_deps: Sequence[str] = (),
         allow_runtime_deps: bool = True,
         sync_deps_on_start: bool = False,
+        artifact_quota: ArtifactQuota | None = None,
     ) -> None:
         """Make a session; the runtime is compiled first when this user has none yet (15 s, once).
 
@@ -144,7 +152,8 @@ class SessionCore:
         directory of YAML files; or a `planaria.ToolRegistry`, which is taken as it is. `tool_environment` has
         what definitions may refer to as `${NAME}`. `extra_deps` are requirements of this session beside the
         configured ones; with `sync_deps_on_start` all of them are installed before anything is executed.
-        Without `allow_runtime_deps` code cannot change the dependencies.
+        Without `allow_runtime_deps` code cannot change the dependencies. `artifact_quota` bounds what it
+        keeps as artifacts (4 GiB and 100,000 of them unless given).
         """
         listeners = {"on_stdout": on_stdout, "on_stderr": on_stderr, "on_output": on_output}
         mounts = check_arguments(limits, vfs, mounts, quota, env, seed, listeners)
@@ -190,8 +199,11 @@ class SessionCore:
                 environment=tool_environment,
                 extra_deps=(*getattr(config, "deps", ()), *requirements_of(extra_deps)),
                 allow_runtime_deps=allow_runtime_deps and getattr(config, "allow_runtime_deps", True),
+                artifact_quota=artifact_quota,
                 callbacks=self._callbacks,
             )
+        elif artifact_quota is not None:
+            raise TypeError("artifact_quota= is for sessions with storage=")
         elif sync_deps_on_start or extra_deps:
             raise TypeError("sync_deps_on_start= and extra_deps= are for sessions with storage= or tools=")
         if self._starts_at_once():
@@ -479,6 +491,12 @@ class SessionCore:
 
     def _new_collector(self) -> Collector:
         return Collector(self._limits.output, self._listeners)
+
+
+@cache
+def keywords_of_sessions() -> tuple[str, ...]:
+    """What a session is made with, by name."""
+    return tuple(inspect.signature(SessionCore.__init__).parameters)[1:]
 
 
 @cache

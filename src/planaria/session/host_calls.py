@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import builtins
 import inspect
+from collections import Counter
 from collections.abc import Awaitable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planaria.errors import (
     LimitError,
@@ -22,7 +23,10 @@ from planaria.session.run import HostCall
 from planaria.session.threads import submit
 from planaria.snapshot.record import WORKSPACE
 
-__all__ = ["HostCalls"]
+if TYPE_CHECKING:
+    from planaria.workspace.tools.call import Outcome
+
+__all__ = ["HostCalls", "end_tool_calls"]
 
 
 class HostCalls(SessionCore):
@@ -142,6 +146,7 @@ class HostCalls(SessionCore):
             wait(ends, flight.seconds_left(), FIRST_COMPLETED)
         if future.done():
             return _outcome(future)
+        end_tool_calls(flight, "interrupted")
         future.cancel()
         if flight.asked:
             return ("error", "RuntimeError", f"{called}() was interrupted")
@@ -178,6 +183,8 @@ class HostCalls(SessionCore):
     def _collect(self, flight: Flight) -> None:
         """Take the answers that have come; cancel those that nobody awaits any more."""
         pending = flight.run.pending
+        if flight.reason is not None:
+            end_tool_calls(flight, "interrupted")  # before they are told that they are cancelled
         for identifier, answer in list(self._answers.items()):
             if identifier not in pending:
                 answer.cancel()
@@ -226,3 +233,17 @@ def _outcome(answer: Future[Answer] | asyncio.Task[Answer]) -> Answer:
     if answer.cancelled():
         return ("error", "RuntimeError", "the call was cancelled on the host")
     return answer.result()
+
+
+def end_tool_calls(flight: Flight, outcome: Outcome) -> None:
+    """Tell of calls of tools that nobody waits for any more how they ended: their answers do not come."""
+    running = [call for call in flight.tool_calls if call.outcome == "running"]
+    if not running:
+        return
+    awaited = Counter(call.args[:2] for call in flight.run.pending.values() if call.name == "@tools.call")
+    for call in reversed(running):
+        target = (call.tool, call.callable)
+        if awaited[target] > 0:
+            awaited[target] -= 1
+        else:
+            call.end(outcome)

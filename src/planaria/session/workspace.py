@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from planaria.errors import SessionError
 from planaria.limits import Limits
+from planaria.session.arguments import check_keywords
 from planaria.session.base import BaseSession
+from planaria.session.core import keywords_of_sessions
 from planaria.session.threads import submit
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ T = TypeVar("T")
 
 Place = str | PathLike[str]
 Detail = Literal["names", "signatures", "docstrings"]
+
+
+#: What the ways to make one take beside the constructor's arguments.
+_OWN = ("timeout", "python_version", "cache_venv", "network")
 
 
 class _Workspaced(BaseSession):
@@ -154,6 +160,7 @@ class _Workspaced(BaseSession):
     ) -> Self:
         from planaria.workspace.storage.file import FileStorage
 
+        check_keywords(cls.__name__, (), arguments, (*keywords_of_sessions(), *_OWN))
         limits = arguments.pop("limits", None) or Limits()
         return cls(
             storage=FileStorage(base),
@@ -182,6 +189,7 @@ class _Workspaced(BaseSession):
 
     @property
     def _link(self) -> WorkspaceLink:
+        self._check_open()
         if self._workspace is None:
             raise SessionError(
                 "this session has no workspace: make it with "

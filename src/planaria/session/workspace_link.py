@@ -14,6 +14,7 @@ from planaria.workspace.workspace import Workspace, registry_of
 
 if TYPE_CHECKING:
     from planaria.session.core import SessionCore
+    from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.call import ToolCall
     from planaria.workspace.tools.environment import ToolEnvironment
@@ -33,6 +34,7 @@ def open_workspace(
     environment: ToolEnvironment | None,
     extra_deps: Iterable[str],
     allow_runtime_deps: bool,
+    artifact_quota: ArtifactQuota | None,
     callbacks: CallbackRegistry,
 ) -> WorkspaceLink:
     """A session's link to a workspace of its own. Raises TypeError, CallbackError, ToolDefinitionError."""
@@ -54,6 +56,7 @@ def open_workspace(
         extra_deps=extra_deps,
         allow_runtime_deps=allow_runtime_deps,
         owns_tools=owns_tools,
+        artifact_quota=artifact_quota,
     )
     return WorkspaceLink(workspace, session)
 

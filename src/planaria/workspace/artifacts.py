@@ -242,6 +242,19 @@ class ArtifactStore:
         fitting = [(found[name], score) for name, score in ranked if _fits(found[name], metadata)]
         return fitting[: max(limit, 0)]
 
+    def usage(self) -> tuple[int, int]:
+        """Bytes of all data, and how many artifacts there are."""
+
+        def action(documents: Documents) -> tuple[int, int]:
+            sizes = [
+                entry.size
+                for folder in documents.folders(_FOLDER)
+                for entry in documents.entries(folder).values()
+            ]
+            return sum(sizes), len(sizes)
+
+        return self._storage.read(action)
+
     def paths(self, artifact: Artifact) -> builtins.list[str]:
         """The documents of which an artifact consists."""
         return [artifact.path, _info_path(artifact.name)]
@@ -279,6 +292,11 @@ class ArtifactWriter:
         self._upload = upload
         #: The artifact, once it is there.
         self.artifact: Artifact | None = None
+
+    @property
+    def name(self) -> str:
+        """What the artifact will be called."""
+        return self._record.name
 
     @property
     def size(self) -> int:

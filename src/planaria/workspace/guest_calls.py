@@ -173,17 +173,35 @@ class GuestCalls:
     def save_artifact(
         self, name: str, kind: str, data: bytes, description: str, metadata: dict[str, Any] | None
     ) -> dict[str, Any]:
-        with self._workspace.artifacts.writer(name, kind, description, metadata) as writer:
-            writer.write(_bytes(data))
+        artifacts = self._workspace.artifacts
+        with artifacts.writer(name, kind, description, metadata) as writer:
+            self._workspace.artifact_use.admit(artifacts, name, len(_bytes(data)))
+            writer.write(data)
             return writer.commit().info()
 
     def begin_artifact(self, name: str, kind: str, description: str, metadata: dict[str, Any] | None) -> int:
         number = self._number()
-        self._writers[number] = self._workspace.artifacts.writer(name, kind, description, metadata)
+        artifacts = self._workspace.artifacts
+        writer = artifacts.writer(name, kind, description, metadata)
+        try:
+            self._workspace.artifact_use.admit(artifacts, name, 0)
+        except BaseException:
+            writer.discard()
+            raise
+        self._writers[number] = writer
         return number
 
     def write_artifact(self, number: int, data: bytes) -> None:
-        self._writer(number).write(_bytes(data))
+        writer = self._writer(number)
+        workspace = self._workspace
+        workspace.artifact_use.admit(
+            workspace.artifacts,
+            writer.name,
+            len(_bytes(data)),
+            new=False,
+            on_their_way=sum(one.size for one in self._writers.values()),
+        )
+        writer.write(data)
 
     def commit_artifact(self, number: int) -> dict[str, Any]:
         writer = self._writer(number)

@@ -11,6 +11,7 @@ from planaria.errors import SessionError
 from planaria.workspace.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
+    from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.artifacts import ArtifactStore
     from planaria.workspace.dependencies import DependencyList
     from planaria.workspace.storage.storage import Storage
@@ -64,7 +65,9 @@ class Workspace:
         extra_deps: Iterable[str] = (),
         allow_runtime_deps: bool = True,
         owns_tools: bool = False,
+        artifact_quota: ArtifactQuota | None = None,
     ) -> None:
+        from planaria.workspace.artifact_quota import ArtifactQuota, ArtifactUse
         from planaria.workspace.dependencies import requirements_of
 
         self._storage = storage
@@ -73,6 +76,8 @@ class Workspace:
         self.extra_deps = requirements_of(extra_deps)
         #: Whether code may change the dependencies.
         self.allow_runtime_deps = allow_runtime_deps
+        #: What code may keep as artifacts, and how much of that is used.
+        self.artifact_use = ArtifactUse(artifact_quota or ArtifactQuota())
         self._owns_tools = owns_tools
         self._users = 0
         self._lock = threading.Lock()

@@ -41,6 +41,21 @@ def _exited(status: int) -> bytes:
     return encode(("done", {"exit_code": status}))
 
 
+#: What asyncio says when it is given the value of a call instead of something to await.
+_NOT_AWAITABLE = (
+    "An asyncio.Future, a coroutine or an awaitable is required",
+    "a coroutine was expected, got ",
+)
+_CALL_ASYNC = (
+    " (a tool or workflow that is not awaited at once gives its value: for several at the same time, "
+    "await asyncio.gather(tools.NAME.call_async(...), ...))"
+)
+
+
+def _is_about_awaiting(error: TypeError) -> bool:
+    return bool(error.args) and type(error.args[0]) is str and error.args[0].startswith(_NOT_AWAITABLE)
+
+
 class Kernel:
     """Runs cells in `main` (by default a fresh `__main__`, which the caller puts into `sys.modules`).
 
@@ -111,8 +126,9 @@ class Kernel:
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
             report = self._error(error)
-        if self._calls.given_up and report[0] in ("done", "error"):
-            report = (report[0], {**report[1], "given_up": self._calls.take_given_up()})
+        calls = self._calls
+        if (calls.open or calls.given_up) and report[0] in ("done", "error") and calls.any_given_up():
+            report = (report[0], {**report[1], "given_up": calls.take_given_up()})
         self._report(report)
 
     def _report(self, report: Report) -> None:
@@ -373,6 +389,8 @@ class Kernel:
 
     def _error(self, error: BaseException) -> Report:
         try:
+            if self._workspace and type(error) is TypeError and _is_about_awaiting(error):
+                error.args = (f"{error.args[0]}{_CALL_ASYNC}",)
             if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
                 gates.call(lambda: print(error.code, file=sys.stderr))
             return ("error", gates.call(errors.describe, error))

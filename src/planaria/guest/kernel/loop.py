@@ -81,8 +81,21 @@ class HostCalls:
                 calls.append((number, name, args, kwargs))
         return calls
 
+    def any_given_up(self) -> bool:
+        """Whether there is something for `take_given_up`."""
+        return bool(self.given_up) or any(entry[0].cancelled() for entry in self.open.values())
+
     def take_given_up(self) -> list[int]:
-        """The calls that the host was told of and need not answer any more."""
+        """The calls that the host was told of and need not answer any more.
+
+        Also those whose tasks were cancelled just now, and will learn it when the loop runs again.
+        """
+        for number in [number for number, entry in self.open.items() if entry[0].cancelled()]:
+            del self.open[number]
+            if number in self.new:
+                del self.new[number]
+            else:
+                self.given_up.append(number)
         numbers, self.given_up = self.given_up, []
         return numbers
 

@@ -14,7 +14,7 @@ _LONGEST: Final = 1000
 _MOST: Final = 100
 _PLAIN: Final = (bool, int, float, type(None), datetime, date, timedelta)
 
-Outcome = Literal["running", "ok", "error", "denied", "suspended"]
+Outcome = Literal["running", "ok", "error", "denied", "suspended", "cancelled", "interrupted"]
 
 
 @dataclass(slots=True, eq=False)
@@ -37,9 +37,20 @@ class ToolCall:
     duration_ms: float | None = None
     """None while it runs."""
     outcome: Outcome = "running"
-    """A call that was parked stays "suspended"; going on after an approval has a record of its own."""
+    """A call that was parked stays "suspended"; going on after an approval has a record of its own. One that
+    the code gave up is "cancelled", one that a timeout or an interrupt ended is "interrupted". "running" is
+    left of a call for which a task waits that outlives the execution.
+    """
     error: str | None = None
     """Type and message of what the call raised."""
+    _began: float = field(default_factory=time.perf_counter, repr=False)
+
+    def end(self, outcome: Outcome) -> None:
+        """The call is over, in one way or another; only the first end counts."""
+        if self.outcome == "running":
+            self.duration_ms = (time.perf_counter() - self._began) * 1000
+            self.arguments = shortened(self.arguments)
+            self.outcome = outcome
 
     @property
     def name(self) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import contextlib
 import inspect
-import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from os import PathLike
@@ -19,7 +19,7 @@ from planaria.errors import (
     ToolDenied,
     ToolNotFound,
 )
-from planaria.workspace.tools.call import ToolCall, shortened
+from planaria.workspace.tools.call import ToolCall
 from planaria.workspace.tools.middleware import approval, denied
 from planaria.workspace.tools.names import identifier, shown, suggestion
 from planaria.workspace.tools.tool import Tool
@@ -274,7 +274,6 @@ class ToolRegistry:
         call = ToolCall(name, callable, dict(arguments), approved=approved)
         if trace is not None:
             trace.append(call)
-        began = time.perf_counter()
         try:
             for key in call.arguments:
                 if type(key) is not str:
@@ -290,11 +289,11 @@ class ToolRegistry:
             else:
                 value = tool.call(callable, call.arguments)
         except BaseException as error:
-            _failed(call, began, error)
+            _failed(call, error)
             raise
         if inspect.isawaitable(value):
-            return _finish(call, began, value, turns)
-        _succeeded(call, began)
+            return _finish(call, value, turns)
+        call.end("ok")
         return value
 
     def __enter__(self) -> ToolRegistry:
@@ -390,34 +389,31 @@ async def _advance_waiting(steps: _Steps, step: Any) -> Any:
         return stop.value
 
 
-async def _finish(call: ToolCall, began: float, waiting: Awaitable[Any], turns: Turns | None) -> Any:
+async def _finish(call: ToolCall, waiting: Awaitable[Any], turns: Turns | None) -> Any:
     try:
         async with contextlib.nullcontext() if turns is None else turns():
             value = await waiting
     except BaseException as error:
         if inspect.iscoroutine(waiting):
             waiting.close()  # one that was given up before its turn
-        _failed(call, began, error)
+        _failed(call, error)
         raise
-    _succeeded(call, began)
+    call.end("ok")
     return value
 
 
-def _succeeded(call: ToolCall, began: float) -> None:
-    call.duration_ms = (time.perf_counter() - began) * 1000
-    call.arguments = shortened(call.arguments)
-    call.outcome = "ok"
-
-
-def _failed(call: ToolCall, began: float, error: BaseException) -> None:
-    call.duration_ms = (time.perf_counter() - began) * 1000
-    call.arguments = shortened(call.arguments)
+def _failed(call: ToolCall, error: BaseException) -> None:
     if isinstance(error, ToolCallError):
         error.tool = error.tool or call.tool
         error.callable = error.callable or call.callable
+    if call.outcome != "running":  # the execution has ended before
+        return
+    if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+        call.end("cancelled")
+        return
     if isinstance(error, Suspend):
-        call.outcome = "suspended"
+        call.end("suspended")
         call.error = error.reason
         return
-    call.outcome = "denied" if isinstance(error, ToolDenied) else "error"
+    call.end("denied" if isinstance(error, ToolDenied) else "error")
     call.error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
