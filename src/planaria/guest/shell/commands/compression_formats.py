@@ -1,4 +1,4 @@
-"""The formats of gzip, bzip2 and xz: streams that are compressed and read back piece by piece."""
+"""The formats of gzip, bzip2, xz and zstd: streams that are compressed and read back piece by piece."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
+
+from .zstd_format import MAGIC, ZstdCompressor, ZstdDecompressor
 
 __all__ = ["FORMATS", "CorruptDataError", "Format", "decompressed"]
 
@@ -116,6 +118,15 @@ FORMATS: dict[str, Format] = {
         lzma.LZMADecompressor,
         {".xz": "", ".txz": ".tar", ".lzma": "", ".tlz": ".tar"},
         6,
+    ),
+    "zstd": Format(
+        "zstd",
+        MAGIC,
+        ".zst",
+        lambda level, name, modified: ZstdCompressor(),
+        ZstdDecompressor,
+        {".zst": "", ".tzst": ".tar"},
+        3,
     ),
 }
 

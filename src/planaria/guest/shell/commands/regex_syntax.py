@@ -322,7 +322,7 @@ class Parser:
             if self.extended and self.tool != "sed":
                 self.at = start
                 return None
-            raise RegexError("Unmatched { or \\{" if self.tool == "sed" else "Unmatched \\{")
+            raise RegexError("Unmatched \\{")
         low, comma, high = self.text[self.at : end].partition(",")
         if not all(part == "" or (part.isascii() and part.isdigit()) for part in (low, high)) or not (
             low or comma

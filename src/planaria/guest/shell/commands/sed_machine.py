@@ -121,6 +121,7 @@ class Machine:
         """Files that are separate have line numbers and ranges of their own."""
         if self.source.separate:
             self.line_number = 0
+            self.hold, self.hold_ended = "", True
             for reset in self.resets:
                 reset()
 

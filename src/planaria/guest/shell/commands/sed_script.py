@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from .regex import Pattern, compile_basic, compile_extended
@@ -325,7 +326,9 @@ class ScriptParser:
                 command.text = self._line()
             case "v":
                 self._skip(" \t")
-                self._label()
+                wanted = self._label()
+                if [int(digits) for digits in re.findall(r"\d+", wanted)] > [4, 9]:
+                    raise self.error("expected newer version of sed")
                 self._end_of_command()
             case "s":
                 command.substitution = self._substitution()

@@ -74,6 +74,7 @@ def _open_archive(tar: Tar) -> tarfile.TarFile:
                 "gzip": "not in gzip format",
                 "bzip2": "is not a bzip2 file.",
                 "xz": "File format not recognized",
+                "zstd": "unsupported format",
             }
             if tar.kind.name == "gzip":
                 call.warn("")

@@ -71,7 +71,9 @@ class Tar:
         for key, _ in arguments:
             if key in ("z", "j", "J"):
                 return FORMATS[{"z": "gzip", "j": "bzip2", "J": "xz"}[key]]
-            if key in ("zstd", "Z", "lzip", "lzma", "lzop"):
+            if key == "zstd":
+                return FORMATS["zstd"]
+            if key in ("Z", "lzip", "lzma", "lzop"):
                 raise CommandError(f"the compression --{key} is not supported", 2)
             if key == "I":
                 program = (arguments.value("I") or "").split()[:1]
