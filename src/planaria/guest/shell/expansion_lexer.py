@@ -294,6 +294,8 @@ class ExpansionLexer(Cursor):
         make: type[Quoted] | type[Literal] = Quoted if quoted and not arithmetic else Literal
         depth = 0
         questions = 0
+        #: Where a single quote stands that is text, and after which no brace closes (`"${x:-'}'}"`); or -1.
+        apostrophe = -1
 
         def flush() -> None:
             if plain:
@@ -309,7 +311,16 @@ class ExpansionLexer(Cursor):
                 self.position = match.end()
                 continue
             if char == "":
+                if apostrophe >= 0:
+                    raise self.unmatched("'", apostrophe)
                 raise self.unmatched("]" if brackets else "}", start)
+            if char == "'" and quoted and not arithmetic:
+                apostrophe = self.position if apostrophe < 0 else -1
+            if apostrophe >= 0 and char in '}"':
+                if char == "}":
+                    plain.append(char)
+                self.position += 1
+                continue
             if char in closers and depth == 0 and not (first and char == "/" and self.position == start):
                 if char == ":" and questions > 0:
                     questions -= 1
@@ -318,7 +329,10 @@ class ExpansionLexer(Cursor):
             if char == "\\":
                 flush()
                 following = source[self.position + 1 : self.position + 2]
-                if quoted and not arithmetic and following not in ("$", "`", '"', "\\", "}", "\n", ""):
+                if quoted and not arithmetic and following == "'":
+                    plain.append("\\'")
+                    self.position += 2
+                elif quoted and not arithmetic and following not in ("$", "`", '"', "\\", "}", "\n", ""):
                     plain.append("\\")
                     self.position += 1
                 else:

@@ -199,7 +199,7 @@ class Lexer(ExpansionLexer):
                 self.position = match.end()
                 if source.startswith("(", self.position) and text[-1] in "?*+@!" and self.extglob:
                     parts.append(Literal(text))
-                    self._nested_pattern(parts)
+                    self.parenthesised(parts)
                     continue
                 parts.append(Literal(text))
             char = source[self.position : self.position + 1]
@@ -241,8 +241,8 @@ class Lexer(ExpansionLexer):
         self.position = end + 1
         return Quoted(text)
 
-    def _nested_pattern(self, parts: list[Part]) -> None:
-        """The parenthesised alternatives of an extended pattern; all in it belongs to the word."""
+    def parenthesised(self, parts: list[Part]) -> None:
+        """Parentheses (of an extended pattern) and all that is in them, as parts of a word."""
         source = self.source
         start = self.position
         depth = 0

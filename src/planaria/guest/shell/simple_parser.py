@@ -28,7 +28,9 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
 _ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
 _FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
 _ARRAY_DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly"])
-_BEFORE_ASSIGNMENTS = _ARRAY_DECLARATIONS | {"command", "builtin"}
+#: Builtins before which `name=(…)` is one word.
+_TAKING_TEXT = frozenset(["eval", "let", "alias"])
+_TEXT_OF_ARRAY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=\Z")
 #: The words of a command that begins with no reserved word, as far as they are plain, and the blanks behind.
 PLAIN_COMMAND = re.compile(rf"(?!{RESERVED_WORD.pattern}){PLAIN_WORD}(?:[ \t]++(?!#){PLAIN_WORD})*+[ \t]*+")
 #: `name()`, but for what could be an empty array or an extended pattern.
@@ -158,21 +160,29 @@ class SimpleParser(ConditionParser):
                 raise self.unexpected()
             if not words:
                 declaration = word.literal() in _ARRAY_DECLARATIONS
-            elif len(words) == 1 and not declaration:
-                head = words[0]
-                if isinstance(head, Word) and head.literal() in ("command", "builtin"):
-                    declaration = word.literal() in _ARRAY_DECLARATIONS
+            elif _TEXT_OF_ARRAY.match(word.source) and _literal(words[0]) in _TAKING_TEXT:
+                word = self._with_array(word)
             words.append(word)
         if not words and not command.assignments and not command.redirects:
             raise self.unexpected()
         return command
+
+    def _with_array(self, word: Word) -> Word:
+        """The word `name=` and the parentheses behind it, which are text to `eval` and its like."""
+        if not self.source.startswith("(", self.position):
+            return word
+        start = self.position - len(word.source)
+        parts = word.parts.copy()
+        self.parenthesised(parts)
+        parts += self.unquoted()
+        return Word(parts, self.source[start : self.position])
 
     def _plain_words(self, match: re.Match[str], command: Simple) -> bool:
         """Take the plain words that a command begins with; whether they are a declaration's."""
         texts = _PLAIN_WORDS.findall(match.group())
         head: str = texts[0]
         try:
-            if "=" not in head and head not in _BEFORE_ASSIGNMENTS and "[" not in head:
+            if "=" not in head and head not in _ARRAY_DECLARATIONS and "[" not in head:
                 command.words.extend(map(WORDS.__getitem__, texts))
                 self.position = match.end()
                 return False
@@ -191,8 +201,6 @@ class SimpleParser(ConditionParser):
                     words.append(ARGUMENTS[text])
                 else:
                     words.append(WORDS[text])
-                    if len(words) == 2 and texts[len(assignments)] in ("command", "builtin"):
-                        declaration = text in _ARRAY_DECLARATIONS
         except KeyError:
             return False
         command.assignments.extend(assignments)
@@ -293,6 +301,10 @@ class SimpleParser(ConditionParser):
         value_start = self.position
         parts = self.unquoted()
         return ArrayElement(Word(parts, self.source[value_start : self.position]), subscript, append)
+
+
+def _literal(word: Word | Assignment) -> str | None:
+    return word.literal() if type(word) is Word else None
 
 
 def _read_argument(text: str) -> tuple[Assignment | Word, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..variables import ShellError
+from ..variable import ShellError
 from .registry import UsageError, builtin, options_of
 
 if TYPE_CHECKING:
