@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from planaria.guest.shell.parser import ShellSyntaxError, parse
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.streams import CapturedOutput, NullStream
 
@@ -185,3 +187,51 @@ def test_what_is_not_well_formed_is_told_as_bash_tells_it(written: str, tmp_path
     shell.run(path.read_text())
     status = shell.finish()
     assert (out.getvalue(), err.getvalue(), status) == (real.stdout, real.stderr, real.returncode)
+
+
+WORDS = [
+    *"ab{}!|&;()#=[]`", "x=1", "$x", '"$x"', "'q'", "if", "then", "else", "elif", "fi", "while", "do", "done", "for",
+    "in", "case", "esac", "[[", "]]", "==", "=~", "-n", "-eq", ";;", "&&", "||", "|&", "\n", ">f", ">", "2>&1", "<f",
+    "<", "a)", "*)", "(a)", "((", "))", "$(", "$((", "# c", "\\\n", "<<<", "echo", "local", "g()", "function", "time",
+    "select", "a=(", "a[0]=1", "a[1 + 2]=3", "${x:-d}", "${#a}", "$'x'", "{a,b}", ";&", ";;&", "until", "<(a)",
+    "+(a|b)", "$[1]", "eval", "declare", "export", "a+=(b)", "x=$(a)", "x=`a`",
+]  # fmt: skip
+COMMANDS = [
+    "if a; then b; fi", "for x in a b; do c; done", "for ((i=0;i<3;i++)); do c; done", "while a; do b; done",
+    "case $x in a) b;; *) c ;; esac", "{ a; }", "(a; b)", "[[ $x == a && -n b ]]", "a | b", "a && b || c", "! a",
+    "echo if then", "f() { a; }", "function g { a; }", "x=(1 2)", "((x + 1))", "echo $((1 + 2))", "echo $(a; b)",
+    "cat <<E\nx\nE\n", "echo <(a)", "until a; do b; done", "select x in a; do b; done", "time a", "a=b c=d e",
+    "declare -a q=(1 2)", "[[ a =~ (b|c) ]]",
+]  # fmt: skip
+
+
+def generated(source: random.Random) -> str:
+    """A program of one to three commands, most of them spoilt in a place or two."""
+    pieces: list[str] = []
+    for _ in range(source.randint(1, 3)):
+        if source.random() < 0.7:
+            pieces += source.choice(COMMANDS).split(" ")
+        else:
+            pieces += source.choices(WORDS, k=source.randint(1, 4))
+        pieces.append(source.choice([";", "\n", "", "&&", "|"]))
+    for _ in range(source.randint(0, 2)):
+        place = source.randrange(len(pieces))
+        pieces[place : place + source.randint(0, 1)] = source.choices(WORDS, k=source.randint(0, 1))
+        pieces = pieces or ["a"]
+    return " ".join(pieces) + "\n"
+
+
+@pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
+def test_generated_programs_are_accepted_where_bash_accepts_them() -> None:
+    """Of programs made of commands and stray words, those are well formed that bash takes for well formed."""
+    source = random.Random(1)
+    for _ in range(500):
+        script = generated(source)
+        real = subprocess.run(["bash", "-n"], input=script.encode(), capture_output=True, check=False)
+        message = ""
+        try:
+            parse(script)
+        except ShellSyntaxError as error:
+            # It is empty for a few, as in bash.
+            message = error.message
+        assert bool(message) == bool(real.stderr), script

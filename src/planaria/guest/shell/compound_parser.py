@@ -26,10 +26,13 @@ from .syntax import (
 __all__ = ["RESERVED_FIRST", "CompoundParser"]
 
 #: What reserved words begin with.
-RESERVED_FIRST = frozenset("{}![icdefstuw")
+RESERVED_FIRST = frozenset("{}![]icdefstuw")
 
 _SEMICOLON = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\$[({][^)}]*|;""", re.DOTALL)
 
+_COPROCESS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+")
+#: What compound commands begin with.
+_COMPOUND = frozenset(["{", "if", "for", "while", "until", "case", "select", "[["])
 #: Words at which a list ends.
 _DO = frozenset(["do"])
 _DONE = frozenset(["done"])
@@ -239,16 +242,7 @@ class CompoundParser(SimpleParser):
         match = RESERVED_WORD.match(self.source, self.position)
         if char == "(":
             body = self.parenthesis()
-        elif match is not None and match.group() in (
-            "{",
-            "if",
-            "for",
-            "while",
-            "until",
-            "case",
-            "select",
-            "[[",
-        ):
+        elif match is not None and match.group() in _COMPOUND:
             compound = self.compound(match.group(), match.end())
             assert compound is not None
             body = compound
@@ -258,14 +252,18 @@ class CompoundParser(SimpleParser):
 
     def _coprocess(self, line: int) -> Coprocess:
         self.skip()
-        match = re.compile(
-            r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+(?=[({]|(?:while|until|for|if|case|select)\s)"
-        ).match(self.source, self.position)
-        name = "COPROC"
-        if match is not None and not RESERVED_WORD.match(self.source, self.position):
-            name = match.group(1)
-            self.position = match.end()
-        return Coprocess(name, self.command(), [], line)
+        match = _COPROCESS_NAME.match(self.source, self.position)
+        if match is None or RESERVED_WORD.match(self.source, self.position):
+            return Coprocess("COPROC", self.command(), [], line)
+        self.position = match.end()
+        word = RESERVED_WORD.match(self.source, self.position)
+        if word is None and not self.source.startswith("(", self.position):
+            # What looks like a name is the command.
+            self.position = match.start()
+            return Coprocess("COPROC", self.command(), [], line)
+        if word is not None and word.group() not in _COMPOUND:
+            raise self.unexpected()
+        return Coprocess(match.group(1), self.command(), [], line)
 
 
 def _between_semicolons(text: str) -> list[str]:

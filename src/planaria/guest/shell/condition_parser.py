@@ -16,7 +16,7 @@ from .syntax import (
 __all__ = ["RESERVED_WORD", "TOKEN", "WORD", "ConditionParser"]
 
 RESERVED_WORD = re.compile(
-    r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc|\{|\}|!|\[\[)"
+    r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|in|function|time|coproc|\{|\}|!|\[\[|\]\])"
     r"(?=[\s;&|()<>]|$)"
 )
 

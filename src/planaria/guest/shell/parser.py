@@ -55,6 +55,7 @@ RESERVED = frozenset(
 )
 #: In a script that defines so many functions, most of them may never be called.
 _MANY_FUNCTIONS = 10
+_TIME = re.compile(r"time(?=[ \t\n;&|()<>]|\Z)")
 _EMPTY: frozenset[str] = frozenset()
 
 
@@ -183,10 +184,8 @@ class Parser(CompoundParser):
         closer = ""
         while char and char != ")":
             if char in RESERVED_FIRST and closers:
-                match = RESERVED_WORD.match(self.source, self.position)
-                if match is not None and (word := match.group()) in closers:
-                    closer = word
-                    self.position = match.end()
+                closer = self._closing_word(closers)
+                if closer:
                     break
             elif char == ";" and self.source.startswith((";;", ";&"), self.position):
                 break
@@ -203,10 +202,20 @@ class Parser(CompoundParser):
                         break
                     self.position = position + 1
                 elif char != "\n":
+                    # Behind a compound command, a reserved word needs no semicolon before it.
+                    closer = self._closing_word(closers)
                     break
             char = self.newlines()
         self.closer = closer
         return sequence
+
+    def _closing_word(self, closers: frozenset[str]) -> str:
+        """Step over a reserved word of `closers`; "" when none stands here."""
+        match = RESERVED_WORD.match(self.source, self.position)
+        if match is None or match.group() not in closers:
+            return ""
+        self.position = match.end()
+        return match.group()
 
     def and_or(self) -> Command:
         """Pipelines joined by `&&` and `||`. No blank stands behind it that is not stepped over."""
@@ -259,7 +268,7 @@ class Parser(CompoundParser):
                 if option is not None:
                     self.position = option.end()
                     self.skip()
-        if marked and self.skip() in ("\n", ";", "", ")", "&"):
+        if marked and self.skip() in ("\n", ";", ""):
             line = self.line()
             return Pipeline([], [], negated, timed, line)
         first = self._piped(self.command())
@@ -285,7 +294,8 @@ class Parser(CompoundParser):
                 self.position += 1
             merged.append(both)
             self.newlines()
-            stages.append(self.command())
+            # Here `time` is no reserved word.
+            stages.append(self.simple(None) if _TIME.match(self.source, self.position) else self.command())
         return Pipeline(stages, merged, line=line)
 
     # -- commands ----------------------------------------------------------------------------------

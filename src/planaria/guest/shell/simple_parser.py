@@ -24,6 +24,7 @@ __all__ = ["PLAIN_COMMAND", "SimpleParser"]
 _REDIRECT = re.compile(
     r"(?:([0-9]+)|\{([A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?)\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|&>>|&>|<(?!\()|>(?!\())"
 )
+_NUMBERED = re.compile(r"[0-9]+[<>]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
 _ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
 _FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
@@ -71,7 +72,7 @@ class SimpleParser(ConditionParser):
         line = self.line()
         self.position = match.end()
         self.skip()
-        target = self.word()
+        target = None if _NUMBERED.match(self.source, self.position) else self.word()
         if target is None:
             if self.position >= len(self.source):
                 raise self.fail("syntax error near unexpected token `newline'")
