@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from .syntax import Literal, Part, Quoted, Word
+from .syntax import Literal, Parameter, Part, Quoted, Word
 
 __all__ = ["expand_braces", "has_braces", "plain_range"]
 
@@ -54,6 +54,9 @@ def plain_range(word: Word) -> Iterator[str] | None:
     return (before + element + after for element in _range(inner))
 
 
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+
 def _word(items: list[str | Part]) -> Word:
     parts: list[Part] = []
     text: list[str] = []
@@ -61,13 +64,26 @@ def _word(items: list[str | Part]) -> Word:
         if isinstance(item, str):
             text.append(item)
         else:
-            if text:
-                parts.append(Literal("".join(text)))
-                text = []
+            _close(parts, text)
             parts.append(item)
-    if text:
-        parts.append(Literal("".join(text)))
+    _close(parts, text)
     return Word(parts)
+
+
+def _close(parts: list[Part], text: list[str]) -> None:
+    """Put the unquoted text behind the parts; a name before it goes on in it."""
+    if not text:
+        return
+    literal = "".join(text)
+    text.clear()
+    before = parts[-1] if parts else None
+    if isinstance(before, Parameter) and before.bare:
+        name = _NAME.match(literal)
+        if name is not None:
+            parts[-1] = Parameter(before.name + name.group(), bare=True)
+            literal = literal[name.end() :]
+    if literal:
+        parts.append(Literal(literal))
 
 
 def _expand(items: list[str | Part]) -> Iterator[list[str | Part]]:

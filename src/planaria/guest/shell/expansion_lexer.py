@@ -42,7 +42,7 @@ class ExpansionLexer(Cursor):
         """What stands between single quotes."""
         raise NotImplementedError
 
-    def double_quoted(self, *, here_document: bool = False) -> list[Part]:
+    def double_quoted(self, *, here_document: bool = False, nested: bool = False) -> list[Part]:
         """Parts up to the closing double quote (or the end of a here-document)."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class ExpansionLexer(Cursor):
             self.position = start + 2
         else:
             self.position = match.end()
-        return Parameter(name)
+        return Parameter(name, bare=name.isidentifier())
 
     def _ansi_quoted(self) -> Quoted:
         position = self.position + 2
@@ -230,6 +230,8 @@ class ExpansionLexer(Cursor):
         if parameter.length:
             return self._bad(start)
         operator = _OPERATOR.match(source, self.position)
+        if operator is not None and parameter.name == "#" and operator.group()[0] in "^,~":
+            return self._bad(start)
         if operator is None:
             if self.position >= len(source):
                 raise self.unmatched("}", start)
@@ -330,8 +332,10 @@ class ExpansionLexer(Cursor):
                 flush()
                 following = source[self.position + 1 : self.position + 2]
                 if quoted and not arithmetic and following == "'":
-                    plain.append("\\'")
-                    self.position += 2
+                    # It escapes the quote where that would begin a stretch, not where it ends one.
+                    escaped = apostrophe < 0
+                    plain.append("\\'" if escaped else "\\")
+                    self.position += 2 if escaped else 1
                 elif quoted and not arithmetic and following not in ("$", "`", '"', "\\", "}", "\n", ""):
                     plain.append("\\")
                     self.position += 1
@@ -341,7 +345,8 @@ class ExpansionLexer(Cursor):
             if char == '"':
                 flush()
                 self.position += 1
-                parts.append(DoubleQuoted(self.double_quoted()))
+                # Between quotes within a quoted expansion, a backslash before any character goes.
+                parts.append(DoubleQuoted(self.double_quoted(nested=quoted and not arithmetic)))
                 continue
             if char == "'" and not quoted:
                 flush()

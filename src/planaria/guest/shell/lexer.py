@@ -270,8 +270,11 @@ class Lexer(ExpansionLexer):
                 parts.append(Literal(match.group()))
                 self.position = match.end()
 
-    def double_quoted(self, *, here_document: bool = False) -> list[Part]:
-        """Parts up to the closing double quote (or the end of a here-document)."""
+    def double_quoted(self, *, here_document: bool = False, nested: bool = False) -> list[Part]:
+        """Parts up to the closing double quote (or the end of a here-document).
+
+        `nested`: these quotes stand in an expansion that is itself quoted.
+        """
         source = self.source
         start = self.position
         parts: list[Part] = []
@@ -291,7 +294,8 @@ class Lexer(ExpansionLexer):
                 self.position += 2
                 if following == "\n":
                     continue
-                parts.append(Quoted(following if following and following in escapable else "\\" + following))
+                escapes = following and (nested or following in escapable)
+                parts.append(Quoted(following if escapes else "\\" + following))
             elif char == "`":
                 parts.append(self.backquoted(in_double_quotes=not here_document))
             elif char == "$":

@@ -356,6 +356,8 @@ class ValueCompiler:
                     start += len(items)
                     if start < 0:
                         return []
+                if start > len(items):
+                    return []
             else:
                 variable = sh.variables.find(name)
                 if variable is None:
@@ -368,6 +370,8 @@ class ValueCompiler:
                         start += variable.next_index()
                         if start < 0:
                             return []
+                    elif start > variable.next_index():
+                        return []
                     start = next((place for place, key in enumerate(keys) if key >= start), len(keys))
                 elif start < 0:
                     # An associative array's elements count from one.
@@ -406,7 +410,6 @@ class ValueCompiler:
                 result.maybe = letters_of
             return
         if letter == "A":
-            result.many = False
 
             def declared(sh: Shell) -> str | None:
                 variable = variable_of(sh)
@@ -431,6 +434,15 @@ class ValueCompiler:
                     return f"declare -{parameters.attributes(variable)} {name}={single_quoted(first)}"
                 return parameters.declaration(name, variable)
 
+            def declared_words(sh: Shell) -> list[str]:
+                if name == "@":
+                    quoted = [single_quoted(text) for text in sh.positional]
+                    return ["set", "--", *quoted] if quoted else []
+                text = declared(sh)
+                return text.split(" ", 2) if text is not None else []
+
+            result.many = value.many and not value.star
+            result.values = declared_words
             result.maybe = declared
             return
         if not value.many:

@@ -108,6 +108,9 @@ def replace(
         if ampersand is not None:
             replacement = _fill(ampersand, "")
         return replacement + value if operator == "/#" else value + replacement if operator == "/%" else value
+    if not value and operator != "/%" and pattern[0] != "*":
+        # Only what begins with a star is looked for in an empty text.
+        return ""
     ignore_case = "nocasematch" in shell.shopts
     text = literal_of(pattern, extglob) if ampersand is None and not ignore_case else None
     if text is not None:

@@ -48,6 +48,10 @@ class Tilde:
         self.name = name
 
 
+#: What ends the name behind a tilde, and the rest.
+_TILDE_PREFIX = re.compile(r"([^/:]*)([/:]?)(.*)\Z", re.DOTALL)
+
+
 def with_tildes(parts: list[Part], *, assignment: bool) -> list[Part | Tilde]:
     """The parts with leading tildes (and those after colons in assignments) made parts of their own."""
     first = parts[0] if parts else None
@@ -62,7 +66,7 @@ def with_tildes(parts: list[Part], *, assignment: bool) -> list[Part | Tilde]:
         pieces = re.split(r"(:)", part.text) if assignment else [part.text]
         for number, piece in enumerate(pieces):
             leads = (place == 0 and number == 0) or (assignment and number > 0 and pieces[number - 1] == ":")
-            name, slash, rest = piece.partition("/")
+            name, slash, rest = _TILDE_PREFIX.match(piece).groups()  # type: ignore[union-attr]
             ends_here = slash or number < len(pieces) - 1 or place == len(parts) - 1
             if leads and name.startswith("~") and ends_here:
                 result.append(Tilde(name[1:]))
