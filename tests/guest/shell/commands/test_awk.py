@@ -23,6 +23,12 @@ caf\xc3\xa9 na\xc3\xafve 10 9
 last 007 .5 -3"""
 
 PROGRAMS = r"""
+BEGIN {printf "%d|%.0d|%x|%#x|%#o|%5.0d|%+.0d|%i|%.3d|%#.0o\n", 0, 0, 0, 0, 0, 0, 0, 0, 5, 8}
+{$2 = "x"; OFS = ":"; print; $1 = $1; print; OFS = " "}
+BEGIN {IGNORECASE = 1; FS = "a"; $0 = "bAcad"; print $2, index("xABC", "b"), split("aXbxc", p, "x")}
+BEGIN {c = "sort -r"; print "b" |& c; print "a" |& c; close(c, "to"); while ((c |& getline x) > 0) print "got", x}
+{n[$NF]++; m = $2 > m ? $2 : m; if (NR > 3) exit; last = $1} END {for (k in n) s += n[k]; print s, m, last}
+{for (i = 1; i <= NF; i++) w = w $i; if (/eve/) {print w; w = ""}} END {print length(w), i}
 {print}
 {print $1}
 {print $2, $1}
@@ -414,3 +420,12 @@ def test_expressions_are_what_gawk_makes_of_them(parts: list[tuple[str, str]], l
     # gawk folds constants before it runs: then an error of arithmetic is one of the program.
     assert got.stdout == expected.stdout
     assert bool(got.status) == bool(expected.status)
+
+
+def test_programs_include_others(tmp_path: Path) -> None:
+    """@include puts another file's program in its place, once, with or without its extension."""
+    (tmp_path / "lib.awk").write_text("function f(x) { return x * 2 }\n")
+    (tmp_path / "main.awk").write_text('@include "lib.awk"\n@include "lib"\nBEGIN { print f(4) }\n')
+    for argv in (["-f", "main.awk"], ['@include "lib"\nBEGIN { print f(5) }'], ['@include "none"']):
+        expected, got = real(["gawk", *argv], cwd=tmp_path), ours(["gawk", *argv], cwd=tmp_path)
+        assert got[:2] == expected[:2]

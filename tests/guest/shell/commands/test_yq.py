@@ -148,3 +148,83 @@ def test_eval_all_merges_files(expression: str, tmp_path: Path) -> None:
     found = ours(["yq", "ea", expression, "x.yml", "y.yml"], cwd=tmp_path)
     assert found.stdout == b"a: 1\nb:\n  x: 1\n  y: 2\n"
     assert ours(["yq", '. * load("y.yml") | .b.y', "x.yml"], cwd=tmp_path).stdout == b"2\n"
+
+
+DOCUMENT = """# top
+a: 1 # one
+b: {c: cat, d: [1, 2]}
+list:
+  - name: foo
+    n: 1
+  - name: bar
+    n: 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (".b | key", "b\n"),
+        (".b.c | path", "- b\n- c\n"),
+        (".b.c | parent | .d[0]", "1\n"),
+        ('.. | select(. == "bar") | path | join(".")', "list.1.name\n"),
+        ('.list[] | select(.name == "ba*") | .n', "2\n"),
+        ('.list[] | select(.name != "ba*") | .n', "1\n"),
+        ('[.. | select(type == "!!int")] | length', "5\n"),
+        ('.list += {"name": "x"} | .list | length', "3\n"),
+        (".b.d += 4 | .b.d | length", "3\n"),
+        (".list | any_c(.n == 2)", "true\n"),
+        (".list | all_c(.n == 2)", "false\n"),
+        (".list | first(.n == 2) | .name", "bar\n"),
+        (".list | @csv", "name,n\nfoo,1\nbar,2\n\n"),
+        (".list | pivot | .n", "- 1\n- 2\n"),
+        ('.b.c |= sub("c", "r") | .b.c', "rat\n"),
+        ('.b.c = "a ${HOME}" | .b.c |= envsubst | .b.c', "a /root\n"),
+        ('"x: 1" | from_yaml | .x', "1\n"),
+        (".list[0] | to_yaml", "name: foo\nn: 1\n\n"),
+        ('{"x": [1]} *+ {"x": [2]} | .x | length', "2\n"),
+        ('{"x": 1} *n {"x": 2, "y": 3} | .x + .y', "4\n"),
+        ('{"x": 1} *? {"x": 2, "y": 3} | length', "1\n"),
+        ('[{"x": 1}] *d [{"y": 2}] | .[0] | length', "2\n"),
+        ('.a tag="!!str" | .a | tag', "!!str\n"),
+    ],
+)
+def test_operators_of_mikefarahs_yq(expression: str, expected: str) -> None:
+    """What mikefarah's yq has and jq has not works as its manual says."""
+    done = ours(["yq", expression], DOCUMENT.encode(), env={"HOME": "/root"})
+    assert (done.stdout.decode(), done.stderr) == (expected, b"")
+
+
+def test_changes_by_these_operators_keep_comments() -> None:
+    """`+=` leaves comments and notations where they were, `... style=""` gives them up."""
+    changed = ours(["yq", ".a += 1"], DOCUMENT.encode()).stdout.decode()
+    assert changed == DOCUMENT.replace("a: 1", "a: 2")
+    plain = ours(["yq", '... style=""'], DOCUMENT.encode()).stdout.decode()
+    assert "{" not in plain
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "expected"),
+    [
+        ("csv", "name,n\nbob,1\n", '[{"name":"bob","n":1}]'),
+        ("tsv", "name\tn\nbob\t1\n", '[{"name":"bob","n":1}]'),
+        ("props", "# c\na.b = 1\na.c: x y\nl.0=p\nl.1=q\n", '{"a":{"b":1,"c":"x y"},"l":["p","q"]}'),
+        ("toml", 't = "x"\n[s]\nk = [1, 2]\n', '{"t":"x","s":{"k":[1,2]}}'),
+        ("xml", '<r a="1"><x>1</x><x>2</x>t</r>', '{"r":{"+@a":"1","x":["1","2"],"+content":"t"}}'),
+    ],
+)
+def test_input_formats(layout: str, text: str, expected: str, tmp_path: Path) -> None:
+    """-p names the format of the input, and a file's extension does where it is not given."""
+    done = ours(["yq", "-p", layout, "-o", "json", "-I0"], text.encode())
+    assert done.stdout.decode() == expected + "\n"
+    name = "f.properties" if layout == "props" else f"f.{layout}"
+    (tmp_path / name).write_text(text)
+    assert ours(["yq", "-oj", "-I0", name], cwd=tmp_path).stdout == done.stdout
+
+
+@pytest.mark.parametrize("layout", ["csv", "toml", "xml", "props", "none"])
+def test_bad_input_is_an_error(layout: str) -> None:
+    """Text that is not of its format, and an unknown format, end with status 1."""
+    text = b"[[[" if layout in ("toml", "xml", "none") else b""
+    done = ours(["yq", "-p", layout], text)
+    assert (done.status == 1) == bool(text)

@@ -29,6 +29,7 @@ Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 	-v var=val		--assign=var=val
 	-e 'program-text'	--source='program-text'
 """
+_INCLUDE = re.compile(r'^[ \t]*@include[ \t]+"([^"\n]*)"[ \t]*;?(?=\n|\Z)', re.MULTILINE)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 
 
@@ -56,7 +57,7 @@ def awk(process: Process) -> Generator[None, None, Status]:
             if not operands:
                 process.stderr.write(_USAGE.encode())
                 return 1
-            sources = [operands.pop(0)]
+            sources = [_with_included(process, operands.pop(0), set())]
         assignments = _assignments(options.options)
         external = {name for name, _ in assignments}
         external |= {found[1] for operand in operands if (found := _ASSIGNMENT.fullmatch(operand))}
@@ -145,7 +146,30 @@ def _sources(process: Process, given: list[tuple[str, str | None]]) -> list[str]
                 raise fatal(f"cannot open source file `{value}' for reading: {reason(problem)}") from None
             sources.append(decode(source.read()))
             source.close()
-    return sources
+    read: set[str] = set()
+    return [_with_included(process, source, read) for source in sources]
+
+
+def _with_included(process: Process, source: str, read: set[str]) -> str:
+    """A program with the files that its `@include` lines name in their place, each once."""
+
+    def contents(found: re.Match[str]) -> str:
+        name = found[1]
+        for path in (name, f"{name}.awk"):
+            if path in read:
+                return ""
+            try:
+                file = open_input(process, path)
+            except OSError:
+                continue
+            read.add(path)
+            text = decode(file.read())
+            file.close()
+            return _with_included(process, text, read)
+        problem = f"error: cannot open source file `{name}' for reading: No such file or directory"
+        raise AwkError(f"cmd. line:1: {problem}")
+
+    return _INCLUDE.sub(contents, source)
 
 
 def _assignments(given: list[tuple[str, str | None]]) -> list[tuple[str, str]]:

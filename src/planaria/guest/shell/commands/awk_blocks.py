@@ -48,6 +48,8 @@ class Blocks:
     depth: int
     place: str
     constants: dict[str, Any]
+    #: The global variables that the loop has as its own; None outside of it.
+    localized: set[str] | None
 
     if TYPE_CHECKING:
 
@@ -119,18 +121,39 @@ class Blocks:
                 most, last = _needed(nodes)
                 self.write(f"split = R.block_splitter({chosen}, {most}, {last})")
             start = len(self.lines)
+            # Nothing but the loop sees the variables while it runs: they are its own, which is faster.
+            local = not self.analysis.program.functions
+            self.localized = set() if local else None
+            if local:
+                self.depth += 1
             self._loop_body(rules, plain, uses, eager, counted, chosen)
-            if (
-                any("raise NextRecord" in line for line in self.lines[start:])
+            if (                any("raise NextRecord" in line for line in self.lines[start:])
                 or self.analysis.program.functions
             ):
                 self._catch(start)
+            if local:
+                self.depth -= 1
+                self._localize(start)
             if changes:
                 self.write("R.ended_lines(lines, record)")
             else:
                 self.write("R.ended_lines(lines, lines[-1])")
             with self.indented("if printed:"):
                 self.write("yield from R.pass_on()")
+
+    def _localize(self, start: int) -> None:
+        """Copy the variables that the loop from line `start` on uses before it, and back however it ends."""
+        names = sorted(self.localized or ())
+        self.localized = None
+        indent = "    " * self.depth
+        # Arrays stay the same object.
+        changing = [name for name in names if ("", name) not in self.analysis.arrays]
+        self.lines[start:start] = [*(f"{indent}v_{name} = g_{name}" for name in names), f"{indent}try:"]
+        with self.indented("finally:"):
+            for name in changing:
+                self.write(f"g_{name} = v_{name}")
+            if not changing:
+                self.write("pass")
 
     def _loop_body(
         self, rules: list[Rule], plain: list[Rule], uses: list[Rule], eager: bool, counted: bool, chosen: str

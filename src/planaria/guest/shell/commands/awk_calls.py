@@ -35,7 +35,7 @@ _COUNTS = {
     "strtonum": (1, 1), "asort": (1, 3), "asorti": (1, 3), "patsplit": (2, 4), "typeof": (1, 1),
     "isarray": (1, 1),
 }  # fmt: skip
-_SIMPLE_FORMAT = re.compile(r"%(?:%|[-0 +]*\d*(?:\.\d+)?[sdifeg])|[^%]+")
+_SIMPLE_FORMAT = re.compile(r"%(?:%|[-0 +]*\d*(?:(?:\.\d+)?[sfeg]|(?:\.[1-9]\d*)?[di]))|[^%]+")
 
 
 class Calls:
@@ -106,6 +106,8 @@ class Calls:
                 rest = ", ".join(self.number(part) for part in arguments[1:])
                 return f"F.substr({self.text(arguments[0])}, {rest})"
             case "index":
+                if self.analysis.ignores_case:
+                    return f"F.index({self.text(arguments[0])}, {self.text(arguments[1])})"
                 found = f"{self.text(arguments[0])}.find({self.text(arguments[1])})"
                 return f"({found} + 1.0)"
             case "tolower" | "toupper":
@@ -144,7 +146,7 @@ class Calls:
             case "srand":
                 return f"F.srand({self.number(arguments[0]) if arguments else 'None'})"
             case "system" | "close":
-                return f"R.{name}({self.text(arguments[0])})"
+                return f"R.{name}({', '.join(map(self.text, arguments))})"
             case "fflush":
                 return f"R.fflush({self.text(arguments[0]) if arguments else 'None'})"
             case "strftime":

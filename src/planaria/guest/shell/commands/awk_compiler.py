@@ -83,6 +83,7 @@ class Compiler(Expressions, Blocks):
         self.scope = ""
         #: "rule" in the loop over records, else "begin", "end" or "function".
         self.place = ""
+        self.localized = None
         #: For each loop or switch around: what to write before a `continue`; a switch has its flag.
         self.loops: list[Callable[[], None] | str] = []
         self.temporaries = 0

@@ -40,6 +40,7 @@ class Expressions(Calls):
     """The part of the compiler that writes expressions: as value, number, text or condition."""
 
     constants: dict[str, Any]
+    localized: set[str] | None
 
     if TYPE_CHECKING:
 
@@ -120,7 +121,12 @@ class Expressions(Calls):
     def variable(self, name: str) -> str:
         """The Python name of a variable that is not a special one."""
         scope, _ = self.analysis.variable(self.scope, name)
-        return f"l_{name}" if scope else f"g_{name}"
+        if scope:
+            return f"l_{name}"
+        if self.localized is not None:
+            self.localized.add(name)
+            return f"v_{name}"
+        return f"g_{name}"
 
     def array(self, node: Name | Index) -> str:
         """The code for an array."""

@@ -40,6 +40,12 @@ class Functions:
             float(len(value)) if isinstance(value, Array) else float(len(self.runtime.conversion.text(value)))
         )
 
+    def index(self, text: str, part: str) -> float:
+        """Where a text begins in another, in a program that may ignore case."""
+        if self.runtime.fold:
+            text, part = text.lower(), part.lower()
+        return text.find(part) + 1.0
+
     def substr(self, text: str, start: float, length: float | None = None) -> str:
         if start != start or length != length:
             return ""

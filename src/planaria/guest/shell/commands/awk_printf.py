@@ -16,6 +16,8 @@ _DIRECTIVE = re.compile(
     re.DOTALL,
 )
 
+_NO_DIGITS = re.compile(r"\.0*\Z")
+
 #: A format in pieces: text as it is, or (directive without its letter, letter, stars, offset in the format).
 _Piece = str | tuple[str, str, tuple[bool, bool], int, int]
 
@@ -96,20 +98,42 @@ def _one(directive: str, kind: str, value: Any, text: Callable[[Any], str]) -> s
     if amount - amount != 0.0:
         return _pad(directive.partition(".")[0].replace("0", "", 1), special_text(amount))
     if kind in "di":
+        if not amount and _NO_DIGITS.search(directive):
+            return _pad(directive.partition(".")[0], "")
         return (directive + "d") % int(amount)
     if kind in "ouxX":
         whole = int(amount)
+        if not whole:
+            # Zero has no prefix, and with a precision of zero no digits.
+            plain = "#" in directive
+            if not plain and _NO_DIGITS.search(directive):
+                return _pad(directive.partition(".")[0], "")
+            directive = directive.replace("#", "")
+            return ((directive.partition(".")[0] if plain else directive) + "d") % 0
         if whole < 0:
             whole += 1 << 64
         if kind == "u":
             return (directive.replace("+", "").replace(" ", "") + "d") % whole
         if "#" in directive and kind == "o":
-            return _pad(directive.replace("#", ""), "0" + format(whole, "o"))
+            return _octal(directive, whole)
         return (directive + kind) % whole
     if kind in "aA":
         shown = amount.hex()
         return _pad(directive.partition(".")[0], shown if kind == "a" else shown.upper())
     return (directive + kind) % amount
+
+
+def _octal(directive: str, whole: int) -> str:
+    """An octal number that begins with 0, as `%#o` asks for."""
+    directive, point, precision = directive.replace("#", "").partition(".")
+    shown = "0" + format(whole, "o")
+    if point:
+        shown = shown[1:].rjust(int(precision or 0), "0") if int(precision or 0) >= len(shown) else shown
+    found = re.match(r"%([-+ 0]*)(\d*)", directive)
+    assert found is not None
+    if "0" in found[1] and "-" not in found[1] and not point:
+        shown = shown.rjust(int(found[2] or 0), "0")
+    return _pad(directive, shown)
 
 
 def _pad(directive: str, shown: str) -> str:

@@ -120,7 +120,7 @@ class Runtime:
 
     def _separator(self, text: str) -> Callable[[str], list[str]]:
         """How a text is cut where FS (or the separator of split) is `text`."""
-        if is_character(text, self.fold):
+        if is_character(text):
             return lambda record: record.split(text) if record else []
         return expression_splitter(self.pattern(text if text != "\\" else "\\\\"))
 
@@ -233,6 +233,9 @@ class Runtime:
         if name in ("FS", "RS", "FPAT", "FIELDWIDTHS"):
             # The record at hand is still cut the old way.
             self.fields_list()
+        elif name == "OFS":
+            # The record at hand is put together the old way.
+            self.record_text()
         setattr(self, name, text)
         if name == "CONVFMT":
             self.conversion.set(text)
@@ -317,7 +320,7 @@ class Runtime:
             if last:
                 return methodcaller("rsplit", None, 1)
             return methodcaller("split", None, most) if most else str.split
-        if is_character(separator, self.fold):
+        if is_character(separator):
             if last:
                 return methodcaller("rsplit", separator, 1)
             if most:
@@ -392,7 +395,9 @@ class Runtime:
             self.flush_all()
             if command:
                 collector = _Collector()
-                status = self.process.run(["sh", "-c", name], stdout=collector)
+                coprocess = self.sinks.pop(name, None)
+                given = None if coprocess is None else encode("".join(coprocess.parts))
+                status = self.process.run(["sh", "-c", name], stdout=collector, stdin=given)
                 self.command_status[name] = status
                 reader = RecordReader(iter(collector.parts))
             else:
@@ -425,15 +430,15 @@ class Runtime:
 
     def sink(self, redirection: str, name: str) -> Callable[[str], None]:
         """Where `print > name`, `>> name` or `| name` writes to."""
-        if redirection == "|&":
-            raise fatal("coprocesses are not supported")
+        if redirection == "|&" and name in self.readers:
+            raise fatal(f"coprocess `{name}' has given its answer: it reads nothing more here")
         found = self.sinks.get(name)
         if found is None:
             found = self.sinks[name] = self._open_sink(redirection, name)
         return found.add
 
     def _open_sink(self, redirection: str, name: str) -> Sink:
-        if redirection == "|":
+        if redirection in ("|", "|&"):
             return Sink(lambda data: None, None, name)
         if name in ("/dev/stdout", "-", "/dev/fd/1"):
             return StandardSink(self.printed)
@@ -458,9 +463,14 @@ class Runtime:
         sink.flush()
         return 0.0
 
-    def close(self, name: str) -> float:
-        """Close a file or command; its status, or -1 for a name that is not open."""
+    def close(self, name: str, end: str = "") -> float:
+        """Close a file or command; its status, or -1 for a name that is not open.
+
+        Of a coprocess, the end "to" may be closed alone: it runs when its answer is first asked for.
+        """
         status = -1.0
+        if end == "to":
+            return 0.0 if name in self.sinks else status
         sink = self.sinks.pop(name, None)
         if sink is not None:
             status = 0.0

@@ -10,9 +10,9 @@ from .regex import Pattern
 WORDS = re.compile("[^ \t\n]+")
 
 
-def is_character(separator: str, fold: bool) -> bool:
-    """Whether FS is a character that stands for itself."""
-    return len(separator) == 1 and separator not in " \\" and not (fold and separator.isalpha())
+def is_character(separator: str) -> bool:
+    """Whether FS is a character that stands for itself (also where case is ignored)."""
+    return len(separator) == 1 and separator not in " \\"
 
 
 def expression_splitter(pattern: Pattern) -> Callable[[str], list[str]]:

@@ -15,7 +15,7 @@ from planaria.guest.shell.commands.jq.json_writer import Writer
 from planaria.guest.shell.commands.jq.lexer import JqSyntaxError
 from planaria.guest.shell.commands.jq.runtime import Halt, Runtime
 from planaria.guest.shell.commands.jq.values import Break, JqError, truthy
-from planaria.guest.shell.commands.yq import formats, writer
+from planaria.guest.shell.commands.yq import formats, inputs, natives, writer
 from planaria.guest.shell.commands.yq.comments import Notes, Path, find_notes
 from planaria.guest.shell.commands.yq.dialect import COMMENTS, kept_path, to_jq
 from planaria.guest.shell.commands.yq.reader import YamlError, read_documents, split_documents
@@ -43,6 +43,8 @@ _LONG = {
     "version": "V",
     "help": "h",
 }
+
+__all__ = ["natives", "yq"]
 
 #: What an expression may ask about the document that it is applied to.
 _VARIABLES = ("documents", "file", "document", "name")
@@ -218,13 +220,13 @@ class _EvaluationError(Exception):
 
 def _read(process: Process, name: str, layout: str | None) -> list[_Document]:
     data = usage.read_file(process, name)
-    if layout is None and name.endswith(".json"):
-        layout = "json"
+    if layout in (None, "auto", "a"):
+        layout = inputs.EXTENSIONS.get(os.path.splitext(name)[1])
     if layout in ("json", "j"):
         return [_Document(value) for value in Reader().values(iter((data,)))]
-    if layout not in (None, "yaml", "y", "auto", "a"):
-        raise YamlError(0, f"unknown input format '{layout}'")
     text = data.decode("utf-8", "surrogateescape")
+    if layout not in (None, "yaml", "y"):
+        return [_Document(inputs.read(text, layout))]
     values = read_documents(text)
     notes = [find_notes(lines) for lines in split_documents(text)]
     return [_Document(value, note) for value, note in zip(values, notes, strict=True)] or [_Document(None)]
@@ -234,8 +236,11 @@ def _shown(results: list[_Result], arguments: usage.Arguments, name: str | None)
     """The text of each result."""
     layout = arguments.last("o")
     if layout in (None, "auto", "a"):
-        json = arguments.has("j", "c") or (name is not None and name.endswith(".json"))
-        layout = "json" if json else "yaml"
+        known = None if name is None or arguments.has("p") else os.path.splitext(name)[1]
+        own = inputs.EXTENSIONS.get(known or "", "yaml")
+        layout = (
+            "json" if arguments.has("j", "c") else own if own in ("json", "csv", "tsv", "props") else "yaml"
+        )
     indent_text = arguments.last("I")
     indent = int(indent_text) if indent_text and indent_text.isdigit() else 2
     json = layout in ("json", "j")

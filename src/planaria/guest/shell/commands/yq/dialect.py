@@ -10,6 +10,7 @@ from planaria.guest.shell.commands.jq.parser import parse_program
 from planaria.guest.shell.commands.jq.syntax import (
     Assign,
     Binary,
+    Bind,
     Call,
     Constant,
     Define,
@@ -39,6 +40,28 @@ _DEFINITIONS = {
     "null) | .value] end;",
     "filter": "def filter(f): map(select(f));",
     "explode": "def explode(p): .;",
+    "first": "def first: .[0]; def first(f): [.[] | select(f)][0];",
+    "any_c": "def any_c(f): any(.[]; f);",
+    "all_c": "def all_c(f): all(.[]; f);",
+    "to_yaml": "def to_yaml: _to_yaml;",
+    "from_yaml": "def from_yaml: _from_yaml;",
+    "to_csv": 'def to_csv: _separated(",");',
+    "to_tsv": 'def to_tsv: _separated("\\t");',
+    "to_props": "def to_props: _properties;",
+    "shuffle": "def shuffle: _shuffled;",
+    "envsubst": "def envsubst: _envsubst(env); def envsubst(how): _envsubst(env);",
+    "sub": "def sub(a; b): gsub(a; b);",
+    "pivot": "def pivot: if (.[0] | type) == \"object\" then . as $all | reduce (map(keys_unsorted[]) | "
+    "reduce .[] as $k ([]; if index([$k]) then . else . + [$k] end) | .[]) as $k ({}; .[$k] = ($all | "
+    "map(.[$k]))) else transpose end;",
+    "_plus": 'def _plus(x): if type == "array" and (x | type) != "array" then . + [x] else . + x end;',
+    "_merged": 'def _merged($b; $how): . as $a | if ($a | type) == "object" and ($b | type) == "object" then '
+    "reduce ($b | keys_unsorted[]) as $k ($a; if has($k) then .[$k] = (.[$k] | _merged($b[$k]; $how)) "
+    'elif $how | contains("?") then . else .[$k] = $b[$k] end) elif ($a | type) == "array" and ($b | type) '
+    '== "array" and ($how | contains("+")) then $a + $b elif ($a | type) == "array" and ($b | type) == '
+    '"array" and ($how | contains("d")) then reduce range(0; $b | length) as $i ($a; .[$i] = (.[$i] | '
+    '_merged($b[$i]; $how))) elif ($how | contains("n")) and $a != null then $a elif $b == null then $a '
+    "else $b end;",
     "upcase": "def upcase: ascii_upcase;",
     "downcase": "def downcase: ascii_downcase;",
     "split_doc": "def split_doc: .;",
@@ -50,7 +73,7 @@ _DEFINITIONS = {
     "line": "def line: 0;",
 }  # fmt: skip
 #: What takes all comments away.
-COMMENTS = re.compile(r"\.\.\.\s*comments\s*=\s*\"[^\"]*\"")
+COMMENTS = re.compile(r"\.\.\.\s*comments\s*=\s*\"[^\"]*\"|\.\.\.?\s+style\s*=\s*\"\"")
 _FILE = re.compile(r"\bselect\(\s*(?:fileIndex|file_index|fi)\s*==\s*(\d+)\s*\)")
 _INDEX = re.compile(r"\b(?:fileIndex|file_index|fi)\b")
 _TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"")
@@ -92,7 +115,7 @@ def to_jq(expression: str, *, together: bool, load: Callable[[str], Any]) -> tup
     words = COMMENTS.sub(".", words)
     words = re.sub(r"\bireduce\b", "reduce", words)
     words = re.sub(r"(\.[\w.\[\]]*)\s+as\s+(\$\w+)\s+reduce\s*\(", r"reduce \1 as \2 (", words)
-    words = re.sub(r"\*\s*\+|\*d\b|\*n\b", "*", words)
+    words = _rewritten(words, texts)
     words = re.sub(r"\.([A-Za-z_]\w*(?:-\w+)+)", r'."\1"', words)
     words = re.sub(r"\b(?:documentIndex|document_index|di)\b", "$document", words)
     words = _INDEX.sub("$file", words)
@@ -103,6 +126,79 @@ def to_jq(expression: str, *, together: bool, load: Callable[[str], Any]) -> tup
     return " ".join([*needed, words]), variables
 
 
+_PATH = r'(?:\.(?:[\w-]+|"\\\(\d+\)")?(?:\[[^\[\]]*\])*)+'
+_MERGE = re.compile(r"\*([+dn?]+)(?![\w=])")
+_PATTERN = re.compile(r"((?:\.[\w-]+)+|\.)\s*(==|!=)\s*\"\\\((\d+)\)\"")
+_TYPE = re.compile(r"\btype\s*(==|!=)\s*\"\\\((\d+)\)\"")
+
+
+def _rewritten(words: str, texts: list[str]) -> str:
+    """Operators that jq does not have, as calls; `texts` are those that `words` stands for by number."""
+
+    def like(found: re.Match[str]) -> str:
+        path, operator, number = found.groups()
+        if not {"*", "?"} & set(texts[int(number)]):
+            return found[0]
+        return f'({path} | _matches("\\({number})"){"" if operator == "==" else " | not"})'
+
+    def tagged(found: re.Match[str]) -> str:
+        return found[0].replace("type", "tag", 1) if texts[int(found[2])].startswith('"!!') else found[0]
+
+    words = _TYPE.sub(tagged, _PATTERN.sub(like, words))
+    words = re.sub(r"@yamld\b", "from_yaml", re.sub(r"@yaml\b", "to_yaml", words))
+    rows = r' (if (.[0]? | type) == "object" then to_\1 else @\1 end)'
+    words = re.sub(r"(?<=\|)\s*@(csv|tsv)\b", rows, words)
+    words = re.sub(r"@props\b", "to_props", words)
+    words = re.sub(r"\bsub\(([^(),;]*(?:\([^()]*\))?[^(),;]*),", r"sub(\1;", words)
+    words = re.sub(rf"({_PATH})\s+tag\s*=\s*\"\\\((\d+)\)\"", lambda m: _cast(m, texts), words)
+    words = re.sub(r"\.\.\.?\s+style\s*=\s*\"\\\(\d+\)\"", ".", words)
+    while found := _MERGE.search(words):
+        start, stop = _operand(words, found.start(), -1), _operand(words, found.end(), 1)
+        left, right = words[start : found.start()].strip(), words[found.end() : stop].strip()
+        call = f"(({left}) as $left | ({right}) as $right | $left | _merged($right; "
+        words = f"{words[:start]} {call}{len(texts):d}@)){words[stop:]}"
+        texts.append(f'"{found[1]}"')
+        words = words.replace(f"{len(texts) - 1}@", f'"\\({len(texts) - 1})"', 1)
+    words = re.sub(
+        rf"(^|[|(;])\s*({_PATH})\s*\+=\s*([^|;]+?)\s*(?=$|[|;])",
+        r"\1 ((\3) as $added | \2 |= _plus($added)) ",
+        words,
+    )
+    return _above(words)
+
+
+def _cast(found: re.Match[str], texts: list[str]) -> str:
+    """`PATH tag = "!!str"` as a conversion."""
+    how = {'"!!str"': "tostring", '"!!int"': "tonumber", '"!!float"': "tonumber"}.get(texts[int(found[2])])
+    return f"{found[1]} |= {how}" if how else found[0]
+
+
+def _operand(words: str, at: int, step: int) -> int:
+    """Where the operand ends that begins (or, backwards, ends) at a place."""
+    depth = 0
+    while 0 <= (place := at if step > 0 else at - 1) < len(words):
+        letter = words[place]
+        depth += (letter in "([{") - (letter in ")]}") if step > 0 else (letter in ")]}") - (letter in "([{")
+        if depth < 0 or (not depth and (letter in "|;," or (letter == "=" and step < 0))):
+            break
+        at += step
+    return at
+
+
+def _above(words: str) -> str:
+    """`EXPRESSION | path`, `| key` and `| parent`, which ask where the expression's results stand."""
+    found = re.match(r"(.*)\|\s*(path|key|parent)\b(?!\()\s*(\|.*)?$", words, re.DOTALL)
+    if not found or found[1].count("(") != found[1].count(")"):
+        return words
+    paths = f"path({_above(found[1].strip())})"
+    calls = {
+        "path": paths,
+        "key": f"({paths} | .[-1])",
+        "parent": f"(. as $root | {paths} | .[:-1] as $above | $root | getpath($above))",
+    }
+    return calls[found[2]] + (found[3] or "")
+
+
 def kept_path(source: str) -> Path | None:
     """Where in the document the result of an expression stands; None when it is something new."""
     return _kept(parse_program(source).body or Identity())
@@ -110,7 +206,7 @@ def kept_path(source: str) -> Path | None:
 
 def _kept(node: Node) -> Path | None:
     match node:
-        case Define(_, rest):
+        case Define(_, rest) | Bind(body=rest):
             return _kept(rest)
         case Identity() | Assign():
             return ()
