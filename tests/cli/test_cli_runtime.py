@@ -75,3 +75,18 @@ def test_importing_the_package_loads_nothing_of_the_command_line() -> None:
         "print([name for name in ('click', 'rich', 'prompt_toolkit', 'wasmtime') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
+
+
+def test_cache_clean(planaria: Run, environment: dict[str, str], tmp_path: Path) -> None:
+    """What nothing needs is told with --dry-run, and removed without."""
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    environment["PLANARIA_CACHE"] = str(cache)
+    (cache / "core-00.cwasm").write_bytes(bytes(2_000_000))
+    told = json.loads(planaria("cache", "clean", "--dry-run", "--json").stdout)
+    assert [(one["kind"], one["path"]) for one in told] == [("compiled module", str(cache / "core-00.cwasm"))]
+    assert (cache / "core-00.cwasm").exists()
+    done = planaria("cache", "clean")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"2 MB were freed")
+    assert not (cache / "core-00.cwasm").exists()
+    assert planaria("cache", "clean").stdout == b"there is nothing that can be removed\n"

@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import inspect
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -364,3 +366,19 @@ def test_serialized_module_comes_back(tmp_path):
     path.write_bytes(pieces)
     loaded = native.deserialize_file(native.engine(), path)
     assert [export.name for export in loaded.exports] == [export.name for export in module.exports]
+
+
+def test_nothing_is_printed_about_what_lives_at_exit():
+    """An object of wasmtime's that outlives the functions it is given back with says nothing at exit."""
+    script = (
+        "import atexit\n"
+        "def last():\n"  # registered first, so that it runs after what planaria does at exit
+        "    kept._delete = None\n"
+        "    globals().clear()\n"
+        "atexit.register(last)\n"
+        "import wasmtime\n"
+        "from planaria.runtime import native\n"
+        "kept = wasmtime.Engine()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -376,3 +376,22 @@ def test_settings_beside_the_usual() -> None:
             assert plain.execute(source).value == ([""], 1000, "b")
     finally:
         planaria.Image.remove(image.name)
+
+
+@pytest.mark.full  # on the core tier every state is kept
+def test_undo_tells_what_can_be_undone(session: Any) -> None:
+    """Where the state that is wanted was not kept, the error names the nearest ones that were."""
+    session._budget.allows = lambda: session.execution_count in (2, 6)
+    for number in range(8):
+        session.execute(f"x = {number}")
+    with pytest.raises(
+        planaria.SessionError,
+        match=r"execution 4 was not kept.*undo\(2\) undoes less and undo\(6\) undoes more",
+    ):
+        session.undo(4)
+    with pytest.raises(planaria.SessionError, match=r"execution 7 was not kept.*; undo\(2\) undoes more"):
+        session.undo()
+    session.undo(2)
+    assert session.execute("x").value == 5
+    session.undo(5)
+    assert session.execute("x").value == 1

@@ -112,6 +112,21 @@ def doctor(as_json: bool) -> None:
 
 
 @commands.group()
+def cache() -> None:
+    """What planaria keeps on this computer: the compiled runtime, images and their files."""
+
+
+@cache.command()
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was removed as JSON.")
+def clean(dry_run: bool, as_json: bool) -> None:
+    """Remove what other versions have left behind, and images that no name needs."""
+    from planaria.cli.runtime import clean_cache
+
+    clean_cache(dry_run=dry_run, as_json=as_json)
+
+
+@commands.group()
 def image() -> None:
     """Images: what sessions can begin from (see --image)."""
 

@@ -12,7 +12,7 @@ from rich.status import Status
 from planaria.runtime.provision import Finding, Level, diagnose, setup
 from planaria.runtime.tiers import Tier
 
-__all__ = ["ProgressReport", "examine", "prepare"]
+__all__ = ["ProgressReport", "clean_cache", "examine", "prepare"]
 
 _COLOURS: Final = {Level.OK: "green", Level.NOTE: "yellow", Level.PROBLEM: "red"}
 
@@ -77,6 +77,25 @@ def examine(*, as_json: bool) -> int:
             console.print(f"{mark}  {finding.subject:{width}}  ", end="")
             console.print(finding.message, markup=False)
     return int(any(finding.level is Level.PROBLEM for finding in findings))
+
+
+def clean_cache(*, dry_run: bool, as_json: bool) -> None:
+    """Remove what nothing needs and tell what it was. Raises RuntimeSetupError."""
+    from planaria.images.cleaning import remove_unneeded, unneeded
+
+    found = unneeded() if dry_run else remove_unneeded()
+    if as_json:
+        told = [{"kind": one.kind, "path": str(one.path), "size": one.size} for one in found]
+        print(json.dumps(told, indent=2))
+        return
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    for one in found:
+        console.print(f"{one.kind}: {one.path} ({one.size / 1e6:.0f} MB)")
+    total = sum(one.size for one in found) / 1e6
+    if not found:
+        console.print("there is nothing that can be removed")
+    else:
+        console.print(f"{total:.0f} MB {'can be' if dry_run else 'were'} freed")
 
 
 def _as_json(finding: Finding) -> dict[str, str]:

@@ -30,18 +30,23 @@ from planaria.executors.requirements import install_missing
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.guest_files import guest_digest, guest_sources
 
-__all__ = ["Environment", "guest_directory", "prepare"]
+__all__ = ["Environment", "guest_directory", "guest_place", "prepare"]
 
 _READY: Final = "planaria-ready.json"
 #: In a session's environment: makes those of the shared one importable.
 _LINK: Final = "planaria_base.pth"
 
 
+def guest_place(cache: CompileCache) -> Path:
+    """Where the cache has `guest_directory`, if it has it."""
+    return cache.directory / f"guest-{guest_digest()[:32]}"
+
+
 def guest_directory() -> Path:
     """The directory that has the part of planaria that kernels are made of, and nothing else."""
     cache = CompileCache()
     cache.prepare()
-    place = cache.directory / f"guest-{guest_digest()[:32]}"
+    place = guest_place(cache)
     if not place.is_dir():
         making = Path(tempfile.mkdtemp(prefix="guest-", suffix=".partial", dir=cache.directory))
         try:

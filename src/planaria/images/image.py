@@ -110,7 +110,7 @@ class Image:
             base = cls.find(base)
         if base is not None:
             installed = {one.partition("==")[0]: one for one in base.packages}
-        tree: str | None = None
+        contents: MemorySnapshot | None = None
         if packages or files:
             with tempfile.TemporaryDirectory(prefix="planaria-wheels-") as directory:
                 from planaria.runtime.packages import fetch  # pip's part is seldom wanted
@@ -120,13 +120,21 @@ class Image:
                     if packages
                     else []
                 )
-                tree = keep_tree(_tree(None if below is None else below.tree, found, files or {}))
+                contents = _tree(None if below is None else below.tree, found, files or {})
             installed.update((wheel.name, str(wheel)) for wheel in found)
         recipe = Recipe(
-            preload=tuple(preload), base=None if below is None else below.recipe, setup=setup, files=tree
+            preload=tuple(preload),
+            base=None if below is None else below.recipe,
+            setup=setup,
+            files=None if contents is None else keep_tree(contents),
         )
-        loaded = image_of(recipe)
-        return cls(registry.register(name, recipe, tuple(sorted(installed.values()))), loaded)
+
+        def make() -> machine_image.Image:
+            if contents is not None:
+                keep_tree(contents)
+            return image_of(recipe)
+
+        return cls(*registry.register(name, recipe, make, tuple(sorted(installed.values()))))
 
     @classmethod
     def find(cls, name: str) -> Self:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from filelock import FileLock
+
 from planaria.errors import ImageError
-from planaria.machine.image import files_of_image, forget_image
+from planaria.machine.image import Image, files_of_image, forget_image, image_place
 from planaria.machine.recipe import Recipe
 from planaria.machine.trees import tree_path
 from planaria.runtime.cache import CompileCache
 from planaria.whole_file import write_whole
 
-__all__ = ["Entry", "check_name", "entries", "find_entry", "register", "unregister"]
+__all__ = ["Entry", "changing", "check_name", "entries", "find_entry", "register", "unregister"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SUFFIX: Final = ".json"
+#: So often an image is made that others remove meanwhile.
+_ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,34 @@ def _directory() -> Path:
     return CompileCache().directory / "images"
 
 
-def register(name: str, recipe: Recipe, packages: tuple[str, ...] = ()) -> Entry:
-    """Give a recipe a name, which may have meant another image before."""
-    entry = Entry(check_name(name), recipe, packages, int(time.time()))
-    told = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
+def changing() -> FileLock:
+    """Held while names change and while what no name needs is removed."""
     CompileCache().prepare()
+    return FileLock(CompileCache().directory / "images.lock", mode=0o600)
+
+
+def register(
+    name: str, recipe: Recipe, make: Callable[[], Image], packages: tuple[str, ...] = ()
+) -> tuple[Entry, Image]:
+    """Give the image that `make` makes of a recipe a name, which may have meant another one before.
+
+    Until it has the name, somebody else may remove it, or its files, with another name that needs them: then
+    it is made again. Raises ImageError, and what `make` raises.
+    """
+    check_name(name)
+    for _ in range(_ATTEMPTS):
+        image = make()
+        with changing():
+            if image_place(recipe).exists() and all(tree_path(tree).exists() for tree in _trees(recipe)):
+                return _register(name, recipe, packages), image
+        forget_image(recipe)
+    raise ImageError(f"the image {name!r} was removed {_ATTEMPTS} times while it was built: build it again")
+
+
+def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> Entry:
+    """With the lock held."""
+    entry = Entry(name, recipe, packages, int(time.time()))
+    told = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
     directory = _directory()
     directory.mkdir(mode=0o700, exist_ok=True)
     write_whole(directory / f"{name}{_SUFFIX}", (json.dumps(told).encode(),))
@@ -99,8 +127,9 @@ def unregister(name: str) -> None:
     Raises ImageError when there is none.
     """
     entry = find_entry(name)
-    (_directory() / f"{name}{_SUFFIX}").unlink(missing_ok=True)
-    _sweep(entry.recipe)
+    with changing():
+        (_directory() / f"{name}{_SUFFIX}").unlink(missing_ok=True)
+        _sweep(entry.recipe)
 
 
 def _sweep(recipe: Recipe) -> None:

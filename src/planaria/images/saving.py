@@ -15,6 +15,7 @@ from planaria.images import registry
 from planaria.images.image import Image
 from planaria.images.layers import BuildingHost, root_files
 from planaria.limits import Guard, Stopped
+from planaria.machine import image as machine_image
 from planaria.machine.image import keep_image, load_image
 from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.trees import keep_tree
@@ -46,7 +47,8 @@ def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
         copy.close()
     # Locks are the session's; the time at which it was saved is of no use to those that begin from it.
     system = {**system, "locks": [], "clock": {one: system["clock"][one] for one in ("monotonic", "cpu")}}
-    files = keep_tree(root_files(tree))
+    contents = root_files(tree)
+    files = keep_tree(contents)
     digest = hashlib.sha256(encode((system, files)))
     with memory.view() as view:
         digest.update(view)
@@ -56,13 +58,14 @@ def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
         guest=origin.recipe.guest,
         saved=digest.hexdigest(),
     )
-    image = load_image(
-        recipe,
-        lambda: keep_image(
+
+    def keep() -> machine_image.Image:
+        keep_tree(contents)
+        return keep_image(
             recipe, memory, entry=origin.entry, settle=origin.settle, system=system, files=files
-        ),
-    )
-    return Image(registry.register(name, recipe), image)
+        )
+
+    return Image(*registry.register(name, recipe, lambda: load_image(recipe, keep)))
 
 
 def _check_open_files(tree: MountFileSystem, state: WasmState) -> None:

@@ -108,6 +108,11 @@ class Image:
     files: str | None = None
     """The digest of the files that sessions begin with, None for the standard ones; see `machine.trees`."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the cache has the files that sessions begin with, or they are loaded."""
+        return self.files is None or "tree" in self.__dict__ or tree_path(self.files).exists()
+
     @cached_property
     def tree(self) -> MemorySnapshot | None:
         """Those files. Raises RuntimeSetupError when they are not in the cache."""
@@ -129,17 +134,23 @@ def image_place(recipe: Recipe) -> Path:
 def load_image(recipe: Recipe, make: Callable[[], Image]) -> Image:
     """The image of a recipe: of this process, from the cache, or by calling `make`, which uses `keep_image`.
 
-    Of several processes that want the same image one makes it. Raises RuntimeSetupError, and what `make`
+    Of several processes that want the same image one makes it. One whose files are gone from the cache is
+    made again. Raises RuntimeSetupError, and what `make`
     raises.
     """
     image = _loaded.get(recipe)
+    if image is not None and not image.is_whole:
+        image = None
     if image is None:
         cache = CompileCache()
         cache.prepare()
         image = _read(recipe)
         if image is None:
             with FileLock(f"{image_place(recipe)}.lock"):
-                image = _read(recipe) or make()
+                image = _read(recipe)
+                if image is None:
+                    shutil.rmtree(image_place(recipe), ignore_errors=True)  # one that lacks its files
+                    image = make()
         _loaded[recipe] = image
     return image
 
@@ -178,7 +189,8 @@ def _read(recipe: Recipe) -> Image | None:
         ) from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    return Image(recipe, memory, system=system, **facts)
+    image = Image(recipe, memory, system=system, **facts)
+    return image if image.is_whole else None
 
 
 def keep_image(

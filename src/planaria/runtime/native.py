@@ -10,6 +10,7 @@ message has been copied; one that a callback returns belongs to wasmtime from th
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import sys
@@ -20,6 +21,7 @@ from typing import Any, Final
 
 import wasmtime
 from wasmtime import _bindings, _extern, _ffi
+from wasmtime._managed import Managed
 
 __all__ = [
     "CONFIGURATION",
@@ -387,3 +389,17 @@ def memory_base(store: wasmtime.Store, memory: wasmtime.Memory) -> int:
 def memory_size(store: wasmtime.Store, memory: wasmtime.Memory) -> int:
     """The present size of the memory in bytes."""
     return _memory_data_size(store._context(), byref(memory._memory))  # type: ignore[no-any-return]
+
+
+@atexit.register
+def _leave_to_the_system() -> None:
+    """What still lives when the interpreter exits is not given back any more.
+
+    wasmtime-py's objects call functions of its modules for that, which may be taken apart before them: then
+    each would print that a NoneType is not callable. The system takes the memory back anyway.
+    """
+    Managed.__del__ = _keep  # type: ignore[method-assign]
+
+
+def _keep(self: Managed[Any]) -> None:
+    pass

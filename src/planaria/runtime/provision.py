@@ -215,7 +215,7 @@ def _others(cache: CompileCache, used: set[str]) -> list[Finding]:
                 Level.NOTE,
                 "old versions",
                 f"{len(others)} modules of other versions take {_megabytes(size)} in {cache.directory}; "
-                "remove them if nothing uses them",
+                "`planaria cache clean` removes them",
             )
         )
     for key in sorted(used):

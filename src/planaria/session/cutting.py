@@ -165,10 +165,25 @@ class Cutting(HostCalls):
         if n > self._count:
             raise SessionError(f"undo({n}): only {self._count} executions can be undone")
         timeline = self._timeline
-        point = timeline.find(self._count - n)
+        point = timeline.before(self._count - n)
+        if point is None:
+            raise SessionError(self._cannot_undo(n))
         left = [*timeline.between(point.state.count, self._count), Point(self._state(), None, timeline.past)]
         self._go_to(point)
         timeline.undone.extend(reversed(left))
+
+    def _cannot_undo(self, n: int) -> str:
+        """Why the state before the last `n` executions is not there, and which one is."""
+        told = (
+            f"undo({n}): the state after execution {self._count - n} was not kept, since executions came "
+            "faster than checkpoints may be made (see docs/snapshots.md)"
+        )
+        older = self._timeline.newest(self._count - n)
+        newer = [point.state.count for point in self._timeline.between(self._count - n, self._count)]
+        ways = [] if not newer else [f"undo({self._count - newer[0]}) undoes less"]
+        if older is not None:
+            ways.append(f"undo({self._count - older.state.count}) undoes more")
+        return f"{told}; {' and '.join(ways)}" if ways else f"{told}, nor was any other"
 
     def _redo(self) -> None:
         undone = self._timeline.undone
