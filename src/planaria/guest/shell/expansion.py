@@ -125,12 +125,27 @@ class WordCompiler(ParameterCompiler):
     def arguments(self, words: list[Word]) -> ArgumentsCode:
         """All fields that the words expand to."""
         items: list[tuple[bool, str | Callable[[Shell], object]]] = []
+        braces = False
         for word in words:
             if has_braces(word):
+                braces = True
                 items.extend(self._braces(word))
             else:
                 items.append(self._argument(word))
-        return _gather(items)
+        gather = _gather(items)
+        if not braces:
+            return gather
+        plain: ArgumentsCode | None = None
+
+        def arguments(sh: Shell) -> list[str]:
+            nonlocal plain
+            if sh.braceexpand:
+                return gather(sh)
+            if plain is None:
+                plain = _gather([self._argument(word) for word in words])
+            return plain(sh)
+
+        return arguments
 
     def lazy_arguments(self, words: list[Word]) -> Callable[[Shell], object] | None:
         """For `for`: an iterable that does not hold all words, when brace expansion makes very many."""

@@ -43,7 +43,17 @@ _PATIENCE = 10_000
 class Job:
     """One background job."""
 
-    __slots__ = ("generator", "notified", "number", "process_id", "shell", "signal", "status", "text")
+    __slots__ = (
+        "coprocess",
+        "generator",
+        "notified",
+        "number",
+        "process_id",
+        "shell",
+        "signal",
+        "status",
+        "text",
+    )
 
     def __init__(
         self, number: int, process_id: int, text: str, shell: Shell, generator: Generator[None, None, int]
@@ -57,6 +67,8 @@ class Job:
         #: The signal that ended it, if one did.
         self.signal = 0
         self.notified = False
+        #: The name of a coprocess, and the descriptors that lead to it.
+        self.coprocess: tuple[str, int, int] | None = None
 
     def advance(self) -> bool:
         """Run until the next pause; False when the job has ended."""
@@ -271,6 +283,20 @@ class Jobs:
         variable = self.table[name] = Variable(None, INDEXED)
         variable.array = {0: str(reading), 1: str(writing)}
         self.variables.set(f"{name}_PID", str(job.process_id))
+        job.coprocess = (name, reading, writing)
+
+    def end_coprocess(self: Shell, job: Job) -> None:
+        """Forget the variables and close the descriptors of a coprocess that has ended."""
+        if job.coprocess is None:
+            return
+        name, *numbers = job.coprocess
+        for number in numbers:
+            stream = self.fds.pop(number, None)
+            if stream is not None:
+                stream.release()
+        for variable in (name, f"{name}_PID"):
+            if variable in self.table:
+                self.variables.unset(variable)
 
     # -- process substitution ----------------------------------------------------------------------
 

@@ -222,6 +222,9 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
         self.getopts_offset = 1
         self.directories: list[str] = []
         self.history: list[str] = []
+        #: How many lines of it are in its file, and whether the line that runs has been taken out of it.
+        self.history_saved = 0
+        self.history_replaced = False
         self.completions: dict[str, str] = {}
         self._set_environment(dict(os.environ) if env is None else env)
 
@@ -284,6 +287,7 @@ class Shell(Execution, Diagnostics, Jobs, Traps):
     def remember(self, source: str) -> None:
         """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
         text = source.strip("\n")
+        self.history_replaced = False
         control = (self.variables.get("HISTCONTROL") or "").split(":")
         spaces = "ignorespace" in control or "ignoreboth" in control
         if not text.strip() or (spaces and text[0] == " "):
