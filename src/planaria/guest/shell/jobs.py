@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
-from .pipeline import Producer
+from .pipeline import BROKEN_PIPE, Producer
 from .streams import (
     FileInput,
     FileOutput,
@@ -166,7 +166,7 @@ class Jobs:
                 return None
         except OSError:
             return None
-        return self.fifos.setdefault(path, Fifo())
+        return self.fifos.setdefault(os.path.normpath(path), Fifo())
 
     def start_job(self: Shell, code: StreamCode, text: str) -> Job:
         """Put a command into the background."""
@@ -305,16 +305,26 @@ class Jobs:
         child = self.fork()
         pipe = Pipe()
         number = self.free_descriptor(63, down=True)
+        self.last_background = child.own_process_id
+
+        def running() -> Generator[None, None, int]:
+            status = BROKEN_PIPE
+            try:
+                status = yield from child.stream_subshell(code)
+            finally:
+                self.remembered_statuses[child.own_process_id] = status
+            return status
+
         if direction == "<":
             output = PipeOutput(pipe)
             child.put_stream(1, output)
-            Producer(pipe, child.stream_subshell(code))
+            Producer(pipe, running())
             self.fds[number] = PipeInput(pipe, output)
         else:
             child.put_stream(0, PipeInput(pipe))
             child.background = True
             self.fds[number] = PipeOutput(pipe)
-            self.consumers.append((pipe, child.stream_subshell(code)))
+            self.consumers.append((pipe, running()))
         self.process_descriptors.append(number)
         return f"/dev/fd/{number}"
 
