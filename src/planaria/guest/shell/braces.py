@@ -10,7 +10,7 @@ from .syntax import Literal, Parameter, Part, Quoted, Word
 
 __all__ = ["expand_braces", "has_braces", "plain_range"]
 
-_RANGE = re.compile(r"(?:(-?\d+)\.\.(-?\d+)|([a-zA-Z])\.\.([a-zA-Z]))(?:\.\.(-?\d+))?\Z")
+_RANGE = re.compile(r"(?:([-+]?\d+)\.\.([-+]?\d+)|([a-zA-Z])\.\.([a-zA-Z]))(?:\.\.([-+]?\d+))?\Z")
 
 
 def has_braces(word: Word) -> bool:

@@ -147,6 +147,7 @@ class WordCompiler(ParameterCompiler):
     def arguments(self, words: list[Word]) -> ArgumentsCode:
         """All fields that the words expand to."""
         items: list[_Item] = []
+        braces = False
         for word in words:
             codes = word.codes
             found: list[_Item] | None = codes.get("arguments") if codes is not None else None
@@ -154,7 +155,21 @@ class WordCompiler(ParameterCompiler):
                 made = self._braces(word) if has_braces(word) else [self._argument(word)]
                 found = _kept(word, "arguments", made)
             items += found
-        return _gather(items)
+            braces = braces or "{" in word.source
+        gather = _gather(items)
+        if not braces or not any(has_braces(word) for word in words):
+            return gather
+        plain: ArgumentsCode | None = None
+
+        def arguments(sh: Shell) -> list[str]:
+            nonlocal plain
+            if sh.braceexpand:
+                return gather(sh)
+            if plain is None:
+                plain = _gather([self._argument(word) for word in words])
+            return plain(sh)
+
+        return arguments
 
     def lazy_arguments(self, words: list[Word]) -> Callable[[Shell], object] | None:
         """For `for`: an iterable that does not hold all words, when brace expansion makes very many."""

@@ -57,6 +57,13 @@ class FunctionBody:
         twin.source = source
         return twin
 
+    def text(self) -> str:
+        """What follows the name in the environment of commands."""
+        from .printing import function_source
+
+        body = function_source("", self.node).partition("\n")[2]
+        return "() " + body.replace("{ \n    ", "{  ", 1).replace("\n    ", "\n ")
+
     @property
     def run(self) -> Callable[[Shell], int]:
         if self._run is None:

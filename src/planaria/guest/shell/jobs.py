@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from .control import BROKEN_PIPE
 from .pipeline import Producer
 from .streams import (
     FileInput,
@@ -43,7 +44,17 @@ _PATIENCE = 10_000
 class Job:
     """One background job."""
 
-    __slots__ = ("generator", "notified", "number", "process_id", "shell", "signal", "status", "text")
+    __slots__ = (
+        "coprocess",
+        "generator",
+        "notified",
+        "number",
+        "process_id",
+        "shell",
+        "signal",
+        "status",
+        "text",
+    )
 
     def __init__(
         self, number: int, process_id: int, text: str, shell: Shell, generator: Generator[None, None, int]
@@ -57,6 +68,8 @@ class Job:
         #: The signal that ended it, if one did.
         self.signal = 0
         self.notified = False
+        #: The name of a coprocess, and the descriptors that lead to it.
+        self.coprocess: tuple[str, int, int] | None = None
 
     def advance(self) -> bool:
         """Run until the next pause; False when the job has ended."""
@@ -154,7 +167,7 @@ class Jobs:
                 return None
         except OSError:
             return None
-        return self.fifos.setdefault(path, Fifo())
+        return self.fifos.setdefault(os.path.normpath(path), Fifo())
 
     def start_job(self: Shell, code: StreamCode, text: str) -> Job:
         """Put a command into the background."""
@@ -271,6 +284,20 @@ class Jobs:
         variable = self.table[name] = Variable(None, INDEXED)
         variable.array = {0: str(reading), 1: str(writing)}
         self.variables.set(f"{name}_PID", str(job.process_id))
+        job.coprocess = (name, reading, writing)
+
+    def end_coprocess(self: Shell, job: Job) -> None:
+        """Forget the variables and close the descriptors of a coprocess that has ended."""
+        if job.coprocess is None:
+            return
+        name, *numbers = job.coprocess
+        for number in numbers:
+            stream = self.fds.pop(number, None)
+            if stream is not None:
+                stream.release()
+        for variable in (name, f"{name}_PID"):
+            if variable in self.table:
+                self.variables.unset(variable)
 
     # -- process substitution ----------------------------------------------------------------------
 
@@ -279,16 +306,26 @@ class Jobs:
         child = self.fork()
         pipe = Pipe()
         number = self.free_descriptor(63, down=True)
+        self.last_background = child.own_process_id
+
+        def running() -> Generator[None, None, int]:
+            status = BROKEN_PIPE
+            try:
+                status = yield from child.stream_subshell(code)
+            finally:
+                self.remembered_statuses[child.own_process_id] = status
+            return status
+
         if direction == "<":
             output = PipeOutput(pipe)
             child.put_stream(1, output)
-            Producer(pipe, child.stream_subshell(code))
+            Producer(pipe, running())
             self.fds[number] = PipeInput(pipe, output)
         else:
             child.put_stream(0, PipeInput(pipe))
             child.background = True
             self.fds[number] = PipeOutput(pipe)
-            self.consumers.append((pipe, child.stream_subshell(code)))
+            self.consumers.append((pipe, running()))
         self.process_descriptors.append(number)
         return f"/dev/fd/{number}"
 

@@ -225,6 +225,9 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         self.getopts_offset = 1
         self.directories: list[str] = []
         self.history: list[str] = []
+        #: How many lines of it are in its file, and whether the line that runs has been taken out of it.
+        self.history_saved = 0
+        self.history_replaced = False
         self.completions: dict[str, str] = {}
         self._set_environment(dict(os.environ) if env is None else env)
 

@@ -74,6 +74,7 @@ class Sources:
     def remember(self: Shell, source: str) -> None:
         """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
         text = source.strip("\n")
+        self.history_replaced = False
         control = (self.variables.get("HISTCONTROL") or "").split(":")
         spaces = "ignorespace" in control or "ignoreboth" in control
         if not text.strip() or (spaces and text[0] == " "):

@@ -168,6 +168,7 @@ class Subshells:
         self.watching = False
         if captured:
             self.substitution_level += 1
+            self.subshell_level += 1
         try:
             return code(self)
         except BrokenPipeError:
@@ -178,6 +179,8 @@ class Subshells:
         except Exit as jump:
             return jump.status
         finally:
+            if captured:
+                self.subshell_level -= 1
             self.watching, self.status, self.pipe_statuses, self.last_argument, self.substitution_level = kept
             restore(self, saved)
 

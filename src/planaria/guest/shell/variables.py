@@ -574,6 +574,9 @@ class Variables:
                 value = self.get(name) if variable.flags & SLOW_READ else variable.value
                 if value is not None:
                     result[name] = value
+        for name, function in self.shell.functions.items():
+            if function.exported:
+                result[f"BASH_FUNC_{name}%%"] = function.text()
         return result
 
     def __iter__(self) -> Iterator[str]:

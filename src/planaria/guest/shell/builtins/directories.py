@@ -205,10 +205,12 @@ def dirs(shell: Shell, argv: list[str]) -> int:
         else:
             raise OptionError(f"{word}: invalid option")
     stack = [path if long else _short(shell, path) for path in [shell.cwd, *shell.directories]]
+    numbers = range(len(stack))
     if place is not None:
-        stack = [stack[place]]
+        stack, numbers = [stack[place]], range(place, place + 1)
     if numbered:
-        _line(shell, "\n".join(f"{number:2d}  {path}" for number, path in enumerate(stack)))
+        lines = [f"{number:2d}  {path}" for number, path in zip(numbers, stack, strict=True)]
+        _line(shell, "\n".join(lines))
     else:
         _line(shell, ("\n" if each else " ").join(stack))
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..condition import TestError, evaluate_test
 from ..control import Break, Continue, Exit, Return
 from ..functions import Frame
-from ..streams import flush_all
+from ..redirection import open_stream
 from ..variable import ShellError
 from .registry import BUILTINS, OptionError, UsageError, builtin, no_more, operands_of, running, usage
 
@@ -116,21 +116,16 @@ def source(shell: Shell, argv: list[str]) -> int:
         return usage(shell, argv[0])
     name = words[0]
     path = _script_path(shell, name)
-    flush_all()
+    if os.path.isdir(shell.path(path)):
+        shell.complain(f"{argv[0]}: {name}: is a directory")
+        return 1
     try:
-        if path in ("/dev/stdin", "/dev/fd/0") or path.startswith("/dev/fd/"):
-            number = 0 if path == "/dev/stdin" else int(path.rpartition("/")[2])
-            stream = shell.fds.get(number)
-            if stream is None:
-                raise FileNotFoundError(2, "No such file or directory")
-            data = stream.read()
-        else:
-            full = shell.path(path)
-            if os.path.isdir(full):
-                shell.complain(f"{argv[0]}: {name}: is a directory")
-                return 1
-            with open(full, "rb") as file:
-                data = file.read()
+        stream = open_stream(shell, path, "<")
+        data = stream.read()
+        stream.release()
+    except ShellError as error:
+        shell.complain(error.message)
+        return 1
     except OSError as error:
         shell.complain(f"{name}: {error.strerror}")
         return 1

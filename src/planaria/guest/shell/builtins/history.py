@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..streams import flush_all
 from ..variable import ShellError
 from .registry import OptionError, UsageError, builtin, options_of
 
@@ -23,20 +24,56 @@ def _lines(shell: Shell, lines: list[str]) -> None:
 def history(shell: Shell, argv: list[str]) -> int:
     options, words = options_of(argv, "cd:anrwps")
     given = dict(options)
+    if sum(letter in given for letter in "anrw") > 1:
+        raise UsageError("cannot use more than one of -anrw", 1)
     if "c" in given:
         shell.history.clear()
+        shell.history_replaced = True
         return 0
     if "d" in given:
         return _delete(shell, given["d"])
     if "s" in given:
-        shell.history.append(" ".join(words))
+        if words:
+            # It takes the place of the line that asks.
+            if shell.history_enabled and shell.history and not shell.history_replaced:
+                shell.history.pop()
+            shell.history_replaced = True
+            shell.history.append(" ".join(words))
         return 0
+    if "p" in given:
+        _lines(shell, words)
+        return 0
+    if given.keys() & set("anrw"):
+        return _file(shell, next(letter for letter in "anrw" if letter in given), words)
     lines = list(enumerate(shell.history, 1))
     if words:
         if not words[0].isdecimal():
             raise UsageError(f"{words[0]}: numeric argument required", 1)
         lines = lines[-int(words[0]) :] if int(words[0]) else []
     _lines(shell, [f"{number:5d}  {text}" for number, text in lines])
+    return 0
+
+
+def _file(shell: Shell, letter: str, words: list[str]) -> int:
+    """`-a`, `-n`, `-r` and `-w`: append the new lines to the file, or read and write it."""
+    name = words[0] if words else shell.variables.get("HISTFILE") or ""
+    if not name:
+        return 0
+    path = shell.path(name)
+    flush_all()
+    try:
+        if letter in "nr":
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                found = file.read().splitlines()
+            shell.history += found[shell.history_saved :] if letter == "n" else found
+            shell.history_saved = len(found)
+            return 0
+        new = shell.history if letter == "w" else shell.history[shell.history_saved :]
+        with open(path, letter, encoding="utf-8", errors="surrogateescape") as file:
+            file.writelines(f"{line}\n" for line in new)
+        shell.history_saved = len(shell.history)
+    except OSError as error:
+        raise ShellError(f"{name}: {error.strerror}") from None
     return 0
 
 
@@ -74,7 +111,8 @@ def fc(shell: Shell, argv: list[str]) -> int:
         else:
             raise OptionError(f"-{option.strip('-lnrs')[:1]}: invalid option")
     # The line that asks is not one to be found.
-    entries = shell.history[:-1] if shell.history_enabled else shell.history
+    asking = shell.history_enabled and not shell.history_replaced
+    entries = shell.history[:-1] if asking else shell.history
     if "l" in letters:
         return _list(shell, entries, words, letters)
     if "s" in letters or editor == "-":

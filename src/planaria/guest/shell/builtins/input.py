@@ -76,7 +76,8 @@ def read(shell: Shell, argv: list[str]) -> int:
             number = int(given["u"])
     stream = shell.fds.get(number)
     if stream is None or not stream.readable:
-        raise ShellError(f"read error: {number}: Bad file descriptor")
+        wrong = f"{number}: invalid file descriptor" if number and stream is None else f"read error: {number}"
+        raise ShellError(f"{wrong}: Bad file descriptor")
     if timeout is not None:
         if not re.match(r"\d*\.?\d*\Z", timeout) or not timeout:
             raise UsageError(f"{timeout}: invalid timeout specification", 1)
@@ -201,6 +202,10 @@ def _split_some(shell: Shell, text: str, most: int, raw: bool) -> list[str]:
         else:
             encoded.append(char)
     fields = _split_plain("".join(encoded), ifs, most)
+    if len(fields) == most and any(char in ifs for char in fields[-1]):
+        # From what is left over even protected blanks go at the end.
+        blanks = [stand_in for stand_in, char in private.items() if char in " \t\n" and char in ifs]
+        fields[-1] = fields[-1].rstrip("".join(blanks))
     return ["".join(private.get(char, char) for char in field) for field in fields]
 
 

@@ -55,6 +55,8 @@ def _forget(shell: Shell, job: Job) -> None:
     shell.remembered_statuses[job.process_id] = job.status or 0
     if job in shell.jobs:
         shell.jobs.remove(job)
+    if job.status is not None:
+        shell.end_coprocess(job)
 
 
 @builtin("wait")
