@@ -100,7 +100,7 @@ class Fields:
     def expanded_list(self, values: list[str]) -> None:
         """`$@` without quotes."""
         ifs = self.shell.ifs
-        if ifs and ifs[0] not in " \t\n":
+        if ifs.strip(" \t\n"):
             # Joined as "$*" and split again, which keeps what is empty in the middle.
             self.expanded(ifs[0].join(values))
             return

@@ -292,7 +292,7 @@ class ValueCompiler:
             wanted = pattern(sh)
             if template is not None and "patsub_replacement" in sh.shopts:
                 filled = template(sh)
-                if "&" in filled:
+                if "&" in filled or "\\" in filled:
                     return lambda text: parameters.replace(operator, text, wanted, "", filled, sh)
             replacement = plain(sh)
             return lambda text: parameters.replace(operator, text, wanted, replacement, None, sh)

@@ -13,3 +13,9 @@ a=(1 "2 3"); printf "<%s>" "${a[@]@A}" "${a[*]@A}" ${a@A}; x=5; printf "<%s>" "$
 HOME=/h; echo ~: ~:x a=~:~ ~/x:~; y=~:~/x; echo $y
 # ----
 echo "${#^a}"; echo no
+# ----
+for r in '\a' '\\' '\\\\' 'a\b' '\&' '\' 'a&b'; do x=Z; echo "$r: ${x/Z/$r} ${x/#/$r} ${x//Z/"$r"} ${x//Z/$r$r}"; done
+# ----
+IFS=" a"; set -- x axb "" c; printf '<%s>' $* $@; v=(é" a"x); printf '<%s>' ${v[*]} ${v[@]}
+# ----
+printf 'a\\:b:c' | { IFS=: read -d : x y; echo "$x|$y"; }; printf 'a\\\nb:c' | { read -d : x; echo "$x"; }; printf 'a\\' | { read x; echo "$x"; }

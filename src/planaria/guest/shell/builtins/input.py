@@ -120,14 +120,15 @@ def _read(stream: Stream, delimiter: bytes, count: int | None, exact: bool, raw:
             data = data[:-1]
         if not raw:
             while ended and _open_backslash(data):
-                if delimiter != b"\n":
-                    data = data[:-1] + delimiter
-                    more = _until(stream, delimiter)
-                else:
-                    data = data[:-1]
-                    more = _until(stream, delimiter)
+                # An escaped newline goes; another delimiter stays, escaped.
+                data = data[:-1] if delimiter == b"\n" else data + delimiter
+                more = _until(stream, delimiter)
                 ended = more.endswith(delimiter)
                 data += more[:-1] if ended else more
+            if b"\\\n" in data:
+                data = re.sub(
+                    rb"\\(.)", lambda found: b"" if found[1] == b"\n" else found[0], data, flags=re.DOTALL
+                )
         return data, 0 if ended else 1
     pieces = bytearray()
     characters = 0
