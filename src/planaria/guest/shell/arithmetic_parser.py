@@ -227,7 +227,7 @@ class Parser(Generic[Made]):
         if operator in ("/", "%"):
             message = self.fail("division by 0", at).message
         elif operator == "**":
-            message = self.fail("exponent less than 0", at).message
+            message = self.fail("exponent less than 0").message
         return self.builder.binary(operator, left, right, message)
 
     def unary(self) -> Made:
@@ -300,4 +300,4 @@ class Parser(Generic[Made]):
                     self.advance()
                     return text
             position += 1
-        raise self.fail("bad array subscript")
+        raise self.fail("bad array subscript", self.previous)

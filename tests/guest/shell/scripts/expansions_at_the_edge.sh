@@ -19,3 +19,5 @@ for r in '\a' '\\' '\\\\' 'a\b' '\&' '\' 'a&b'; do x=Z; echo "$r: ${x/Z/$r} ${x/
 IFS=" a"; set -- x axb "" c; printf '<%s>' $* $@; v=(é" a"x); printf '<%s>' ${v[*]} ${v[@]}
 # ----
 printf 'a\\:b:c' | { IFS=: read -d : x y; echo "$x|$y"; }; printf 'a\\\nb:c' | { read -d : x; echo "$x"; }; printf 'a\\' | { read x; echo "$x"; }
+# ----
+n=3; for e in '2**-3' '2**(-3)' '2** -n' '2**(1-4)+1' '2**-3+1' 'a[[n]' 'n + a[1'; do (echo $(($e))); done
