@@ -1,8 +1,4 @@
-"""Variables: values, attributes, arrays, namerefs, and the dynamic scopes of functions.
-
-Binding is shallow: `table` always holds what each name means now, and a scope remembers what its local
-names meant before. So a look-up is one dictionary access however deep the functions nest.
-"""
+"""Variables: values, attributes, arrays, namerefs; `scopes` has the dynamic scopes of functions."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from .control import LimitReachedError
+from .scopes import Scopes
 from .variable import (
     ASSOCIATIVE,
     CAPITALIZE,
@@ -42,7 +39,7 @@ __all__ = ["Variables"]
 _REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[(.*)\])?\Z", re.DOTALL)
 
 
-class Variables:
+class Variables(Scopes):
     """All variables of one shell."""
 
     #: Values, computed elements and assignments of special variables, by name.
@@ -450,111 +447,6 @@ class Variables:
         except ShellError:
             raise ShellError(f"[{subscript}]: bad array subscript") from None
         (variable.array or {}).pop(index, None)  # type: ignore[call-overload]
-
-    # -- scopes ------------------------------------------------------------------------------------
-
-    def local(self, name: str, *, inherit: bool = False) -> Variable:
-        """The variable of the innermost function's own of this name, made when it is not there."""
-        scope = self.function_scope()
-        if scope is None:
-            raise ShellError("can only be used in a function")
-        if name in scope.saved:
-            variable = self.table.get(name)
-            if variable is None:
-                variable = self.table[name] = Variable(None)
-            return variable
-        before = self.table.get(name)
-        scope.saved[name] = before
-        if name == "OPTIND":
-            scope.getopts_offset = self.shell.getopts_offset
-        variable = Variable(None, self.new_flags)
-        if before is not None:
-            if inherit:
-                variable = before.copy()
-            elif before.flags & EXPORT and self._is_temporary(name):
-                # A value given before the function's name is what its local variable begins with.
-                variable = before.copy()
-            variable.flags |= before.flags & EXPORT
-            if before.flags & DYNAMIC:
-                variable = before
-        self.table[name] = variable
-        return variable
-
-    def is_global(self, name: str) -> bool:
-        """Whether `name` means what it means outside all functions."""
-        return not any(name in scope.saved for scope in self.scopes)
-
-    def adopt(self, name: str, *, local: bool) -> None:
-        """Make a value that was given before a builtin that declares `name` the variable's own."""
-        given = self.table[name]
-        before = self.scopes[-1].saved.pop(name)
-        if before is None:
-            self.table.pop(name)
-        else:
-            self.table[name] = before
-        if local:
-            variable = self.local(name)
-            variable.value = given.value
-            variable.flags |= EXPORT
-        else:
-            self.set(name, given.value or "")
-            self.table[name].flags |= EXPORT
-
-    def _is_temporary(self, name: str) -> bool:
-        scope = self.scopes[-2] if len(self.scopes) > 1 else None
-        return scope is not None and scope.temporary and name in scope.saved
-
-    def function_scope(self) -> Scope | None:
-        """The innermost scope that belongs to a function."""
-        for scope in reversed(self.scopes):
-            if not scope.temporary:
-                return scope
-        return None
-
-    def pop(self) -> Scope:
-        """Leave the innermost scope: its names mean again what they meant before."""
-        scope = self.scopes.pop()
-        table = self.table
-        for name, before in scope.saved.items():
-            if before is None:
-                table.pop(name, None)
-            else:
-                table[name] = before
-            hook = self.setters.get(name)
-            if hook is not None and not (before is not None and before.flags & DYNAMIC):
-                hook(self.shell, before.value if before is not None else None)
-        if scope.getopts_offset is not None:
-            self.shell.getopts_offset = scope.getopts_offset
-        return scope
-
-    def bind(self, scope: Scope, name: str, variable: Variable) -> None:
-        """Give `name` a new meaning as long as `scope` lasts."""
-        if name not in scope.saved:
-            scope.saved[name] = self.table.get(name)
-        self.table[name] = variable
-        hook = self.setters.get(name)
-        if hook is not None and not variable.flags & DYNAMIC:
-            hook(self.shell, variable.value)
-
-    def at_global_scope(self, name: str) -> Variable | None:
-        """What `name` means outside all functions."""
-        for scope in self.scopes:
-            if name in scope.saved:
-                return scope.saved[name]
-        return self.table.get(name)
-
-    def make_global(self, name: str) -> Variable:
-        """The variable that `declare -g` means, made when it is not there."""
-        for scope in self.scopes:
-            if name in scope.saved:
-                variable = scope.saved[name]
-                if variable is None:
-                    variable = scope.saved[name] = Variable(None, self.new_flags)
-                return variable
-        variable = self.table.get(name)
-        if variable is None:
-            variable = self.table[name] = Variable(None, self.new_flags)
-        return variable
 
     # -- listings ----------------------------------------------------------------------------------
 
