@@ -130,7 +130,8 @@ class RunningCommand:
             child.replace_environment(env)
         if cwd is not None:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
-        return child.run_subshell(lambda sh: sh.external(argv))
+        words = _searched(child, argv)
+        return child.run_subshell(lambda sh: sh.external(words))
 
     @property
     def run_until(self) -> Callable[[float, list[str]], int] | None:
@@ -155,4 +156,13 @@ class RunningCommand:
         child.set_stream(2, self.stderr)
         if env is not None:
             child.replace_environment(env)
-        return child.stream_subshell(lambda sh: sh.stream_external(argv))
+        words = _searched(child, argv)
+        return child.stream_subshell(lambda sh: sh.stream_external(words))
+
+
+def _searched(shell: Shell, argv: list[str]) -> list[str]:
+    """Where no PATH is set, commands that start others search the system's directories, as execvp(3) does."""
+    name = argv[0] if argv else ""
+    if "/" in name or shell.variables.get("PATH") is not None or shell.registered(name) is None:
+        return argv
+    return [f"/usr/bin/{name}", *argv[1:]]

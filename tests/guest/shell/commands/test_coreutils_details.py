@@ -72,3 +72,15 @@ def test_rare_forms_do_what_the_real_command_does(case: Case) -> None:
 def test_comm_separates_columns_with_the_delimiter_or_a_zero_byte(delimiter: str) -> None:
     """An empty --output-delimiter of comm stands for a zero byte."""
     same(["comm", f"--output-delimiter={delimiter}", "/etc/hostname", "-"], b"zz\n")
+
+
+PERMUTED = b"""foo bar baz
+the "quick" fox %x & $y {z} \\a # _b ~ ^
+more lines. And text here
+"""
+
+
+@pytest.mark.parametrize("style", ["-O", "-T", "-O -r", "-T -A -w 30", "-M foo -O -F xx", "-G -w 200", ""])
+def test_ptx_writes_for_roff_and_tex(style: str) -> None:
+    """The permuted index comes as calls of a macro of roff or TeX, quoted as those need it."""
+    same(["ptx", *style.split()], PERMUTED)

@@ -176,3 +176,9 @@ def test_setpath_laws(value: dict[str, list[int]], new: object) -> None:
     assert get_path(changed, (key, 0)) == new
     assert json.dumps(value) == before
     assert len(delete_paths(changed, [[key, 0]])[key]) == len(value[key]) - 1
+
+
+@pytest.mark.parametrize("place", ["nan", "infinite", "-infinite"])
+def test_nothing_is_deleted_where_there_is_no_place(place: str) -> None:
+    """del() of an element at nan or infinity leaves the array as it is."""
+    assert ours(["jq", "-c", f"del(.[{place}])"], b"[1,2,3]").stdout == b"[1,2,3]\n"

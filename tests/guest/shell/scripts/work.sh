@@ -96,3 +96,11 @@ main() { echo "main ${FUNCNAME[0]} ${BASH_LINENO[0]}"; caller 0; }
 echo "$0 ${BASH_SOURCE[0]} $LINENO"
 E
 bash m.sh; source ./m.sh | sed 's/^[^ ]*bash /bash /'
+
+# ----
+# Commands that start others find them without a PATH.
+env -i A=1 bash -c 'echo $A'
+env -i sort <<< $'b\na'
+env -u PATH printf '%s\n' x
+env -i LC_ALL=C sed s/x/y/ <<< x
+echo 'a b' | env -i xargs -n1 echo

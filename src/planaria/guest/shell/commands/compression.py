@@ -336,9 +336,7 @@ def _tell(job: _Job, name: str, target: str, read: int, written: int) -> None:
 def _list(job: _Job, names: list[str]) -> None:
     """`gzip -l`, `xz -l`."""
     call = job.call
-    if job.format.name == "gzip" and not job.quiet:
-        lead = "method  crc     date  time  " if job.verbose else ""
-        call.print(f"{lead}         compressed        uncompressed  ratio uncompressed_name")
+    headed = job.format.name != "gzip" or job.quiet
     totals = [0, 0]
     for name in names:
         opened = _open(job, name) if name != "-" else (call.open("-"), None)
@@ -350,6 +348,10 @@ def _list(job: _Job, names: list[str]) -> None:
         if not data.startswith(job.format.magic):
             _corrupt(job, name, CorruptDataError("not in format"))
             continue
+        if not headed:
+            headed = True
+            lead = "method  crc     date  time  " if job.verbose else ""
+            call.print(f"{lead}         compressed        uncompressed  ratio uncompressed_name")
         try:
             plain = sum(map(len, decompressed(iter([data]), job.format)))
         except CorruptDataError as problem:

@@ -9,13 +9,18 @@ from dataclasses import dataclass
 
 from ..command import Status
 from .invocation import CommandError, Invocation, utility
-from .options import UsageError
+from .options import UsageError, choose
 from .quoting import quote, shell_quote
 from .streams import reason
 
 __all__: list[str] = []
 
 _SPACES = frozenset(" \t\n\v\f\r")
+_TEX = {ord(c): f"\\{c}" for c in "$%&#_"} | {
+    ord("{"): "$\\{$",
+    ord("}"): "$\\}$",
+    ord("\\"): "\\backslash{}",
+}
 #: Where a sentence ends.
 _SENTENCE = r"[.?!][\]\"')}]*(?:$|\t|  )[ \t\n]*"
 
@@ -46,6 +51,8 @@ class _Layout:
     mark: str
     references: bool
     right: bool
+    #: Whether the marks are shown; room for them there is anyhow.
+    marked: bool
     reference_width: int = 0
     #: The length of the longest word.
     longest: int = 0
@@ -71,14 +78,15 @@ class _Layout:
 def ptx(call: Invocation) -> Generator[None, None, Status]:
     """Output a permuted index, including context, of the words in the input files."""
     arguments = call.arguments
-    if arguments.has("O", "T", "G", "format"):
-        raise CommandError("only the plain format of the index is supported, not those for roff and TeX")
+    macro = arguments.value("M") or "xx"
+    style = _style(call)
     layout = _Layout(
         _number(arguments.value("w"), 72, "line width"),
         _number(arguments.value("g"), 3, "gap width"),
         "/" if arguments.value("F") is None else arguments.value("F") or "",
         arguments.has("A", "r"),
         arguments.has("R"),
+        style != "tex",
     )
     fold = arguments.has("f")
     text = _read(call)
@@ -87,13 +95,35 @@ def ptx(call: Invocation) -> Generator[None, None, Status]:
     if layout.references:
         layout.reference_width = max((len(word.reference) for word in words), default=0)
     layout.longest = max((word.end - word.start for word in words), default=0)
-    skip = _skipper(arguments.value("W"), arguments.value("b") and _file(call, arguments.value("b") or ""))
+    breaks = _file(call, arguments.value("b") or "") if arguments.has("b") else None
+    if breaks is None and arguments.has("G"):
+        breaks = " \t\n"
+    skip = _skipper(arguments.value("W"), breaks)
     for word in words:
-        line = _line(text.whole, word, layout, skip, arguments.has("A"))
+        pieces = _cut(text.whole, word, layout, skip)
+        if style == "roff":
+            line = _roff(pieces, layout, macro)
+        elif style == "tex":
+            line = _tex(pieces, layout, macro)
+        else:
+            line = _line(pieces, layout, arguments.has("A"))
         call.stdout.write(line.encode("latin-1") + b"\n")
         if call.stdout.full:
             yield
     return call.status
+
+
+def _style(call: Invocation) -> str:
+    """The format of the output: "plain", "roff" or "tex"."""
+    style = "roff" if call.arguments.has("G") else "plain"
+    for key, value in call.arguments:
+        if key == "O":
+            style = "roff"
+        elif key == "T":
+            style = "tex"
+        elif key == "format":
+            style = choose(value or "", ("roff", "tex"), "--format")
+    return style
 
 
 def _number(text: str | None, default: int, what: str) -> int:
@@ -139,13 +169,13 @@ def _pattern(call: Invocation, source: str) -> re.Pattern[str]:
 def _words(call: Invocation, text: _Text, fold: bool) -> Iterator[_Word]:
     arguments = call.arguments
     given = arguments.value("S")
-    ends = _pattern(call, given if given is not None else "\n" if arguments.has("r") else _SENTENCE)
+    ends = _pattern(call, given if given is not None else "\n" if arguments.has("r", "G") else _SENTENCE)
     breaks = arguments.value("b")
     if (source := arguments.value("W")) is not None:
         word_pattern = _pattern(call, source)
     elif breaks is not None:
         word_pattern = re.compile("[^" + re.escape(_file(call, breaks)) + "]+")
-    elif arguments.has("r"):
+    elif arguments.has("G"):
         word_pattern = re.compile(r"[^ \t\n]+")
     else:
         word_pattern = re.compile(r"[A-Za-z]+")
@@ -202,8 +232,21 @@ def _skipper(word: str | None, breaks: str | None) -> re.Pattern[str]:
     return re.compile(f"{inner}|[\\s\\S]")
 
 
-def _line(whole: str, word: _Word, layout: _Layout, skip: re.Pattern[str], auto: bool) -> str:
-    """One line of the index: the end of the context or its part before the key, the key and what follows."""
+@dataclass(slots=True)
+class _Pieces:
+    """What a line of the index shows: the key, and what stands around it in the text."""
+
+    left: str  # what follows what stands after the key, shown at the left
+    before: str
+    width: int  # columns of `before`
+    key: str
+    after: str  # what follows the key
+    head: str  # what comes before `before`, shown at the right
+    reference: str
+
+
+def _cut(whole: str, word: _Word, layout: _Layout, skip: re.Pattern[str]) -> _Pieces:
+    """The pieces of the context that there is room for."""
     half, before_room, after_room = layout.room()
     mark, gap = layout.mark, layout.gap
 
@@ -271,22 +314,49 @@ def _line(whole: str, word: _Word, layout: _Layout, skip: re.Pattern[str], auto:
 
     def shown(start: int, end: int, cut_before: bool = False, cut_after: bool = False) -> str:
         body = re.sub(r"[ \t\n\v\f\r]", " ", whole[start:end])
-        return (mark if cut_before else "") + body + (mark if cut_after else "")
+        sign = mark if layout.marked else ""
+        return (sign if cut_before else "") + body + (sign if cut_after else "")
 
     before = shown(before_start, before_end, cut_before=before_cut)
     # White space is skipped past the key where nothing is before it: a column more.
     width = before_end - before_start + len(mark) * before_cut
-    after = shown(after_start, after_end, cut_after=after_cut)
+    key_end = min(word.end, after_end)
+    key = shown(after_start, key_end)
+    after = shown(key_end, after_end, cut_after=after_cut)
     left = shown(tail_start, tail_end, cut_after=tail_cut) if tail_start < tail_end else ""
-    line = left + " " * (half - gap - width - len(left)) + before + " " * gap + after
-    if head_start < head_end:
-        head = shown(head_start, head_end, cut_before=head_cut)
+    head = shown(head_start, head_end, cut_before=head_cut) if head_start < head_end else ""
+    return _Pieces(left, before, width, key, after, head, word.reference)
+
+
+def _roff(pieces: _Pieces, layout: _Layout, macro: str) -> str:
+    """A call of a macro of roff, with the pieces as its arguments."""
+    texts = [pieces.left, pieces.before, pieces.key + pieces.after, pieces.head]
+    if layout.references:
+        texts.append(pieces.reference)
+    quoted = (text.replace('"', '""') for text in texts)
+    return f".{macro} " + " ".join(f'"{text}"' for text in quoted)
+
+
+def _tex(pieces: _Pieces, layout: _Layout, macro: str) -> str:
+    """A call of a macro of TeX, with the pieces as its arguments."""
+    texts = [pieces.left, pieces.before, pieces.key, pieces.after, pieces.head]
+    if layout.references:
+        texts.append(pieces.reference)
+    return f"\\{macro} " + "".join("{" + text.translate(_TEX) + "}" for text in texts)
+
+
+def _line(pieces: _Pieces, layout: _Layout, auto: bool) -> str:
+    """One line of the index: the end of the context or its part before the key, the key and what follows."""
+    half, gap = layout.room()[0], layout.gap
+    left, width, after, head = pieces.left, pieces.width, pieces.key + pieces.after, pieces.head
+    line = left + " " * (half - gap - width - len(left)) + pieces.before + " " * gap + after
+    if head:
         line += " " * (half - len(after) - len(head)) + head
     elif layout.references and layout.right:
         line += " " * (half - len(after))
     if not layout.references:
         return " " * gap + line if not layout.right else line
     if layout.right:
-        return line + " " * gap + word.reference
-    reference = word.reference + ":" if auto else word.reference
+        return line + " " * gap + pieces.reference
+    reference = pieces.reference + ":" if auto else pieces.reference
     return reference.ljust(layout.reference_width + gap) + line

@@ -302,6 +302,8 @@ def _delete(value: Any, path: list[Any]) -> Any:
     if isinstance(value, dict) and isinstance(key, str):
         return {name: item for name, item in value.items() if name != key}
     if isinstance(value, list) and is_number(key):
+        if not math.isfinite(key):
+            return value
         position = math.floor(key)
         if position < 0:
             position += len(value)
