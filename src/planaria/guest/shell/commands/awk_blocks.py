@@ -127,7 +127,8 @@ class Blocks:
             if local:
                 self.depth += 1
             self._loop_body(rules, plain, uses, eager, counted, chosen)
-            if (                any("raise NextRecord" in line for line in self.lines[start:])
+            if (
+                any("raise NextRecord" in line for line in self.lines[start:])
                 or self.analysis.program.functions
             ):
                 self._catch(start)
