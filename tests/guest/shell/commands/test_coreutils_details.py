@@ -54,6 +54,10 @@ dd cbs=5 conv=block status=none <<< "ab\nabcdefgh\nx"
 dd cbs=5 conv=block status=noxfer <<< "ab\nabcdefgh\nx"
 dd cbs=3 conv=unblock status=none <<< "a  b  cdef"
 dd ibs=10 cbs=10 status=noxfer conv=block,sync <<< "01234567\nabcdefghijkl\n"
+pr --pages=x /dev/null
+pr --pages=9x /dev/null
+pr --pages=3:2 /dev/null
+pr --pages=99999999999999999999999 /dev/null
 rm ""
 rm -f ""
 comm --output-delimiter=, --output-delimiter=+ - -

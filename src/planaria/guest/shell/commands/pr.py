@@ -81,6 +81,12 @@ def _layout(call: Invocation) -> _Layout:
             layout.columns = _number(text, "invalid number of columns")
         elif key == "pages":
             first, colon, last = text.partition(":")
+            if not re.match("[0-9]", first):
+                raise UsageError(f"invalid --pages argument '{text}'", hint=False)
+            if first.isdigit() and int(first) >= 1 << 64:
+                raise UsageError(f"--pages argument '{text}' too large", hint=False)
+            if not (first.isdigit() and (last.isdigit() or not colon)):
+                raise UsageError(f"invalid page range {quote(text)}", hint=False)
             layout.first_page = int(first)
             layout.last_page = int(last) if colon else None
             if not layout.first_page or (
