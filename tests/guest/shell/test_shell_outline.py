@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from spoilt_programs import spoilt
 
 from planaria.guest.shell.outline import definitions
 from planaria.guest.shell.parser import Parser, ShellSyntaxError, parse
@@ -32,6 +33,8 @@ LEFT = {
     "a missing end": "f() { if a; then b; }",
     "an empty list": "f() { if a; then fi; }",
     "an open quote": "f() {\n  echo \"a\n}\ng() {\n  echo b\"\n}",
+    "a group and more": "f() { a && b c { d; } && e # }",
+    "groups and a comment": "f() { a; } && { b; } # }",
     "a comment at the end": "f() { a # }",
     "a subscript with blanks": "f() { a[1 + 2]=3; }",
     "an operator without its command": "f() { a && ; }",
@@ -68,22 +71,6 @@ def misread(script: str) -> list[str]:
     return wrong
 
 
-def generated(source: random.Random) -> str:
-    """A body of commands, some of them spoilt."""
-    pieces: list[str] = []
-    for _ in range(source.randint(1, 7)):
-        if source.random() < 0.7:
-            pieces += source.choice(COMMANDS).split(" ")
-        else:
-            pieces += source.choices(WORDS, k=source.randint(1, 4))
-        pieces.append(source.choice([";", "\n", ";", "\n", ""]))
-    for _ in range(source.randint(0, 2)):
-        place = source.randrange(len(pieces))
-        pieces[place : place + source.randint(0, 1)] = source.choices(WORDS, k=source.randint(0, 1))
-        pieces = pieces or ["a"]
-    return " ".join(pieces)
-
-
 @pytest.mark.parametrize("name", KNOWN)
 def test_well_formed_definitions_are_known(name: str) -> None:
     """A definition made of plain words, quotes, redirections and compound commands is known to be well formed."""
@@ -103,7 +90,7 @@ def test_what_is_known_is_what_the_parser_reads() -> None:
     source = random.Random(5)
     known = 0
     for _ in range(400):
-        bodies = [generated(source) for _ in range(20)]
+        bodies = [spoilt(source, COMMANDS, WORDS, 7)[:-1] for _ in range(20)]
         script = "".join(
             f"f{place}() {{\n{body}\n}}\n" if "\n" in body else f"f{place}() {{ {body} }}\n"
             for place, body in enumerate(bodies)

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from spoilt_programs import spoilt
 
 from planaria.guest.shell.parser import ShellSyntaxError, parse
 from planaria.guest.shell.shell import Shell
@@ -18,6 +19,12 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
 #: Each a script in which `\\n` stands for a newline.
 SCRIPTS = [
+    r"true\na[ b",
+    r"a[1",
+    r"echo a[ b",
+    r"declare a[ b",
+    r"x=1 a[ b",
+    r"x=([a-b]*); echo ${x[0]}",
     r"x=( <> < > ! )\necho after $?",
     r"x=(a & b)\necho after $?",
     r"""printf "%s\\n" -a a=(a 'b  c')\necho after""",
@@ -205,28 +212,12 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-def generated(source: random.Random) -> str:
-    """A program of one to three commands, most of them spoilt in a place or two."""
-    pieces: list[str] = []
-    for _ in range(source.randint(1, 3)):
-        if source.random() < 0.7:
-            pieces += source.choice(COMMANDS).split(" ")
-        else:
-            pieces += source.choices(WORDS, k=source.randint(1, 4))
-        pieces.append(source.choice([";", "\n", "", "&&", "|"]))
-    for _ in range(source.randint(0, 2)):
-        place = source.randrange(len(pieces))
-        pieces[place : place + source.randint(0, 1)] = source.choices(WORDS, k=source.randint(0, 1))
-        pieces = pieces or ["a"]
-    return " ".join(pieces) + "\n"
-
-
 @pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
 def test_generated_programs_are_accepted_where_bash_accepts_them() -> None:
     """Of programs made of commands and stray words, those are well formed that bash takes for well formed."""
     source = random.Random(1)
     for _ in range(500):
-        script = generated(source)
+        script = spoilt(source, COMMANDS, WORDS, 3)
         real = subprocess.run(["bash", "-n"], input=script.encode(), capture_output=True, check=False)
         message = ""
         try:

@@ -13,7 +13,8 @@ if, `t` then, `e` elif, `l` else, `f` fi, `h` while, `F` for, `n` in, `d` do, `D
 target follows; `A` and-or, `P` a pipe, `;` also `&`, a newline, `K` `;;`; `p` and `y` a pattern of `case`,
 plain or with quotes; `q` and `s` a text with one double or single quote (`Q` and `S`: and a semicolon at its
 end); `#` a comment; `u` what is only known between quotes, `?` what is not known at all. The reductions make
-`x`, a command, `L`, a list, and `G` and `H`, which begin a loop and a case.
+`x`, a command, `L`, a list, and `G` and `H`, which begin a loop and a case. `(` stands for the brace of the
+function itself.
 """
 
 from __future__ import annotations
@@ -60,13 +61,15 @@ _TOXIC = re.compile(r"[\"'\\`\s]|\$(?![A-Za-z0-9_@*#?$!-])")
 _LEXED = re.compile(r"#[^\n|]*+|[qQ][^qQvoy?|]*+([qQ])|[sS][^sSvoy?|]*+([sS])")
 _ARGUMENT = r"wvbzitelfhFndDcC{}!"
 _WORDS = rf"{_ARGUMENT}\[\]"
+#: A body, whose last brace is not in a comment.
+_BODY = re.compile(r"(?:^|(?<=\|))\{([^|]*)\}(?=\||$)")
 _FOR = re.compile(rf"Fw(?:n[{_WORDS}]*+)?[;\n]\n*+")
 _CASE = re.compile(r"c[wv]n\n*+")
 _TARGET = re.compile(rf"R[{_WORDS}]|o")
 _TEST = rf"!*+(?:z[{_ARGUMENT}]|[wv]b[{_ARGUMENT}]|[wv])"
 _CONDITION = re.compile(rf"\[{_TEST}(?:A{_TEST})*+\]")
 _SIMPLE = re.compile(rf"r*+[wvbz][{_WORDS}r]*+")
-_NEWLINES = re.compile(r"([AP{itelhdGHKpy;\n])\n++")
+_NEWLINES = re.compile(r"([AP({itelhdGHKpy;\n])\n++")
 _PIPELINE = re.compile(r"(?<!P)!?x(?:Px)++|(?<!P)!x")
 _AND_OR = re.compile(r"x(?:Ax)++")
 _LIST = re.compile(r"(?:L|(?<![AP!])x[;\n])++")
@@ -143,7 +146,7 @@ def definitions(source: str) -> dict[int, tuple[str, int, int]]:
         return {}
     text = " \0 ".join([match.group(2) for match in found]).replace("\t", " ").replace("\n", " \n ")
     outline = "".join(map(_LETTERS.__getitem__, text.split(" ")))
-    outline = _LEXED.sub(_quoted, outline)
+    outline = _BODY.sub(r"(\1", _LEXED.sub(_quoted, outline))
     outline = _TARGET.sub("r", _CASE.sub("H", _FOR.sub("G", outline)))
     outline = _SIMPLE.sub("x", _CONDITION.sub("x", outline))
     outline = _NEWLINES.sub(r"\1", outline)
@@ -159,5 +162,5 @@ def definitions(source: str) -> dict[int, tuple[str, int, int]]:
     return {
         match.start(): (match.group(1), match.start(2), match.end(2))
         for match, reduced in zip(found, outline.split(_BETWEEN), strict=True)
-        if reduced == "x" and match.group(1) not in _RESERVED
+        if reduced == "(L" and match.group(1) not in _RESERVED
     }

@@ -15,7 +15,6 @@ from .negated_patterns import NegatedPattern, Piece, anything, group, single
 __all__ = [
     "compile_pattern",
     "escape",
-    "has_magic",
     "is_literal",
     "matcher",
     "stars",
@@ -59,14 +58,9 @@ def unescape(pattern: str) -> str:
     return _ESCAPED.sub(r"\1", pattern) if "\\" in pattern else pattern
 
 
-def has_magic(pattern: str, *, extglob: bool = False) -> bool:
-    """Whether anything in `pattern` is special."""
-    return (_MAGIC_EXTENDED if extglob else _MAGIC).search(pattern) is not None
-
-
 def is_literal(pattern: str, *, extglob: bool = False) -> bool:
     """Whether `pattern`, its backslashes aside, matches only one text."""
-    return not has_magic(_ESCAPED.sub("", pattern), extglob=extglob)
+    return (_MAGIC_EXTENDED if extglob else _MAGIC).search(_ESCAPED.sub("", pattern)) is None
 
 
 def stars(pattern: str) -> tuple[bool, str, bool] | None:

@@ -149,7 +149,7 @@ class SimpleParser(ConditionParser):
                     return self._function_after_name(command)
                 raise self.unexpected()
             if not words or declaration:
-                assignment = self._assignment(arrays=True)
+                assignment = self._assignment(arrays=True, declaration=declaration)
                 if assignment is not None:
                     if words:
                         words.append(assignment)
@@ -226,7 +226,7 @@ class SimpleParser(ConditionParser):
         self.position += 1
         return self.function_body(name, command.line)
 
-    def _assignment(self, *, arrays: bool) -> Assignment | None:
+    def _assignment(self, *, arrays: bool, declaration: bool = False) -> Assignment | None:
         match = _ASSIGNMENT.match(self.source, self.position)
         if match is None:
             return None
@@ -239,6 +239,8 @@ class SimpleParser(ConditionParser):
             try:
                 subscript = self.subscript()
             except ShellSyntaxError:
+                if not declaration:
+                    raise
                 self.position = start
                 return None
             if self.source.startswith("=", self.position):
@@ -289,11 +291,7 @@ class SimpleParser(ConditionParser):
     def _subscripted_element(self) -> ArrayElement | None:
         start = self.position
         self.position += 1
-        try:
-            subscript = self.subscript()
-        except ShellSyntaxError:
-            self.position = start
-            return None
+        subscript = self.subscript()
         append = self.source.startswith("+=", self.position)
         if not append and not self.source.startswith("=", self.position):
             self.position = start
