@@ -363,6 +363,10 @@ class ValueCompiler:
                 if variable is None:
                     return []
                 items = variable.values()
+                if not variable.flags & (INDEXED | ASSOCIATIVE):
+                    # A scalar is cut as a text.
+                    text = variable.value
+                    return [] if text is None else [parameters.substring(text, start, count, source)]
                 if variable.array is not None and not variable.flags & ASSOCIATIVE:
                     # Offsets count indices, not elements, in a sparse array.
                     keys = list(variable.indexed())

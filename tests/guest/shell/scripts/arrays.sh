@@ -45,3 +45,5 @@ s=abc; echo ${s[0]} ${s[@]} ${#s[@]} ${s[1]}z ${s[-1]}
 # ----
 f() { local -a l=(1 2); l+=(3); declare -p l; local -A m=([k]=v); declare -p m; local x[2]=5; declare -p x; }; f; declare -p l
 f() { a=(g); declare b=(1); declare -g c=(2); }; f; declare -p a b c
+# ----
+f=abcd; echo ${f[@]:0:1} ${f[*]:1:2} "${f[@]: -1}" ${f[@]:1}; unset f; echo "[${f[@]:0:1}]"; f=(one two); echo ${f[@]:0:1} ${f:0:1}
