@@ -17,8 +17,46 @@ from planaria.guest.shell.streams import CapturedOutput, NullStream
 BASH = shutil.which("bash")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
-#: Each a script in which `\\n` stands for a newline.
+#: Each a script in which `\\n` and `\\t` stand for a newline and a tab.
 SCRIPTS = [
+    r's=abcdefgh; j=2; echo "${s:(j?1:0):j}" "${s:j?(j?1:0):0:j}" "${s:j>1?3:1:2}" ${s: j ? 1 : 0 } "${s:1:j?2:3}"',
+    r"echo ${#:} ; echo after",
+    r"echo ${#/}; echo after",
+    r"echo ${#%}; echo after",
+    r"echo ${#=}; echo after",
+    r"echo ${#+}; echo after",
+    r"echo ${#-} ${#?} ${##} ${#@} ${#*} ${#!} ${#$} | wc -w",
+    r"set -- a b; echo ${#:-x} ${#-x} ${#%2} ${##2} ${#/2/x} ${#:0} ${#@} ${#:+y}",
+    r"shopt -s expand_aliases\nalias x='echo foo |'\nx cat",
+    r'''shopt -s expand_aliases\nalias e='echo "'\ne bar"''',
+    r"shopt -s expand_aliases\nalias foo='echo '\nalias bar=baz\nfoo bar\nfoo foo bar",
+    r"shopt -s expand_aliases\nalias a1='echo 1'\necho $(a1) `a1`\n(a1)\nif true; then a1; fi; { a1; }",
+    r"shopt -s expand_aliases\nalias ll='ls -d'\nalias ls='ls /'\nll",
+    r"shopt -s expand_aliases\nalias x='for i in 1 2; do'\nx echo $i; done",
+    r"shopt -s expand_aliases\nalias p='echo a; echo b'\np c\ntrue && p d || p e",
+    r"shopt -s expand_aliases\nalias e='echo hi # '\ne there\necho next",
+    r"shopt -s expand_aliases\nalias A='X=1 '\nalias B='echo b'\nA B\nfunction q { B; }\nalias B='echo c'\nq",
+    r"case esac in esac) echo x;; esac",
+    r"case esac in (esac) echo x;; esac",
+    r"case x in esac) echo x;; esac",
+    r"eval 'case esac in esac) ;; esac'; echo $?",
+    r"cat <<EOF\nab\\\ncd\nEO\\\nF\necho x\nEOF",
+    r"cat <<-EOF\n\ta\n\t\tb\n\tEOF\necho $(cat <<-X\n\tq\n\tX\n)",
+    r"""cat <<'E F'\nx $y\nE F\ncat <<"" \nabc\n\necho z""",
+    r"cat <<A <<B\na\nA\nb\nB\ncat 3<<C <&3\nc\nC",
+    r"cat <<E | tr a-z A-Z; echo after\nhello\nE",
+    r"if cat <<E; then echo yes; fi\nhi\nE",
+    r"f() { cat <<E; }\nin f $1\nE\nf arg",
+    r"""x=1; cat <<E\n$x ${x:-"a b"} $(echo 'q"') `echo \`echo n\`` \$x \\ \a "\"" '$x'\nE""",
+    r'while read l; do echo "<$l>"; done <<E\na\nb\nE',
+    r"cat <<E; cat <<'F'\n$((1+2))\nE\n$((1+2))\nF",
+    r'echo "$(cat <<E\n)\nE\n)"',
+    r"echo $(case a in a) echo x;; esac) $(case b in (b) echo y; esac)",
+    r"echo $(echo # comment )\n) after",
+    r"echo `echo ab cd #efg\necho hij`; echo z",
+    r"echo $(( $(echo 1) + `echo 2` )) $((0x1f)) $(( (1) )) $(( 1 ) ) ; echo r",
+    r"echo $((echo a); (echo b)) $( (echo c) )",
+    r"((echo a); echo b); ( (echo c) )",
     r"true\na[ b",
     r"a[1",
     r"echo a[ b",
@@ -183,7 +221,7 @@ SCRIPTS = [
 def test_what_is_not_well_formed_is_told_as_bash_tells_it(written: str, tmp_path: Path) -> None:
     """Output, status and every message with its line are those of bash, for a script with or without a mistake."""
     path = tmp_path / "script"
-    path.write_text(written.replace("\\n", "\n"))
+    path.write_text(written.replace("\\n", "\n").replace("\\t", "\t"))
     real = subprocess.run(
         ["bash", str(path)], env=ENVIRONMENT, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
         check=False, timeout=30,

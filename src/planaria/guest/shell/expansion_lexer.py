@@ -188,6 +188,7 @@ class ExpansionLexer(Cursor):
                         if closer == "))":
                             return None
                         raise
+                source = self.source
                 position = plain_start = self.position
                 continue
             position += 1
@@ -230,11 +231,13 @@ class ExpansionLexer(Cursor):
         if parameter.length:
             return self._bad(start)
         operator = _OPERATOR.match(source, self.position)
-        if operator is not None and parameter.name == "#" and operator.group()[0] in "^,~":
-            return self._bad(start)
         if operator is None:
             if self.position >= len(source):
                 raise self.unmatched("}", start)
+            return self._bad(start)
+        closes = source.startswith("}", operator.end())
+        if parameter.name == "#" and (operator.group()[0] in "^,~" or closes):
+            # Not the number of parameters, nor the length of anything.
             return self._bad(start)
         parameter.operator = operator.group()
         self.position = operator.end()
@@ -347,6 +350,7 @@ class ExpansionLexer(Cursor):
                 self.position += 1
                 # Between quotes within a quoted expansion, a backslash before any character goes.
                 parts.append(DoubleQuoted(self.double_quoted(nested=quoted and not arithmetic)))
+                source = self.source
                 continue
             if char == "'" and not quoted:
                 flush()
@@ -362,6 +366,7 @@ class ExpansionLexer(Cursor):
                     parts.append(self._ansi_quoted())
                 else:
                     parts.append(self.dollar(in_double_quotes=quoted))
+                    source = self.source
                 continue
             if char in "<>" and not quoted and source.startswith("(", self.position + 1):
                 flush()
@@ -372,7 +377,7 @@ class ExpansionLexer(Cursor):
                     depth += 1
                 elif char == ")":
                     depth -= 1
-                elif char == "?":
+                elif char == "?" and depth == 0:
                     questions += 1
             elif brackets:
                 if char == "[":

@@ -130,24 +130,31 @@ class Lexer(ExpansionLexer):
             delimiter = redirect.target.source
         lines: list[str] = []
         first = self.line()
-        continued = False
+        #: The line so far, when a backslash joins the next to it; and where it begins among the lines.
+        logical = ""
+        begin = 0
         while self.position < len(source):
             end = source.find("\n", self.position)
             stop = end if end >= 0 else len(source)
             text = source[self.position : stop]
             self.position = min(stop + 1, len(source))
-            if strip and not continued:
+            if strip and not logical:
                 text = text.lstrip("\t")
-            if text == delimiter and not continued:
+            if logical + text == delimiter:
+                del lines[begin:]
                 break
             if self.enclosing and text.startswith(delimiter) and ")" in text[len(delimiter) :]:
                 # `$(cat <<X … X)`: the rest of the line goes on behind the document.
                 self.position = stop - len(text) + len(delimiter)
                 self._document_cut_short(redirect, delimiter)
                 break
-            # In an unquoted here-document a backslash before the newline joins two lines.
-            continued = not redirect.quoted and (len(text) - len(text.rstrip("\\"))) % 2 == 1
             lines.append(text + ("\n" if end >= 0 else ""))
+            # In an unquoted here-document a backslash before the newline joins two lines.
+            if not redirect.quoted and (len(text) - len(text.rstrip("\\"))) % 2 == 1:
+                logical += text[:-1]
+            else:
+                logical = ""
+                begin = len(lines)
         else:
             if self.documents_must_end:
                 raise EOFError
@@ -207,8 +214,10 @@ class Lexer(ExpansionLexer):
                 self.backslash(parts)
             elif char in ("'", '"', "`", "$") and char:
                 parts.append(self._quote_or_dollar(char))
+                source = self.source  # which an alias in a command substitution changes
             elif char and char in "<>" and source.startswith("(", self.position + 1):
                 parts.append(self.process_substitution(char))
+                source = self.source
             else:
                 return parts
 
@@ -264,6 +273,7 @@ class Lexer(ExpansionLexer):
                 raise self.unmatched(")", start)
             elif char in "'\"`$":
                 parts.append(self._quote_or_dollar(char))
+                source = self.source
             else:
                 match = _PLAIN_NESTED.match(source, self.position)
                 assert match is not None
@@ -300,6 +310,7 @@ class Lexer(ExpansionLexer):
                 parts.append(self.backquoted(in_double_quotes=not here_document))
             elif char == "$":
                 parts.append(self.dollar(in_double_quotes=True))
+                source = self.source
             else:
                 if here_document:
                     return parts

@@ -131,7 +131,7 @@ class SimpleParser(ConditionParser):
                 # The line of a command is where its second word or redirection ends.
                 command.line = self.line()
             char = self.skip()
-            if words and self._alias_next >= 0 and len(self.source) - self.position <= self._alias_next:
+            if self.aliases and self._may_be_alias(command):
                 self._alias_next = -1
                 self.expand_alias()
                 char = self.source[self.position : self.position + 1]
@@ -167,6 +167,12 @@ class SimpleParser(ConditionParser):
         if not words and not command.assignments and not command.redirects:
             raise self.unexpected()
         return command
+
+    def _may_be_alias(self, command: Simple) -> bool:
+        """Whether the next word is the command's name, or stands behind an alias that ends in a blank."""
+        if not command.words:
+            return bool(command.assignments)
+        return self._alias_next >= 0 and len(self.source) - self.position <= self._alias_next
 
     def _with_array(self, word: Word) -> Word:
         """The word `name=` and the parentheses behind it, which are text to `eval` and its like."""
