@@ -214,7 +214,7 @@ class SimpleCompiler(LoopCompiler):
                     sh.substitution_status = 0
                 argv = arguments(sh)
                 if not argv:
-                    return sh.substitution_status
+                    return _nothing_run(sh, tested)
                 if sh.tracing:
                     sh.trace(argv)
                 name = argv[0]
@@ -258,16 +258,18 @@ class SimpleCompiler(LoopCompiler):
                     except ShellError as error:
                         status = _redirection_failed(sh, argv, error)
                         return status if tested else sh.failed(status)
-                if not argv:
+                if argv:
+                    keep = argv[0] == "exec" and len(argv) == 1
+                    status = sh.with_temporary(prepared.temporary, argv, tested)
+                else:
                     for assign in prepared.assignments:
                         assign(sh)
-                    return sh.substitution_status
-                keep = argv[0] == "exec" and len(argv) == 1
-                status = sh.with_temporary(prepared.temporary, argv, tested)
             finally:
                 failed = _leave(sh, saved, keep, argv)
                 if prepared.process:
                     sh.end_process_substitutions(mark)
+            if not argv:
+                return _nothing_run(sh, tested)
             sh.last_argument = argv[-1]
             sh.pipe_statuses = None
             if failed:
@@ -360,13 +362,14 @@ class SimpleCompiler(LoopCompiler):
                     except ShellError as error:
                         status = _redirection_failed(sh, argv, error)
                         return status if tested else sh.failed(status)
-                if not argv:
-                    return sh.substitution_status
-                keep = argv[0] == "exec" and len(argv) == 1
-                status = yield from sh.stream_with_temporary(prepared.temporary, argv, tested)
+                if argv:
+                    keep = argv[0] == "exec" and len(argv) == 1
+                    status = yield from sh.stream_with_temporary(prepared.temporary, argv, tested)
             finally:
                 failed = _leave(sh, saved, keep, argv)
                 sh.end_process_substitutions(mark)
+            if not argv:
+                return _nothing_run(sh, tested)
             sh.last_argument = argv[-1]
             sh.pipe_statuses = None
             if failed:
@@ -405,6 +408,16 @@ def _leave(shell: Shell, saved: Saved, keep: bool, argv: list[str]) -> bool:
         if before is not None:
             failed |= let_go(shell, before)
     return failed
+
+
+def _nothing_run(sh: Shell, tested: bool) -> int:
+    """The words of a command expanded to nothing: its status is that of the last substitution."""
+    status = sh.substitution_status
+    sh.pipe_statuses = None
+    if status and sh.watching and not tested:
+        sh.status = status
+        return sh.failed(status)
+    return status
 
 
 class _Prepared:

@@ -45,3 +45,11 @@ set -e; false || false; echo never
 set -e; set +e; false; echo a; set -e; f() { set +e; false; echo b; }; f; false; echo c; set -e; false; echo never
 # ----
 bash -e -c 'false; echo no'; echo $?; bash -ec 'f() { false; }; f || true; echo y'; sh -e -c 'echo $(false); echo q'
+# ----
+set -e; $(true); echo a; x=$(false) || echo tested; if $(exit 2); then :; fi; $(exit 3) || echo b; $(exit 3); echo no
+# ----
+trap 'echo ERR $?' ERR; $(exit 3); $(exit 4) > /dev/null; x= $(exit 5); ! $(exit 6); $(exit 7) && echo no; echo end $?
+# ----
+set -e; f() { $(exit 4); echo in; }; f || echo tested; f; echo no
+# ----
+set -e; $(exit 3) | cat; echo piped; (echo sub; $(exit 5); echo no); echo no
