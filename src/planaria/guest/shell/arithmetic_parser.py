@@ -138,7 +138,8 @@ class Parser(Generic[Made]):
         self.kind = match.lastindex or 0
         self.token = match.group(self.kind) if self.kind else ""
         self.previous = self.start
-        self.start = match.start(self.kind) if self.kind else len(self.text)
+        # An expansion begins at its NUL.
+        self.start = match.start(self.kind) - (self.kind == 3) if self.kind else len(self.text)
         self.position = match.end()
         if self.kind == 4:
             if self.token in ("++", "--"):

@@ -216,7 +216,7 @@ class AssignmentCompiler:
                 if not subscript:
                     raise ShellError(f"{name}[{source}]: bad array subscript")
                 if sh.xtrace:
-                    sh.trace_assignment(f"{name}[{subscript}]", text, append)
+                    sh.trace_assignment(f"{name}[{source}]", text, append)
                 if variable.array is None:
                     variable.array = {}
                 array: dict[str, str] = variable.array  # type: ignore[assignment]
@@ -232,7 +232,7 @@ class AssignmentCompiler:
             text = value(sh)
             number = index(sh)
             if sh.xtrace:
-                sh.trace_assignment(f"{name}[{key(sh)}]", text, append)
+                sh.trace_assignment(f"{name}[{source}]", text, append)
             variables.set_indexed(name, variable, number, text, append=append)
 
         return store
@@ -275,10 +275,11 @@ class AssignmentCompiler:
         def store(sh: Shell) -> None:
             if subscripted:
                 raise ShellError(f"{node.source.partition('=')[0]}: cannot assign list to array member")
+            if sh.xtrace:
+                sh.trace_line(node.source)
             variable = sh.table.get(name)
             if (
                 one is not None
-                and not sh.xtrace
                 and variable is not None
                 and variable.flags & (SLOW_WRITE | INDEXED) == INDEXED
             ):
@@ -288,8 +289,6 @@ class AssignmentCompiler:
                     variable.store(variable.next_index(), text)
                 return
             elements = expand(sh)
-            if sh.xtrace:
-                sh.trace_line(node.source)
             target = sh.variables.target(name)
             store_array(sh.variables, name, target, elements, append=append)
 

@@ -78,15 +78,9 @@ class BranchCompiler:
                     sh.status = 1
                     return False
                 except condition.TestError as error:
-                    sh.complain(error.message)
+                    if error.message:
+                        sh.complain(error.message)
                     sh.status = error.status
-                    return False
-                except ShellError as error:
-                    if error.fatal or "division" not in error.message:
-                        raise
-                    error.message = "[[: " + error.message
-                    sh.report(error)
-                    sh.status = 1
                     return False
             status = sh.status = run(sh)
             return not status
@@ -107,11 +101,8 @@ class BranchCompiler:
                     sh.status = 0
                     return True
             except ShellError as error:
-                if error.fatal:
-                    raise
                 sh.line = node.line
-                error.message = "((: " + error.message
-                sh.report(error)
+                sh.arithmetic_failed(error)
             sh.status = 1
             return False
 
@@ -196,8 +187,7 @@ class BranchCompiler:
             sh.line = line
             sh.substitution_status = 0
             if sh.tracing:
-                sh.node = node
-                sh.trace_text(f"case {node.word.source} in")
+                sh.heading(node, line)
             text = subject(sh)
             status = 0
             falls = False
@@ -222,6 +212,9 @@ class BranchCompiler:
         bodies = [self.stream(item.body, tested) for item in node.items]
 
         def stream(sh: Shell) -> Generator[None, None, int]:
+            sh.line = node.line
+            if sh.tracing:
+                sh.heading(node, node.line)
             text = subject(sh)
             status = 0
             falls = False

@@ -15,8 +15,9 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, get_args
 
 from . import condition, pipeline
-from .arithmetic_parser import ArithmeticSyntaxError
+from .arithmetic import evaluate
 from .assignment import AssignmentCompiler
+from .control import Break, Continue
 from .expansion import WordCompiler
 from .functions import FunctionBody
 from .loops import Code, StreamCode, nothing
@@ -25,20 +26,26 @@ from .simple_compiler import SimpleCompiler, has_process
 from .syntax import (
     AndOr,
     ArithmeticCommand,
+    ArithmeticFor,
+    Case,
     Command,
     Condition,
     Coprocess,
+    For,
     Function,
     Group,
+    If,
     Pipeline,
     ProcessSubstitution,
     Redirect,
+    Select,
     Sequence,
     Simple,
     Subshell,
     Substitution,
+    While,
 )
-from .variable import ReadonlyError, ShellError
+from .variable import ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -162,6 +169,8 @@ class Compiler(SimpleCompiler):
         def run(sh: Shell) -> int:
             if line:
                 sh.line = line
+            if sh.debug_trap:
+                pipeline.announce(sh, command)
             sh.start_job(stream, text)
             return 0
 
@@ -220,7 +229,7 @@ class Compiler(SimpleCompiler):
     # -- pipelines ---------------------------------------------------------------------------------
 
     def _run_pipeline(self, node: Pipeline, tested: bool) -> Code:
-        tested = tested or node.negated
+        tested = tested or (node.negated and not _is_compound(node))
         code: Code
         if not node.stages:
             code = nothing
@@ -234,19 +243,26 @@ class Compiler(SimpleCompiler):
             inner = code
 
             def negated(sh: Shell) -> int:
-                if sh.watching:
+                if sh.errexit:
                     sh.suppressed += 1
                     try:
                         return 0 if inner(sh) else 1
+                    except (Break, Continue) as jump:
+                        jump.status ^= 1
+                        raise
                     finally:
                         sh.suppressed -= 1
-                return 0 if inner(sh) else 1
+                try:
+                    return 0 if inner(sh) else 1
+                except (Break, Continue) as jump:
+                    jump.status ^= 1
+                    raise
 
             return negated
         return code
 
     def _stream_pipeline(self, node: Pipeline, tested: bool) -> StreamCode:
-        tested = tested or node.negated
+        tested = tested or (node.negated and not _is_compound(node))
         if node.timed or not node.stages:
             plain = self._run_pipeline(node, tested)
 
@@ -263,7 +279,15 @@ class Compiler(SimpleCompiler):
             return code
 
         def negated(sh: Shell) -> Generator[None, None, int]:
-            status = yield from code(sh)
+            suppressed = sh.errexit
+            sh.suppressed += suppressed
+            try:
+                status = yield from code(sh)
+            except (Break, Continue) as jump:
+                jump.status ^= 1
+                raise
+            finally:
+                sh.suppressed -= suppressed
             return 0 if status else 1
 
         return negated
@@ -281,9 +305,7 @@ class Compiler(SimpleCompiler):
 
         def run(sh: Shell) -> int:
             sh.deeper()
-            child = sh.fork()
-            child.loops = 0
-            status = child.run_subshell(body)
+            status = sh.fork().run_subshell(body)
             sh.pipe_statuses = None
             if sh.pending_signals:
                 sh.take_signals()
@@ -301,10 +323,10 @@ class Compiler(SimpleCompiler):
 
         def stream(sh: Shell) -> Generator[None, None, int]:
             sh.deeper()
-            child = sh.fork()
-            child.loops = 0
-            status = yield from child.stream_subshell(body)
+            status = yield from sh.fork().stream_subshell(body)
+            sh.pipe_statuses = None
             if status and sh.watching and not tested:
+                sh.node = node
                 sh.status = status
                 return sh.failed(status)
             return status
@@ -316,23 +338,24 @@ class Compiler(SimpleCompiler):
     def _run_arithmeticcommand(self, node: ArithmeticCommand, tested: bool) -> Code:
         calculate = self.words.arithmetic(node.expression)
         line = node.line
-        source = node.expression.source
 
         def run(sh: Shell) -> int:
             sh.line = line
             sh.node = node
-            if sh.tracing:
-                sh.trace_text(f"(( {source.lstrip()} ))")
             try:
-                if calculate(sh):
+                if sh.tracing:
+                    sh.heading(node, line)
+                if sh.xtrace:
+                    text = self.words.arithmetic_text(node.expression)(sh)
+                    sh.trace_line(f"(( {text} ))")
+                    value = evaluate(sh, text)
+                else:
+                    value = calculate(sh)
+                if value:
                     sh.pipe_statuses = None
                     return 0
             except ShellError as error:
-                if error.fatal or not isinstance(error, ArithmeticSyntaxError | ReadonlyError):
-                    raise
-                if isinstance(error, ArithmeticSyntaxError):
-                    error.message = "((: " + error.message
-                sh.report(error)
+                sh.arithmetic_failed(error)
             sh.pipe_statuses = None
             if sh.watching and not tested:
                 sh.status = 1
@@ -350,10 +373,9 @@ class Compiler(SimpleCompiler):
             sh.node = node
             holds = test
             if sh.tracing:
-                if sh.debug_trap:
-                    sh.run_debug_trap()
+                sh.heading(node, line)
                 if sh.xtrace:
-                    holds = condition.traced_test(node.test, self.words)
+                    holds = condition.compile_test(node.test, self.words, shown=True)
             try:
                 status = 0 if holds(sh) else 1
             except condition.TestError as error:
@@ -421,8 +443,8 @@ class Compiler(SimpleCompiler):
             if code is None:
                 code = self.run(body)
             if pure and name is not None and sh.leaves_state_alone(name):
-                return _decoded(sh.capture_here(code))
-            return _decoded(sh.capture(code))
+                return _decoded(sh, sh.capture_here(code))
+            return _decoded(sh, sh.capture(code))
 
         return substitute
 
@@ -439,7 +461,7 @@ class Compiler(SimpleCompiler):
                     sh.substitution_status = 1
                     return ""
                 sh.substitution_status = 0
-                return _decoded(sh.fds[redirect.fd or 0].read())
+                return _decoded(sh, sh.fds[redirect.fd or 0].read())
             finally:
                 restore(sh, saved)
 
@@ -455,10 +477,18 @@ class Compiler(SimpleCompiler):
 _RUN = {kind: f"_run_{kind.__name__.lower()}" for kind in get_args(Command)}
 
 
-def _decoded(data: bytes) -> str:
+def _is_compound(node: Pipeline) -> bool:
+    """Whether the only stage consists of commands of which a `!` before it says nothing: ERR heeds them."""
+    return len(node.stages) == 1 and isinstance(
+        node.stages[0], Group | If | For | While | ArithmeticFor | Case | Select
+    )
+
+
+def _decoded(sh: Shell, data: bytes) -> str:
     """Captured output as text: without NULs, and without newlines at the end."""
     text = data.decode("utf-8", "surrogateescape")
     if "\0" in text:
+        sh.complain("warning: command substitution: ignored null byte in input")
         text = text.replace("\0", "")
     return text.rstrip("\n")
 

@@ -14,12 +14,12 @@ from .patterns import is_literal, matcher, unescape
 from .redirection import descriptor_of
 from .streams import flush_all
 from .syntax import Test, Word
-from .variable import NAMEREF, ShellError
+from .variable import NAMEREF, ReadonlyError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["TestError", "compile_test", "evaluate_test", "search", "traced_test"]
+__all__ = ["TestError", "compile_test", "evaluate_test", "search"]
 
 TestCode = Callable[["Shell"], bool]
 
@@ -279,35 +279,65 @@ class _TestParser:
 # -- [[ ]] -----------------------------------------------------------------------------------------
 
 
-def compile_test(test: Test, words: WordCompiler) -> TestCode:
-    """The function that evaluates a conditional expression."""
+def compile_test(test: Test, words: WordCompiler, *, shown: bool = False, negated: bool = False) -> TestCode:
+    """The function that evaluates a conditional expression; `shown`: for `set -x`, which shows each of its
+    parts when it is evaluated (`negated`: with a `!` before it)."""
     operator, left, right = test.operator, test.left, test.right
     if operator in ("!", "(", "&&", "||"):
         assert isinstance(left, Test)
-        first = compile_test(left, words)
+        first = compile_test(left, words, shown=shown, negated=operator == "!" and not negated)
         if operator == "!":
             return lambda sh: not first(sh)
         if operator == "(":
             return first
         assert isinstance(right, Test)
-        second = compile_test(right, words)
+        second = compile_test(right, words, shown=shown)
         if operator == "&&":
             return lambda sh: first(sh) and second(sh)
         return lambda sh: first(sh) or second(sh)
     assert isinstance(left, Word)
     text = words.text(left)
     if right is None:
-        if operator == "-n":
-            return lambda sh: bool(text(sh))
-        if operator == "-z":
-            return lambda sh: not text(sh)
-        return lambda sh: unary_test(sh, operator, text(sh))
+        return _showing(operator, text, None, negated) if shown else _compile_unary(operator, text)
     assert isinstance(right, Word)
     if operator in ("==", "=", "!="):
-        return _compile_match(text, words.pattern(right), negated=operator == "!=")
+        other = words.pattern(right)
+    elif operator == "=~":
+        other = words.regex(right)
+    else:
+        other = words.text(right)
+    return _showing(operator, text, other, negated) if shown else _compile_binary(operator, text, other)
+
+
+def _showing(operator: str, left: TextCode, right: TextCode | None, negated: bool) -> TestCode:
+    """A part of a condition that shows itself as `set -x` does, with its operands expanded once."""
+    mark = "! " if negated else ""
+
+    def test(sh: Shell) -> bool:
+        text = left(sh)
+        if right is None:
+            sh.trace_line(f"[[ {mark}{operator} {text or repr(text)} ]]")
+            return _compile_unary(operator, lambda _: text)(sh)
+        other = right(sh)
+        sh.trace_line(f"[[ {mark}{text or repr(text)} {operator} {other or repr(other)} ]]")
+        return _compile_binary(operator, lambda _: text, lambda _: other)(sh)
+
+    return test
+
+
+def _compile_unary(operator: str, text: TextCode) -> TestCode:
+    if operator == "-n":
+        return lambda sh: bool(text(sh))
+    if operator == "-z":
+        return lambda sh: not text(sh)
+    return lambda sh: unary_test(sh, operator, text(sh))
+
+
+def _compile_binary(operator: str, text: TextCode, other: TextCode) -> TestCode:
+    if operator in ("==", "=", "!="):
+        return _compile_match(text, other, negated=operator == "!=")
     if operator == "=~":
-        return _compile_regex(text, words.regex(right))
-    other = words.text(right)
+        return _compile_regex(text, other)
     if operator == "<":
         return lambda sh: text(sh) < other(sh)
     if operator == ">":
@@ -324,11 +354,16 @@ def _compile_comparison(compare: Callable[[int, int], bool], left: TextCode, rig
         try:
             return compare(number(sh, first), number(sh, second))
         except ShellError as error:
-            if error.fatal:
-                raise
-            raise TestError(f"[[: {error.message}", 1) from None
+            raise failed_operand(error) from None
 
     return holds
+
+
+def failed_operand(error: ShellError) -> Exception:
+    """What to raise for the error of an operand of `-eq` and its like, which ends no more than `[[ ]]`."""
+    if error.fatal:
+        return error
+    return TestError(error.message if isinstance(error, ReadonlyError) else f"[[: {error.message}", 1)
 
 
 def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestCode:
@@ -367,33 +402,3 @@ def search(shell: Shell, subject: str, source: str) -> bool:
     match = expression.search(subject)
     shell.set_matches([match.group(), *(group or "" for group in match.groups())] if match else [])
     return match is not None
-
-
-def traced_test(test: Test, words: WordCompiler, *, negated: bool = False) -> TestCode:
-    """The same as `compile_test`, with a line of `set -x` for each test that is made."""
-    operator, left, right = test.operator, test.left, test.right
-    if isinstance(left, Test):
-        first = traced_test(left, words, negated=operator == "!")
-        if operator == "!":
-            return lambda sh: not first(sh)
-        if operator == "(":
-            return first
-        assert isinstance(right, Test)
-        second = traced_test(right, words)
-        if operator == "&&":
-            return lambda sh: first(sh) and second(sh)
-        return lambda sh: first(sh) or second(sh)
-    code = compile_test(test, words)
-    subject = words.text(left)
-    other: TextCode | None = None
-    if isinstance(right, Word):
-        other = words.pattern(right) if operator in ("==", "=", "!=") else words.text(right)
-    sign = "! " if negated else ""
-
-    def run(sh: Shell) -> bool:
-        text = subject(sh) or "''"
-        shown = f"{operator} {text}" if other is None else f"{text} {operator} {other(sh)}"
-        sh.trace_line(f"[[ {sign}{shown} ]]")
-        return code(sh)
-
-    return run

@@ -15,9 +15,11 @@ class _Control(Exception):
 class Break(_Control):
     """`break N`: leave N loops."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, status: int = 0) -> None:
         super().__init__(count)
         self.count = count
+        #: Its status, which a `!` on the way inverts.
+        self.status = status
 
 
 class Continue(_Control):
@@ -26,6 +28,8 @@ class Continue(_Control):
     def __init__(self, count: int) -> None:
         super().__init__(count)
         self.count = count
+        #: As of a `Break`.
+        self.status = 0
 
 
 class Return(_Control):

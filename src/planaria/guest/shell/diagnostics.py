@@ -11,13 +11,14 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from .arithmetic_parser import ArithmeticSyntaxError
 from .control import Exit
 from .lexer import ShellSyntaxError
-from .quoting import value_quoted
+from .quoting import trace_quoted
 from .streams import flush_all
-from .syntax import For, Select
+from .syntax import Case, Command, For, Select
 from .traps import XFSZ
-from .variable import AbandonError, ShellError
+from .variable import AbandonError, ReadonlyError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -25,16 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Diagnostics"]
 
 
-_META = re.compile(r"[\s'\"\\|&;()<>!{}*\[?\]^$`]|\A[#~]|[=:]~")
-
-
 def _traced(text: str) -> str:
-    """A word as `set -x` writes it: what is special to the shell is quoted as it is, even newlines."""
-    name = getattr(text, "name", None)
-    if name is not None:
-        # A list that has been assigned already.
-        return str(name)
-    return "'" + text.replace("'", "'\\''") + "'" if _META.search(text) else value_quoted(text)
+    """A word as `set -x` writes it."""
+    # The name of a list: it has been assigned already.
+    return str(getattr(text, "name", None) or trace_quoted(text))
 
 
 class Diagnostics:
@@ -99,6 +94,14 @@ class Diagnostics:
         elif error.fatal:
             raise Exit(1 if self.subshell_level or self.errexit or self.script else error.status)
 
+    def arithmetic_failed(self: Shell, error: ShellError) -> None:
+        """Write the error of an expression in `(( ))`; one that ends more is raised again."""
+        if error.fatal or error.expanding or not isinstance(error, ArithmeticSyntaxError | ReadonlyError):
+            raise error
+        if isinstance(error, ArithmeticSyntaxError):
+            error.message = f"((: {error.message}"
+        self.report(error)
+
     def report_syntax_error(self: Shell, error: ShellSyntaxError, where: str = "") -> None:
         """Write a syntax error and the line it is in (bash has no message for a few)."""
         if not error.message:
@@ -116,18 +119,25 @@ class Diagnostics:
     # -- set -x ------------------------------------------------------------------------------------
 
     def trace(self: Shell, argv: list[str]) -> None:
-        """A command is about to run: the DEBUG trap and `set -x`."""
-        if self.debug_trap:
-            self.run_debug_trap()
-        if self.xtrace:
-            self.trace_line(" ".join([_traced(text) if text else "''" for text in argv]))
+        """`set -x` shows a command that is about to run, if there is one."""
+        if self.xtrace and argv:
+            self.trace_line(" ".join([_traced(text) for text in argv]))
 
-    def trace_text(self: Shell, text: str) -> None:
-        """A command of another kind is about to run: the DEBUG trap, and its line of `set -x`."""
-        if self.debug_trap:
-            self.run_debug_trap()
-        if self.xtrace:
-            self.trace_line(text)
+    def heading(self: Shell, node: Command | str | None, line: int) -> None:
+        """A command that is no simple one begins, or one round of it: the DEBUG trap, and what `set -x` shows
+        of its head. `(( ))` and `[[ ]]` are shown when their words are expanded.
+
+        Args:
+            node: the command, or the part of it that `$BASH_COMMAND` shows.
+            line: where it stands.
+        """
+        self.line = line
+        self.node = node
+        self.run_debug_trap()
+        if self.xtrace and isinstance(node, For | Select | Case):
+            from .printing import heading_of
+
+            self.trace_line(heading_of(node).rstrip())
 
     def trace_line(self: Shell, text: str) -> None:
         """One line of `set -x`."""
@@ -154,12 +164,7 @@ class Diagnostics:
         return self.substitution_level
 
     def trace_assignment(self: Shell, name: str, text: str, append: bool) -> None:
-        self.trace_line(f"{name}{'+' if append else ''}={_traced(text)}")
-
-    def trace_for(self: Shell, node: For | Select) -> None:
-        word = "for" if isinstance(node, For) else "select"
-        items = '"$@"' if node.words is None else " ".join(item.source for item in node.words)
-        self.trace_text(f"{word} {node.name} in {items}")
+        self.trace_line(f"{name}{'+' if append else ''}={trace_quoted(text) if text else ''}")
 
     # -- time --------------------------------------------------------------------------------------
 

@@ -47,15 +47,15 @@ class Execution:
 
     # -- one command -------------------------------------------------------------------------------
 
-    def execute(self: Shell, argv: list[str]) -> int:
+    def execute(self: Shell, argv: list[str], tested: bool = False) -> int:
         """Run a command by its arguments."""
         name = argv[0]
         function = self.functions.get(name)
         if function is not None:
-            return self.call_function(function, argv, False)
+            return self.call_function(function, argv, tested)
         builtin = self.builtins.get(name)
         if builtin is not None:
-            return builtin(self, argv)
+            return self.call_tested(builtin, argv) if tested and self.watching else builtin(self, argv)
         return self.external(argv)
 
     def stream_execute(self: Shell, argv: list[str], tested: bool = False) -> Generator[None, None, int]:
@@ -88,55 +88,25 @@ class Execution:
         self.blocked[0] = not stream.ready()
         return self.blocked[0]
 
-    def with_temporary(
-        self: Shell, assignments: list[Callable[[Shell, Scope], None]], argv: list[str], tested: bool
-    ) -> int:
-        """Run a command with variables that last as long as it does."""
-        if not assignments:
-            if self.tracing:
-                self.trace(argv)
-            return self._dispatch(argv, tested)
+    def bind_temporary(self: Shell, assignments: list[Callable[[Shell, Scope], None]]) -> None:
+        """Make the variables that a command has for as long as it runs."""
         scope = Scope(temporary=True)
         variables = self.variables
         variables.scopes.append(scope)
         try:
             for assign in assignments:
                 assign(self, scope)
-            if self.tracing:
-                self.trace(argv)
-            return self._dispatch(argv, tested)
-        finally:
-            if self.posix and argv[0] in SPECIAL and argv[0] not in self.functions:
-                for name in list(scope.saved):
-                    variables.adopt(name, local=False)
+        except BaseException:
             variables.pop()
+            raise
 
-    def stream_with_temporary(
-        self: Shell, assignments: list[Callable[[Shell, Scope], None]], argv: list[str], tested: bool
-    ) -> Generator[None, None, int]:
-        """The same, yielding when the output is full."""
-        scope = Scope(temporary=True)
+    def unbind_temporary(self: Shell, argv: list[str]) -> None:
+        """The command `argv` has ended: its own variables go, unless they stay after it, by POSIX."""
         variables = self.variables
-        if assignments:
-            variables.scopes.append(scope)
-        try:
-            for assign in assignments:
-                assign(self, scope)
-            if self.tracing:
-                self.trace(argv)
-            return (yield from self.stream_execute(argv, tested))
-        finally:
-            if assignments:
-                variables.pop()
-
-    def _dispatch(self: Shell, argv: list[str], tested: bool) -> int:
-        function = self.functions.get(argv[0])
-        if function is not None:
-            return self.call_function(function, argv, tested)
-        builtin = self.builtins.get(argv[0])
-        if builtin is not None:
-            return self.call_tested(builtin, argv) if tested and self.watching else builtin(self, argv)
-        return self.external(argv)
+        if self.posix and argv[0] in SPECIAL and argv[0] not in self.functions:
+            for name in list(variables.scopes[-1].saved):
+                variables.adopt(name, local=False)
+        variables.pop()
 
     def call_tested(self: Shell, builtin: Builtin, argv: list[str]) -> int:
         """Run a builtin whose failure is looked at, and so is that of what it runs (`eval`, `source`)."""

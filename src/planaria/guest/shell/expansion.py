@@ -354,12 +354,8 @@ class WordCompiler(ParameterCompiler):
 
     # -- arithmetic --------------------------------------------------------------------------------
 
-    def arithmetic(self, word: Word) -> Callable[[Shell], int]:
-        """The value of an expression in which expansions may stand."""
-        code: Callable[[Shell], int] | None = word.codes.get("number") if word.codes is not None else None
-        return code if code is not None else _kept(word, "number", self._arithmetic(word))
-
-    def _arithmetic(self, word: Word) -> Callable[[Shell], int]:
+    def _arithmetic_pieces(self, word: Word) -> tuple[str, list[TextCode]]:
+        """The text of an expression, with NUL, number, NUL for the expansions in it, and what gives these."""
         pieces: list[str] = []
         codes: list[TextCode] = []
         for part in word.parts:
@@ -372,15 +368,25 @@ class WordCompiler(ParameterCompiler):
                 continue
             pieces.append(f"\0{len(codes)}\0")
             codes.append(code)
-        text = "".join(pieces)
+        return "".join(pieces), codes
+
+    def arithmetic_text(self, word: Word) -> TextCode:
+        """An expression with its expansions done, as `set -x` shows it."""
+        text, codes = self._arithmetic_pieces(word)
+        return lambda sh: _spelled(text, _expanded(sh, codes))
+
+    def arithmetic(self, word: Word) -> Callable[[Shell], int]:
+        """The value of an expression in which expansions may stand."""
+        code: Callable[[Shell], int] | None = word.codes.get("number") if word.codes is not None else None
+        return code if code is not None else _kept(word, "number", self._arithmetic(word))
+
+    def _arithmetic(self, word: Word) -> Callable[[Shell], int]:
+        text, codes = self._arithmetic_pieces(word)
         if not codes:
             return _calculation(text)
 
-        def spelled(values: list[str]) -> str:
-            return re.sub(r"\0(\d+)\0", lambda match: values[int(match.group(1))], text)
-
         def reparse(sh: Shell) -> int:
-            return evaluate(sh, spelled([code(sh) for code in codes]))
+            return evaluate(sh, _spelled(text, _expanded(sh, codes)))
 
         try:
             expression = compiled(text)
@@ -393,14 +399,32 @@ class WordCompiler(ParameterCompiler):
         common = COMMON
 
         def calculate(sh: Shell) -> int:
-            values = [code(sh) for code in codes]
+            try:
+                values = [code(sh) for code in codes]
+            except ShellError as error:
+                error.expanding = True
+                raise
             for place in operands:
                 value = values[place]
                 if value not in common and not _DECIMAL.match(value):
-                    return evaluate(sh, spelled(values))
+                    return evaluate(sh, _spelled(text, values))
             return run(sh, values)
 
         return calculate
+
+
+def _expanded(sh: Shell, codes: list[TextCode]) -> list[str]:
+    """The values of an expression's expansions."""
+    try:
+        return [code(sh) for code in codes]
+    except ShellError as error:
+        error.expanding = True
+        raise
+
+
+def _spelled(text: str, values: list[str]) -> str:
+    """An expression with the values of its expansions."""
+    return re.sub(r"\0(\d+)\0", lambda match: values[int(match.group(1))], text)
 
 
 def _calculation(text: str) -> Callable[[Shell], int]:

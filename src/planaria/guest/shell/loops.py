@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from .arithmetic import evaluate
 from .branches import BranchCompiler, Code, StreamCode, nothing
 from .control import Break, Continue
 from .syntax import (
@@ -13,9 +14,11 @@ from .syntax import (
     For,
     Select,
     While,
+    Word,
 )
 from .translation.region import LoopRegion
 from .variable import NAMEREF, SLOW_WRITE, ShellError, Variable
+from .variables import is_reference
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -56,12 +59,12 @@ class LoopCompiler(BranchCompiler):
                             break
                         status = body(sh)
                     except Continue as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
                     except Break as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
@@ -89,12 +92,12 @@ class LoopCompiler(BranchCompiler):
                             break
                         status = yield from body(sh)
                     except Continue as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
                     except Break as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
@@ -146,9 +149,7 @@ class LoopCompiler(BranchCompiler):
                     if counters.iterations > counters.next_iteration:
                         counters.check()
                     if sh.tracing:
-                        sh.line = line
-                        sh.node = node
-                        sh.trace_for(node)
+                        sh.heading(node, line)
                     variable = sh.table.get(name)
                     if variable is not None and not variable.flags & SLOW_WRITE:
                         variable.value = word
@@ -157,12 +158,12 @@ class LoopCompiler(BranchCompiler):
                     try:
                         status = body(sh)
                     except Continue as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
                     except Break as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
@@ -180,22 +181,28 @@ class LoopCompiler(BranchCompiler):
         name = node.name
 
         def stream(sh: Shell) -> Generator[None, None, int]:
+            sh.line = node.line
+            if not (name.isidentifier() and name.isascii()):
+                sh.complain(f"`{name}': not a valid identifier")
+                return 1
             status = 0
             sh.loops += 1
             try:
                 for word in words(sh):
                     sh.counters.count_iteration()
+                    if sh.tracing:
+                        sh.heading(node, node.line)
                     if not _set_loop_variable(sh, name, word):
                         return 1
                     try:
                         status = yield from body(sh)
                     except Continue as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
                     except Break as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
@@ -211,30 +218,27 @@ class LoopCompiler(BranchCompiler):
     def _arithmetic_parts(self, node: ArithmeticFor) -> tuple[Calculation, Calculation, Calculation]:
         """Start, condition and step; a missing condition holds."""
         start, condition, step = (
-            self._reporting(
-                self.words.arithmetic(word) if word.source.strip() else _one,
-                word.source.lstrip() or "1",
-                node.line,
-            )
-            for word in (node.start, node.condition, node.step)
+            self._reporting(word, node.line) for word in (node.start, node.condition, node.step)
         )
         return start, condition, step
 
-    def _reporting(self, calculate: Callable[[Shell], int], source: str, line: int) -> Calculation:
+    def _reporting(self, word: Word, line: int) -> Calculation:
         """An expression of `for (( ))`; None after an error, which ends the loop."""
+        heading = f"(({word.source.lstrip() or '1'}))"
+        calculate = self.words.arithmetic(word) if word.source.strip() else _one
 
         def code(sh: Shell) -> int | None:
-            if sh.tracing:
-                sh.line = line
-                sh.trace_text(f"(( {source} ))")
             try:
+                if sh.tracing:
+                    sh.heading(heading, line)
+                    if sh.xtrace:
+                        text = self.words.arithmetic_text(word)(sh).lstrip() or "1"
+                        sh.trace_line(f"(( {text} ))")
+                        return evaluate(sh, text)
                 return calculate(sh)
             except ShellError as error:
-                if error.fatal:
-                    raise
                 sh.line = line
-                error.message = "((: " + error.message
-                sh.report(error)
+                sh.arithmetic_failed(error)
                 return None
 
         return code
@@ -270,12 +274,12 @@ class LoopCompiler(BranchCompiler):
                     try:
                         status = body(sh)
                     except Continue as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
                     except Break as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
@@ -294,6 +298,7 @@ class LoopCompiler(BranchCompiler):
 
         def stream(sh: Shell) -> Generator[None, None, int]:
             status = 0
+            sh.line = node.line
             sh.loops += 1
             try:
                 if start(sh) is None:
@@ -303,12 +308,12 @@ class LoopCompiler(BranchCompiler):
                     try:
                         status = yield from body(sh)
                     except Continue as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
                     except Break as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
@@ -329,11 +334,10 @@ class LoopCompiler(BranchCompiler):
         name = node.name
 
         def run(sh: Shell) -> int:
-            items = list(words(sh))
+            sh.line = node.line
             if sh.tracing:
-                sh.line = node.line
-                sh.node = node
-                sh.trace_for(node)
+                sh.heading(node, node.line)
+            items = list(words(sh))
             if not items:
                 return 0
             status = 0
@@ -361,11 +365,12 @@ class LoopCompiler(BranchCompiler):
                     try:
                         status = body(sh)
                     except Continue as jump:
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
                     except Break as jump:
-                        status = 0
+                        status = jump.status
                         if jump.count > 1 and sh.loops > 1:
                             jump.count -= 1
                             raise
@@ -386,6 +391,8 @@ def _set_loop_variable(sh: Shell, name: str, word: str) -> bool:
     try:
         if variable is not None and variable.flags & NAMEREF:
             # A nameref as loop variable refers to each word in turn.
+            if not is_reference(word):
+                raise ShellError(f"`{word}': not a valid identifier")
             variable.value = word
         elif variable is None:
             sh.table[name] = Variable(word, sh.variables.new_flags)

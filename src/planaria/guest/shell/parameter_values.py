@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import parameters
+from .arithmetic_parser import ArithmeticSyntaxError
 from .quoting import double_quoted, single_quoted
 from .syntax import DoubleQuoted, Literal, Parameter, Part, Quoted, Word
 from .texts import ListCode, MaybeCode, TextCode, Tilde, bad, joined, template_escaped, with_tildes
@@ -385,7 +386,7 @@ class ValueCompiler:
                 if variable.flags & ASSOCIATIVE and start > 0:
                     start -= 1
             if count is not None and count < 0:
-                raise ShellError(f"{source}: substring expression < 0")
+                raise ArithmeticSyntaxError(f"{source}: substring expression < 0")
             return items[start:] if count is None else items[start : start + count]
 
         result.values = slice_list

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from .arithmetic_parser import ArithmeticSyntaxError
 from .lexer import ansi_c
 from .patterns import compile_pattern, is_literal, unescape
 from .quoting import double_quoted, single_quoted
@@ -208,7 +209,7 @@ def substring(value: str, offset: int, length: int | None, source: str) -> str:
     if length < 0:
         end = len(value) + length
         if end < offset:
-            raise ShellError(f"{source}: substring expression < 0")
+            raise ArithmeticSyntaxError(f"{source}: substring expression < 0")
         return value[offset:end]
     return value[offset : offset + length]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .compiler import Code, Compiler, StreamCode
     from .shell import Shell
 
-__all__ = ["Producer", "compile_run", "compile_stream", "is_pure"]
+__all__ = ["Producer", "announce", "compile_run", "compile_stream", "is_pure"]
 
 #: Builtins that change nothing in the shell that runs them.
 PURE_BUILTINS = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
@@ -150,7 +150,12 @@ def _connect(
         pipe = Pipe()
         pipe.wanted = reader.wanted
         output = PipeOutput(pipe)
-        if stage.pure and stage.name in ("echo", "printf") and stage.name not in shell.functions:
+        if (
+            stage.pure
+            and stage.name in ("echo", "printf")
+            and stage.name not in shell.functions
+            and not shell.debug_trap
+        ):
             # What ends by itself and changes nothing needs neither a subshell nor a generator.
             if stage.plain is None:
                 stage.plain = compiler.run(stage.node)
@@ -159,6 +164,8 @@ def _connect(
             producer.status = status
             output.release()
         else:
+            if shell.debug_trap:
+                announce(shell, stage.node)
             child = shell.fork()
             if source is not None:
                 child.set_stream(0, source)
@@ -174,6 +181,14 @@ def _connect(
         producers.append(producer)
     assert source is not None
     return producers, source
+
+
+def announce(shell: Shell, node: Command) -> None:
+    """The DEBUG trap, for a simple command that runs in a subshell of its own, where there is none."""
+    if isinstance(node, Simple) and not shell.functrace:
+        shell.line = node.line
+        shell.node = node
+        shell.run_debug_trap()
 
 
 def _ended(status: int) -> Generator[None, None, int]:
@@ -223,6 +238,8 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[S
             elif last.pure and sh.leaves_state_alone(last.name):
                 status = sh.run_here(final, source, None)
             else:
+                if sh.debug_trap:
+                    announce(sh, last.node)
                 child = sh.fork()
                 child.set_stream(0, source)
                 source.release()
@@ -264,6 +281,8 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
     def stream(sh: Shell) -> Generator[None, None, int]:
         producers, source = _connect(sh, stages, last, compiler)
         try:
+            if sh.debug_trap:
+                announce(sh, last.node)
             child = sh.fork()
             child.set_stream(0, source)
             source.release()

@@ -29,7 +29,7 @@ from .syntax import (
     Word,
 )
 
-__all__ = ["function_source", "source_of"]
+__all__ = ["function_source", "heading_of", "source_of"]
 
 
 def function_source(name: str, node: Function) -> str:
@@ -40,6 +40,14 @@ def function_source(name: str, node: Function) -> str:
 def source_of(command: Command) -> str:
     """A command on as few lines as its parts allow."""
     return _Printer().command(command, 0)
+
+
+def heading_of(command: For | Select | Case) -> str:
+    """What comes before the commands in a command, as `set -x` and the DEBUG trap show it."""
+    if isinstance(command, Case):
+        return f"case {command.word.source} in "
+    words = '"$@"' if command.words is None else " ".join(word.source for word in command.words)
+    return f"{'for' if isinstance(command, For) else 'select'} {command.name} in {words}"
 
 
 _PIECES = re.compile(r"""\\.|"(?:[^"\\]|\\.)*"|'[^']*'|\$'((?:[^'\\]|\\.)*)'|\$(?=")""", re.DOTALL)

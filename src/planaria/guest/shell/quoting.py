@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["double_quoted", "printf_quoted", "single_quoted", "value_quoted"]
+__all__ = ["double_quoted", "printf_quoted", "single_quoted", "trace_quoted", "value_quoted"]
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./\-]+\Z")
 _PRINTF_SPECIAL = re.compile(r"[^A-Za-z0-9_@%+=:./\-]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\udc80-\udcff]")
 _DOUBLE_SPECIAL = re.compile(r'(["\\$`])')
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_@%+:,./=^\-\u00a0-\ud7ff\ue000-\U0010ffff]*\Z")
+#: What the shell would not read as itself.
+_META = re.compile(r"[ \t\n'\"\\|&;()<>!{}*\[?\]^$`]|(?:^|[:=])~|(?:^|[ \t\n])#")
 _ANSI = {
     "\a": "\\a", "\b": "\\b", "\x1b": "\\E", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
     "'": "\\'", "\\": "\\\\",
@@ -68,3 +70,12 @@ def value_quoted(text: str) -> str:
     if _PLAIN_VALUE.match(text):
         return text
     return single_quoted(text)
+
+
+def trace_quoted(text: str) -> str:
+    """As `set -x` writes a word."""
+    if not text:
+        return "''"
+    if _META.search(text):
+        return "\\'" if text == "'" else "'" + text.replace("'", "'\\''") + "'"
+    return _ansi_quoted(text) if _CONTROL.search(text) else text

@@ -96,6 +96,17 @@ class Scopes:
             self.shell.getopts_offset = scope.getopts_offset
         return scope
 
+    def exchange(self: Variables) -> None:
+        """Let the innermost scope's names mean what they meant before; again: what they mean in it."""
+        saved = self.scopes[-1].saved
+        table = self.table
+        for name, other in saved.items():
+            saved[name] = table.get(name)
+            if other is None:
+                table.pop(name, None)
+            else:
+                table[name] = other
+
     def bind(self: Variables, scope: Scope, name: str, variable: Variable) -> None:
         """Give `name` a new meaning as long as `scope` lasts."""
         if name not in scope.saved:

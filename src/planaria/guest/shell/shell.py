@@ -87,8 +87,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     arithmetic_depth: int
     sourcing: int
     pipe_statuses: list[int] | None
-    node: Command | None
-    trapped: Command | None
+    node: Command | str | None
+    trapped: Command | str | None
     fds: dict[int, Stream]
 
     # The options of `set`; their names are those of options.SET_OPTIONS.
@@ -278,6 +278,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
             child.traps.update({n: c for n, c in self.traps.items() if n in ("DEBUG", "RETURN")})
         child.shown_traps = self.traps or self.shown_traps
         child.running_traps = set()
+        child.loops = 0
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
         child.pending_signals = []

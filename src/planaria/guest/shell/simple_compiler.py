@@ -212,10 +212,13 @@ class SimpleCompiler(LoopCompiler):
                     counters.check()
                 if dynamic:
                     sh.substitution_status = 0
+                tracing = sh.tracing
+                if tracing:
+                    sh.run_debug_trap()
                 argv = arguments(sh)
                 if not argv:
-                    return _nothing_run(sh, tested)
-                if sh.tracing:
+                    return _nothing_run(sh, node, tested)
+                if tracing:
                     sh.trace(argv)
                 name = argv[0]
                 function = sh.functions.get(name)
@@ -233,6 +236,8 @@ class SimpleCompiler(LoopCompiler):
                 sh.pipe_statuses = None
                 if status and sh.watching and not tested:
                     sh.status = status
+                    if function is None:
+                        sh.node = node
                     return sh.failed(status)
                 return status
 
@@ -249,33 +254,53 @@ class SimpleCompiler(LoopCompiler):
             mark = len(sh.process_descriptors)
             saved: Saved = []
             argv: list[str] = []
-            keep = False
+            keep = bound = False
             try:
+                tracing = sh.tracing
+                if tracing:
+                    sh.run_debug_trap()
                 argv = arguments(sh)
+                if prepared.temporary and argv:
+                    sh.bind_temporary(prepared.temporary)
+                    bound = True
+                if tracing:
+                    sh.trace(argv)
                 if prepared.redirect is not None:
                     try:
-                        prepared.redirect(sh, saved)
+                        if bound:
+                            _redirect_outside(sh, prepared.redirect, saved)
+                        else:
+                            prepared.redirect(sh, saved)
                     except ShellError as error:
                         status = _redirection_failed(sh, argv, error)
                         return status if tested else sh.failed(status)
                 if argv:
                     keep = argv[0] == "exec" and len(argv) == 1
-                    status = sh.with_temporary(prepared.temporary, argv, tested)
+                    function = argv[0] in sh.functions
+                    status = sh.execute(argv, tested)
                 else:
                     for assign in prepared.assignments:
                         assign(sh)
+            except ShellError as error:
+                if saved:
+                    sh.tell(error)
+                raise
             finally:
+                if bound:
+                    sh.unbind_temporary(argv)
                 failed = _leave(sh, saved, keep, argv)
                 if prepared.process:
                     sh.end_process_substitutions(mark)
             if not argv:
-                return _nothing_run(sh, tested)
+                return _nothing_run(sh, node, tested)
             sh.last_argument = argv[-1]
             sh.pipe_statuses = None
             if failed:
                 status = status or 1
             if status and sh.watching and not tested:
                 sh.status = status
+                if not function:
+                    sh.node = node
                 return sh.failed(status)
             return status
 
@@ -297,6 +322,7 @@ class SimpleCompiler(LoopCompiler):
                     sh.run_debug_trap()
                 only(sh)
                 sh.pipe_statuses = None
+                sh.last_argument = ""
                 return 0
 
             return one
@@ -317,6 +343,7 @@ class SimpleCompiler(LoopCompiler):
                         if error.expanding:
                             raise
                         sh.report(error)
+                        sh.last_argument = ""
                         return 1 if tested else sh.failed(1)
                 for assign in assigns:
                     assign(sh)
@@ -324,13 +351,7 @@ class SimpleCompiler(LoopCompiler):
                 restore(sh, saved)
                 if process:
                     sh.end_process_substitutions(mark)
-            sh.pipe_statuses = None
-            status = sh.substitution_status
-            if status and sh.watching and not tested:
-                sh.node = node
-                sh.status = status
-                return sh.failed(status)
-            return status
+            return _nothing_run(sh, node, tested)
 
         return run
 
@@ -353,23 +374,44 @@ class SimpleCompiler(LoopCompiler):
             mark = len(sh.process_descriptors)
             saved: Saved = []
             argv: list[str] = []
-            keep = False
+            keep = bound = False
             try:
+                tracing = sh.tracing
+                if tracing:
+                    sh.run_debug_trap()
                 argv = prepared.arguments(sh)
+                if prepared.temporary and argv:
+                    sh.bind_temporary(prepared.temporary)
+                    bound = True
+                if tracing:
+                    sh.trace(argv)
                 if prepared.redirect is not None:
                     try:
-                        prepared.redirect(sh, saved)
+                        if bound:
+                            _redirect_outside(sh, prepared.redirect, saved)
+                        else:
+                            prepared.redirect(sh, saved)
                     except ShellError as error:
                         status = _redirection_failed(sh, argv, error)
                         return status if tested else sh.failed(status)
                 if argv:
                     keep = argv[0] == "exec" and len(argv) == 1
-                    status = yield from sh.stream_with_temporary(prepared.temporary, argv, tested)
+                    function = argv[0] in sh.functions
+                    status = yield from sh.stream_execute(argv, tested)
+                else:
+                    for assign in prepared.assignments:
+                        assign(sh)
+            except ShellError as error:
+                if saved:
+                    sh.tell(error)
+                raise
             finally:
+                if bound:
+                    sh.unbind_temporary(argv)
                 failed = _leave(sh, saved, keep, argv)
                 sh.end_process_substitutions(mark)
             if not argv:
-                return _nothing_run(sh, tested)
+                return _nothing_run(sh, node, tested)
             sh.last_argument = argv[-1]
             sh.pipe_statuses = None
             if failed:
@@ -380,15 +422,28 @@ class SimpleCompiler(LoopCompiler):
                     sh.take_signals()
             if status and sh.watching and not tested:
                 sh.status = status
+                if not function:
+                    sh.node = node
                 return sh.failed(status)
             return status
 
         return stream
 
 
+def _redirect_outside(sh: Shell, apply: RedirectCode, saved: Saved) -> None:
+    """Do the redirections of a command, whose words know nothing of the variables that are its own."""
+    variables = sh.variables
+    variables.exchange()
+    try:
+        apply(sh, saved)
+    finally:
+        variables.exchange()
+
+
 def _redirection_failed(sh: Shell, argv: list[str], error: ShellError) -> int:
     """What a command with a wrong redirection ends with. A program's are done by a process of its own, which
     is all that an error in expanding them ends."""
+    sh.last_argument = argv[-1] if argv else ""
     if error.expanding:
         if not argv or argv[0] in sh.functions or argv[0] in sh.builtins:
             raise error
@@ -410,12 +465,14 @@ def _leave(shell: Shell, saved: Saved, keep: bool, argv: list[str]) -> bool:
     return failed
 
 
-def _nothing_run(sh: Shell, tested: bool) -> int:
-    """The words of a command expanded to nothing: its status is that of the last substitution."""
+def _nothing_run(sh: Shell, node: Simple, tested: bool) -> int:
+    """A command without words, or whose words expanded to nothing: its status is the last substitution's."""
     status = sh.substitution_status
     sh.pipe_statuses = None
+    sh.last_argument = ""
     if status and sh.watching and not tested:
         sh.status = status
+        sh.node = node
         return sh.failed(status)
     return status
 

@@ -133,15 +133,12 @@ def _set_commands(shell: Shell, elements: dict[str, str]) -> None:
 
 
 def _command(shell: Shell) -> str:
-    from .printing import source_of
+    from .printing import heading_of, source_of
 
     node = shell.trapped or shell.node
-    if isinstance(node, For | Select):
-        words = '"$@"' if node.words is None else " ".join(word.source for word in node.words)
-        return f"{'for' if isinstance(node, For) else 'select'} {node.name} in {words}"
-    if isinstance(node, Case):
-        return f"case {node.word.source} in "
-    return source_of(node) if node is not None else ""
+    if node is None or isinstance(node, str):
+        return node or ""
+    return heading_of(node) if isinstance(node, For | Select | Case) else source_of(node)
 
 
 _GETTERS: dict[str, Callable[[Shell], str]] = {

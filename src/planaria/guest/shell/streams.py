@@ -169,7 +169,10 @@ class FileInput(BufferedInput):
     __slots__ = ("descriptor", "owned", "path")
 
     def __init__(self, descriptor: int, path: str = "", *, owned: bool = True) -> None:
-        super().__init__()
+        # What the classes above do, at once: scripts open many files.
+        self.owners = 1
+        self.buffer = b""
+        self.position = 0
         self.descriptor = descriptor
         self.path = path
         self.owned = owned

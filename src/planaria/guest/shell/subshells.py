@@ -131,6 +131,8 @@ class Subshells:
         self.deeper()
         child = self.fork()
         child.substitution_level += 1
+        # Unlike in `( )`, a jump out of the loop around ends it.
+        child.loops = self.loops
         collected = self._collector()
         child.put_stream(1, collected)
         if child.errexit and "inherit_errexit" not in child.shopts and not child.posix:
@@ -174,7 +176,7 @@ class Subshells:
         except BrokenPipeError:
             return BROKEN_PIPE
         except ShellError as error:
-            self.complain(error.message)
+            self.tell(error)
             return 1
         except Exit as jump:
             return jump.status

@@ -65,7 +65,8 @@ class Traps:
         status = self.status
         statuses = self.pipe_statuses
         line = self.line
-        trapped, self.trapped = self.trapped, self.trapped or self.node
+        node = self.node
+        trapped, self.trapped = self.trapped, self.trapped or node
         self.running_traps.add(name)
         try:
             self.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1)
@@ -76,15 +77,15 @@ class Traps:
         finally:
             self.running_traps.discard(name)
             self.trapped = trapped
+            self.node = node
             self.status = status
             self.pipe_statuses = statuses
             self.line = line
 
     def run_debug_trap(self: Shell) -> None:
-        """Before each command."""
-        if self.running_traps:
-            return
-        self.run_trap("DEBUG")
+        """Before each command: the DEBUG trap, if there is one that counts here."""
+        if self.debug_trap:
+            self.run_trap("DEBUG")
 
     def failed(self: Shell, status: int) -> int:
         """A command whose failure nobody looks at has failed: the ERR trap, then `set -e`."""

@@ -72,7 +72,8 @@ class ShellError(Exception):
         self.errno = 0
         #: Whether a script that is not interactive ends with it.
         self.fatal = fatal
-        #: Whether an expansion in a redirection went wrong: that is more than a file that cannot be opened.
+        #: Whether an expansion in a redirection or an expression went wrong: more ends than with a file
+        #: that cannot be opened, or an expression that is none.
         self.expanding = False
         #: Whether its message has been written: before the function, or the redirections, are left.
         self.told = False

@@ -34,9 +34,14 @@ from .variable import (
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["Variables"]
+__all__ = ["Variables", "is_reference"]
 
 _REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[(.*)\])?\Z", re.DOTALL)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a nameref may refer to this: a name, or an element of an array."""
+    return _REFERENCE.match(text) is not None
 
 
 class Variables(Scopes):
@@ -253,7 +258,7 @@ class Variables(Scopes):
             if target != name:
                 self.set(target, value, append=append)
                 return
-            if value and not _REFERENCE.match(value):
+            if value and not is_reference(value):
                 raise ShellError(f"`{value}': not a valid identifier")
         if flags & READONLY:
             raise ReadonlyError(name)

@@ -83,8 +83,9 @@ def _count(shell: Shell, argv: list[str]) -> int:
 @builtin("break")
 def break_(shell: Shell, argv: list[str]) -> int:
     count = _count(shell, argv)
+    shell.last_argument = argv[-1]
     if count == -1:
-        raise Break(shell.loops)
+        raise Break(shell.loops, status=1)
     if count:
         raise Break(min(count, shell.loops))
     return 0
@@ -93,8 +94,9 @@ def break_(shell: Shell, argv: list[str]) -> int:
 @builtin("continue")
 def continue_(shell: Shell, argv: list[str]) -> int:
     count = _count(shell, argv)
+    shell.last_argument = argv[-1]
     if count == -1:
-        raise Break(shell.loops)
+        raise Break(shell.loops, status=1)
     if count:
         raise Continue(min(count, shell.loops))
     return 0

@@ -9,6 +9,7 @@ import re
 
 from ..syntax import (
     AndOr,
+    Arithmetic,
     ArithmeticCommand,
     ArithmeticFor,
     Case,
@@ -17,6 +18,7 @@ from ..syntax import (
     For,
     Group,
     If,
+    Parameter,
     Pipeline,
     Sequence,
     Simple,
@@ -26,6 +28,7 @@ from ..syntax import (
 from ..variable import is_name
 from .conditions import translate_condition
 from .names import INTEGER, TEXT, Kinds, UntranslatableError
+from .numbers import Number
 from .simple_commands import SimpleCommands
 
 __all__ = ["Commands", "plain_numbers"]
@@ -91,7 +94,7 @@ class Commands(SimpleCommands):
         if isinstance(node, Condition):
             return self._condition(node)
         if isinstance(node, Pipeline) and node.negated and len(node.stages) == 1 and not node.timed:
-            return f"not ({self.condition(node.stages[0])})"
+            return f"not ({self._inverted(node.stages[0])})"
         if isinstance(node, Simple) and node.words and not node.assignments:
             head = self._head(node)
             if head in ("[", "test") and head not in self.names.shell.functions:
@@ -108,17 +111,27 @@ class Commands(SimpleCommands):
         return "st == 0"
 
     def _arithmetic(self, node: ArithmeticCommand) -> str:
-        number = self.words.number(node.expression)
+        number = self._expression(node.expression)
         if not self.words.risky:
             return number.truth
         self._guarded(number.truth, "ShellError", "arithmetic_error", node.line)
         return "st == 0"
 
+    def _expression(self, word: Word) -> Number:
+        """An expression whose errors end no more than itself, unless they are those of expansions in it."""
+        number = self.words.number(word)
+        if self.words.risky and any(
+            isinstance(part, Arithmetic) or (isinstance(part, Parameter) and part.operator == ":")
+            for part in word.parts
+        ):
+            raise UntranslatableError(word.source)
+        return number
+
     def _condition(self, node: Condition) -> str:
         truth = translate_condition(node.test, self.words)
         if not self.words.risky:
             return truth
-        self._guarded(truth, "(ShellError, TestError)", "condition_error", node.line)
+        self._guarded(truth, "TestError", "condition_error", node.line)
         return "st == 0"
 
     def _guarded(self, truth: str, errors: str, handler: str, line: int) -> None:
@@ -133,13 +146,13 @@ class Commands(SimpleCommands):
             self.emit(f"st = {handler}(sh, error)")
 
     def _run_arithmeticcommand(self, node: ArithmeticCommand, tested: bool) -> None:
-        number = self.words.number(node.expression)
+        number = self._expression(node.expression)
         self._guarded(number.truth, "ShellError", "arithmetic_error", node.line)
         self._failing(node, tested)
 
     def _run_condition(self, node: Condition, tested: bool) -> None:
         truth = translate_condition(node.test, self.words)
-        self._guarded(truth, "(ShellError, TestError)", "condition_error", node.line)
+        self._guarded(truth, "TestError", "condition_error", node.line)
         self._failing(node, tested)
 
     def _run_if(self, node: If, tested: bool) -> None:
@@ -182,7 +195,14 @@ class Commands(SimpleCommands):
         if not node.negated:
             self.run(node.stages[0], tested)
             return
-        self.emit(f"st = 1 if {self.condition(node.stages[0])} else 0")
+        self.emit(f"st = 1 if {self._inverted(node.stages[0])} else 0")
+
+    def _inverted(self, node: Command) -> str:
+        """The condition that stands behind a `!`, which would also invert the status of a jump in it."""
+        self._steps.append(None)
+        truth = self.condition(node)
+        self._steps.pop()
+        return truth
 
     def _run_case(self, node: Case, tested: bool) -> None:
         subject = self.words.text(node.word)
@@ -265,7 +285,7 @@ class Commands(SimpleCommands):
         step = self.words.number(node.step).effect if node.step.source.strip() else ""
         if self.words.risky:
             raise UntranslatableError("for ((")
-        condition = self.words.number(node.condition).truth if node.condition.source.strip() else "True"
+        condition = self._expression(node.condition).truth if node.condition.source.strip() else "True"
         risky = self.words.risky
         with self.block("while True:" if risky else f"while {condition}:"):
             if risky:

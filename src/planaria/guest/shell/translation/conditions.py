@@ -50,8 +50,8 @@ def _number(text: Text, words: Words) -> str:
     words.risk()
     name = words.temporary()
     if "i" in text.kinds:
-        return f"({name} if ({name} := {text.source}).__class__ is int else num({name}))"
-    return f"num({text.source})"
+        return f"({name} if ({name} := {text.source}).__class__ is int else condition_number(num, {name}))"
+    return f"condition_number(num, {text.source})"
 
 
 def translate_test(command: str, arguments: list[Word], words: Words) -> tuple[str, bool]:

@@ -224,14 +224,14 @@ _OWN = (
     (("builtins[",), "    builtins = sh.builtins"),
     (("lines.",), "    lines = Lines(sh)"),
     (
-        ("evaluated(", "num(", "grow(", "spill"),
+        ("evaluated(", "num(", "(num,", "grow(", "spill"),
         """\
     def spill():
         save(sh, NAMES, ({listed}))
 """,
     ),
     (
-        ("evaluated(", "num("),
+        ("evaluated(", "num(", "(num,"),
         """\
     def evaluated(text):
         {shared}
@@ -360,6 +360,9 @@ class _Source:
             *("    " + line for line in _positions(commands)),
             *("    " + line for line in commands.lines),
             "    return st",
+            "except ShellError as error:",
+            "    sh.tell(error)",
+            "    raise",
             "finally:",
             "    frames.pop()",
             *(f"    if s_{one} is not UNTOUCHED: v_{one} = s_{one}" for one in local),

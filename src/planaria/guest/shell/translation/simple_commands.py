@@ -43,8 +43,8 @@ class SimpleCommands:
         self.call = call
         self._root = root
         self._indent = 0
-        #: What `continue` has to do first in each loop around.
-        self._steps: list[str] = []
+        #: What `continue` has to do first in each loop around; None for a `!`, which no jump may leave.
+        self._steps: list[str | None] = []
 
     # -- lines -------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class SimpleCommands:
         if not node.words:
             for assignment in node.assignments:
                 self._assign(assignment, node.line)
-            self.emit("st = 0")
+            self.emit('st = 0; last = ""')
             return
         name = self._head(node)
         function = self.names.shell.functions.get(name)
@@ -373,9 +373,14 @@ class SimpleCommands:
 
     def _jump(self, node: Simple) -> None:
         words = self._plain_words(node)
-        if not self._steps or len(words) > 1 or (words and words[0].literal() != "1"):
+        if (
+            not self._steps
+            or self._steps[-1] is None
+            or len(words) > 1
+            or (words and words[0].literal() != "1")
+        ):
             raise UntranslatableError("break")
-        self._counted()
+        self._counted(repr("1" if words else self._head(node)))
         self.emit("st = 0")
         name = self._head(node)
         if name == "continue" and self._steps[-1]:

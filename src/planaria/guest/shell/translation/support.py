@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..arithmetic import COMMON, evaluate, literal
 from ..arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError, wrap
 from ..assignment import Element, store_array
-from ..condition import TestError, search
+from ..condition import TestError, failed_operand, search
 from ..control import Return
 from ..fields import MAGIC_EXTENDED, split
 from ..parameters import change_case, remover, replace, substring
@@ -152,26 +152,24 @@ def power(x: int, y: int, message: str) -> int:
 
 
 def arithmetic_error(shell: Shell, error: ShellError) -> int:
-    """`(( ))` went wrong: the status, or the error again when it ends the shell."""
-    if error.fatal:
-        raise error
-    if isinstance(error, ArithmeticSyntaxError):
-        error.message = "((: " + error.message
-    shell.report(error)
+    """`(( ))` went wrong: the status, or the error again when it ends more."""
+    shell.arithmetic_failed(error)
     return 1
 
 
-def condition_error(shell: Shell, error: ShellError | TestError) -> int:
-    """`[[ ]]` went wrong."""
-    if isinstance(error, TestError):
-        if error.message:
-            shell.complain(error.message)
-        return error.status
-    if error.fatal or not isinstance(error, ArithmeticSyntaxError):
-        raise error
-    error.message = "[[: " + error.message
-    shell.report(error)
-    return 1
+def condition_error(shell: Shell, error: TestError) -> int:
+    """`[[ ]]` went wrong: the status."""
+    if error.message:
+        shell.complain(error.message)
+    return error.status
+
+
+def condition_number(num: Callable[[Value], int], value: Value) -> int:
+    """An operand of `[[ ]]` whose number `num` tells."""
+    try:
+        return num(value)
+    except ShellError as error:
+        raise failed_operand(error) from None
 
 
 def unset(shell: Shell, name: str) -> str:
@@ -334,8 +332,8 @@ NAMESPACE: dict[str, object] = {
         function.__name__: function
         for function in (
             append_indexed, append_keyed, arithmetic_error, bracket_status, change_case, condition_error,
-            count, divide, element, element_number, escape, evaluate, fields, fill, grown, keyed,
-            literal, load, loaded_again, matches, matches_case, operand, power, push,
+            condition_number, count, divide, element, element_number, escape, evaluate, fields, fill, grown,
+            keyed, literal, load, loaded_again, matches, matches_case, operand, power, push,
             regex_escape, remainder, remover, replace, save, search, store_keyed, substring, test_status,
             too_deep, unset, unset_number, wrap, write_failed,
         )
