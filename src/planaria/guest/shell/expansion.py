@@ -278,6 +278,14 @@ class WordCompiler(ParameterCompiler):
             return not any(self._may_be_many(inner) for inner in part.parts)
         return False
 
+    def is_one_field(self, word: Word) -> bool:
+        """Whether the word is a text between double quotes: it is one field, which its text is."""
+        return (
+            len(word.parts) == 1
+            and isinstance(word.parts[0], DoubleQuoted)
+            and self._is_single(word.parts[0])
+        )
+
     def _may_be_many(self, part: Part) -> bool:
         """Whether the part can be several fields between double quotes."""
         if not isinstance(part, Parameter):

@@ -77,19 +77,20 @@ def descriptor_of(name: str) -> int | None:
 
 def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> Stream:
     """Open `name` as a redirection does: mode `<`, `>`, `>>` or `<>`; raises `ShellError`."""
-    number = descriptor_of(name)
-    if number is not None:
-        stream = shell.fds.get(number)
-        if stream is None:
-            raise ShellError(f"{name}: No such file or directory")
-        return stream.retain()
-    if name == "/dev/null":
-        return NullStream()
+    if name[:5] == "/dev/":
+        number = descriptor_of(name)
+        if number is not None:
+            stream = shell.fds.get(number)
+            if stream is None:
+                raise ShellError(f"{name}: No such file or directory")
+            return stream.retain()
+        if name == "/dev/null":
+            return NullStream()
     if not name:
         raise ShellError(": No such file or directory")
     path = shell.path(name)
     flush_all()
-    fifo = shell.fifo(path)
+    fifo = shell.fifo(path) if shell.fifos_expected[0] else None
     if fifo is not None:
         if mode in (_READ, _UPDATE):
             return fifo.reader(shell, update=mode == _UPDATE)
@@ -146,6 +147,8 @@ def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
     constant = words.constant(redirect.target)
     if constant is not None and not any(char in constant for char in "*?[{"):
         return lambda sh: constant
+    if words.is_one_field(redirect.target):
+        return _expanding(words.text(redirect.target))
     arguments = words.arguments([redirect.target])
     source = redirect.target.source
 
@@ -158,6 +161,19 @@ def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
         if len(found) != 1:
             raise ShellError(f"{source}: ambiguous redirect")
         return found[0]
+
+    return target
+
+
+def _expanding(text: TextCode) -> TextCode:
+    """A text of a redirection: when it cannot be expanded, more than the redirection has failed."""
+
+    def target(sh: Shell) -> str:
+        try:
+            return text(sh)
+        except ShellError as error:
+            error.expanding = True
+            raise
 
     return target
 
@@ -191,6 +207,20 @@ def _place(shell: Shell, saved: Saved, redirect: Redirect, default: int, stream:
 
 
 def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: bool) -> RedirectCode:
+    if mode == _READ and not redirect.variable:
+        number = redirect.fd or 0
+
+        def read(sh: Shell, saved: Saved) -> None:
+            stream = open_stream(sh, target(sh), _READ)
+            if number >= sh.open_files:
+                stream.release()
+                raise ShellError(f"{number}: Bad file descriptor")
+            fds = sh.fds
+            saved.append((number, fds.pop(number, None)))
+            fds[number] = stream
+
+        return read
+
     def apply(sh: Shell, saved: Saved) -> None:
         name = target(sh)
         _place(sh, saved, redirect, default, open_stream(sh, name, mode, clobber=force or not sh.noclobber))
@@ -199,12 +229,10 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
 
 
 def _here(redirect: Redirect, text: TextCode, ending: str) -> RedirectCode:
+    text = _expanding(text)
+
     def apply(sh: Shell, saved: Saved) -> None:
-        try:
-            data = (text(sh) + ending).encode("utf-8", "surrogateescape")
-        except ShellError as error:
-            error.expanding = True
-            raise
+        data = (text(sh) + ending).encode("utf-8", "surrogateescape")
         _place(sh, saved, redirect, 0, TextInput(data))
 
     return apply

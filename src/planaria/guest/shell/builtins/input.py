@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..streams import Stream
@@ -39,41 +40,29 @@ def _until(stream: Stream, delimiter: bytes) -> bytes:
 
 @builtin("read")
 def read(shell: Shell, argv: list[str]) -> int:
-    if len(argv) > 1 and argv[1] == "-r" and not (len(argv) > 2 and argv[2].startswith("-")):
-        # The common form, without a look at options.
-        names = argv[2:]
-        raw, array, delimiter, count, exact, number, prompt, timeout = (
-            True,
-            "",
-            b"\n",
-            None,
-            False,
-            0,
-            "",
-            None,
-        )
-    else:
-        options, names = options_of(argv, "ersa:d:i:n:N:p:t:u:")
-        given = dict(options)
-        raw = "r" in given
-        array = given.get("a", "")
-        delimiter = b"\n"
-        if "d" in given:
-            delimiter = given["d"].encode("utf-8", "surrogateescape")[:1] or b"\0"
-        count = None
-        exact = "N" in given
-        number = 0
-        prompt = given.get("p", "")
-        timeout = given.get("t")
-        for letter in "nN":
-            if letter in given:
-                if not given[letter].isdecimal():
-                    raise UsageError(f"{given[letter]}: invalid number", 1)
-                count = int(given[letter])
-        if "u" in given:
-            if not given["u"].isdecimal():
-                raise UsageError(f"{given['u']}: invalid file descriptor specification", 1)
-            number = int(given["u"])
+    if len(argv) > 2 and argv[1] == "-r" and argv[2][:1] != "-":
+        return _read_line(shell, argv[2:])
+    options, names = options_of(argv, "ersa:d:i:n:N:p:t:u:")
+    given = dict(options)
+    raw = "r" in given
+    array = given.get("a", "")
+    delimiter = b"\n"
+    if "d" in given:
+        delimiter = given["d"].encode("utf-8", "surrogateescape")[:1] or b"\0"
+    count = None
+    exact = "N" in given
+    number = 0
+    prompt = given.get("p", "")
+    timeout = given.get("t")
+    for letter in "nN":
+        if letter in given:
+            if not given[letter].isdecimal():
+                raise UsageError(f"{given[letter]}: invalid number", 1)
+            count = int(given[letter])
+    if "u" in given:
+        if not given["u"].isdecimal():
+            raise UsageError(f"{given['u']}: invalid file descriptor specification", 1)
+        number = int(given["u"])
     stream = shell.fds.get(number)
     if stream is None or not stream.readable:
         wrong = f"{number}: invalid file descriptor" if number and stream is None else f"read error: {number}"
@@ -84,18 +73,14 @@ def read(shell: Shell, argv: list[str]) -> int:
         ready = getattr(stream, "ready", None)
         if float(timeout or 0) == 0:
             return 0 if ready is None or ready() else 1
-    for name in names:
-        if not (name.isidentifier() and name.isascii()) and not _TARGET.match(name):
-            raise UsageError(f"`{name}': not a valid identifier", 1)
+    _check_names(names)
     if prompt and stream.isatty():
         shell.error_output(prompt)
     try:
         data, status = _read(stream, delimiter, count, exact, raw)
     except OSError as error:
         raise ShellError(f"read error: {number}: {error.strerror}") from None
-    text = data.decode("utf-8", "surrogateescape")
-    if "\0" in text:
-        text = text.replace("\0", "")
+    text = _text(data)
     if array:
         _assign_array(shell, array, text, raw)
         return status
@@ -109,6 +94,33 @@ def read(shell: Shell, argv: list[str]) -> int:
         return status
     _assign_names(shell, names, text, raw)
     return status
+
+
+def _read_line(shell: Shell, names: list[str]) -> int:
+    """`read -r names`, the common form."""
+    stream = shell.fds.get(0)
+    if stream is None or not stream.readable:
+        raise ShellError("read error: 0: Bad file descriptor")
+    _check_names(names)
+    try:
+        data = stream.readline()
+    except OSError as error:
+        raise ShellError(f"read error: 0: {error.strerror}") from None
+    ended = data[-1:] == b"\n"
+    _assign_names(shell, names, _text(data[:-1] if ended else data), True)
+    return 0 if ended else 1
+
+
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        if not (name.isidentifier() and name.isascii()) and not _TARGET.match(name):
+            raise UsageError(f"`{name}': not a valid identifier", 1)
+
+
+def _text(data: bytes) -> str:
+    """What was read as text, without NULs."""
+    text = data.decode("utf-8", "surrogateescape")
+    return text.replace("\0", "") if "\0" in text else text
 
 
 def _read(stream: Stream, delimiter: bytes, count: int | None, exact: bool, raw: bool) -> tuple[bytes, int]:
@@ -210,29 +222,30 @@ def _split_some(shell: Shell, text: str, most: int, raw: bool) -> list[str]:
     return ["".join(private.get(char, char) for char in field) for field in fields]
 
 
+@lru_cache(maxsize=64)
+def _separator(ifs: str) -> re.Pattern[str]:
+    """What stands between two fields: white space, around at most one character that is none."""
+    white = "".join(re.escape(char) for char in ifs if char in " \t\n")
+    other = "".join(re.escape(char) for char in ifs if char not in " \t\n")
+    if not other:
+        return re.compile(f"[{white}]+")
+    return re.compile(f"[{white}]*[{other}][{white}]*|[{white}]+" if white else f"[{other}]")
+
+
 def _split_plain(text: str, ifs: str, most: int) -> list[str]:
     white = "".join(char for char in ifs if char in " \t\n")
     text = text.strip(white) if white else text
-    fields: list[str] = []
-    position = 0
-    length = len(text)
-    while position < length:
-        begin = end = position
-        while end < length and text[end] not in ifs:
-            end += 1
-        fields.append(text[position:end])
-        position = end
-        while position < length and text[position] in white:
-            position += 1
-        if position < length and text[position] in ifs and text[position] not in white:
-            position += 1
-            while position < length and text[position] in white:
-                position += 1
-        if len(fields) == most:
-            if position < length:
-                # There is more than a separator after the last field: it is all that is left.
-                fields[-1] = text[begin:]
-            break
+    if not text:
+        return []
+    separator = _separator(ifs)
+    fields = [text] if most == 1 else separator.split(text, max(most - 1, 0))
+    if not fields[-1]:
+        fields.pop()
+    elif len(fields) == most:
+        # The last field is all that is left, unless that is one field and a separator.
+        end = separator.search(fields[-1])
+        if end is not None and end.end() == len(fields[-1]):
+            fields[-1] = fields[-1][: end.start()]
     return fields
 
 
