@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import re
@@ -56,11 +55,11 @@ def theirs(script: str) -> Outcome:
         )  # fmt: skip
         try:
             output, errors = process.communicate(timeout=10)
-        finally:
-            # What the script has started ends with it, also when it took too long.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        except BaseException:
+            # It ends with all that it has started.
+            os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+            raise
     return _outcome(output, errors, process.returncode)
 
 
@@ -122,6 +121,8 @@ FAULTS = {
     "IFS without blanks": "IFS=, read -r a b c <<< 'x,,y,z,'; echo \"<$a|$b|$c>\"; IFS=': ' read -r a b <<< ' p : q : r '; "
     "echo \"<$a|$b>\"; IFS=: read -ra b <<< 'a:b::c:'; echo ${#b[@]}; IFS=']^-' read a b c <<< '1]2^3-4'; echo $a $b $c; "
     "IFS=: read x <<< a::; echo $x",
+    "variables of a command and its redirections": "cd /; x=null echo hi > /dev/$x; echo $?; x=null; x=nil echo hi > /dev/$x; echo $? $x; "
+    "x=$(echo a; echo b >&2) eval 'echo $x' 2> /dev/null; y=${nope:?gone} echo a 2> /dev/null; echo no",
     "targets of redirections": "f='o p'; echo hi > \"$f\"; cat < \"$f\"; cat < $f; set -- \"$f\" b; cat < \"$1\"; cat < \"$@\"; rm \"$f\"",
 }  # fmt: skip
 
