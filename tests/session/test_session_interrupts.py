@@ -214,3 +214,45 @@ def test_interrupts_that_hit_no_code_of_the_users(new_session: Callable[..., Any
     assert isinstance(result.error, planaria.TimeoutError)
     assert result.error.state == "kept"
     assert session.execute("n >= 1").value is True
+
+
+def test_control_c_in_any_moment_of_a_sleep() -> None:
+    """SIGINT before any step that the host takes for time.sleep() ends it, and never stops for good."""
+    source = """
+import planaria, signal, sys
+from planaria.machine.machine import Machine
+
+session = planaria.Session()
+session.execute("import time")
+steps = chosen = 0
+
+def enter(frame, event, argument):
+    callers, inside = frame, False
+    while callers is not None and not inside:
+        inside = callers.f_code is Machine.sleep.__code__
+        callers = callers.f_back
+    frame.f_trace_opcodes = inside
+    return step if inside else None
+
+def step(frame, event, argument):
+    global steps
+    if event == "opcode":
+        steps += 1
+        if steps == chosen:
+            signal.raise_signal(signal.SIGINT)
+    return step
+
+interrupted = True
+while interrupted:
+    steps, chosen = 0, chosen + 1
+    sys.settrace(enter)
+    try:
+        session.execute("time.sleep(0.05)")
+        interrupted = False
+    except KeyboardInterrupt:
+        pass
+    sys.settrace(None)
+print(chosen > 10, chosen > steps, session.execute("1 + 1").value)
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("True True 2\n", "")

@@ -22,6 +22,8 @@ __all__ = ["Process", "ProcessExecutor", "check_texts"]
 
 #: How often what only answers when asked (`Guard.interrupted`, a clock) is asked, in seconds.
 _TICK: Final = 0.05
+#: A signal that arrives just before the system waits does not end that wait, so none is long.
+_LONGEST_WAIT: Final = 0.1
 #: After so many seconds an interrupt that hit no code of the user's is raised again.
 _AGAIN: Final = 0.01
 #: After so many frames without a pause the time is looked at.
@@ -256,14 +258,13 @@ class ProcessExecutor(Executor):
             if not frames % _FRAMES:
                 self._look(process, cpu_end)
 
-    def _seconds(self, guard: Guard, measures: bool) -> float | None:
+    def _seconds(self, guard: Guard, measures: bool) -> float:
         """How long to wait before `_look` has something to look at again."""
         if self._interrupts.reason is not None:
             return _TICK if self._interrupts.delivered else _AGAIN
-        seconds = _TICK if measures or guard.interrupted is not None else None
+        seconds = _TICK if measures or guard.interrupted is not None else _LONGEST_WAIT
         if guard.deadline is not None:
-            left = max(0.0, guard.deadline - time.monotonic())
-            seconds = left if seconds is None else min(left, seconds)
+            seconds = min(seconds, max(0.0, guard.deadline - time.monotonic()))
         return seconds
 
     def _look(self, process: Process, cpu_end: float | None) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -61,6 +62,8 @@ STACK_BASE: Final = 16777216
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
+#: In seconds. A signal that arrives just before the system waits does not end that wait, so none is long.
+_LONGEST_WAIT: Final = 0.1
 
 
 #: The shapes of the guest's functions, which are the same in every instance; empty before the first.
@@ -137,7 +140,9 @@ class Machine:
         self._running = False
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
-        self._awake = threading.Event()
+        # What ends a sleep. A queue, as a signal handler must be able to wake the thread that it interrupts:
+        # an Event is locked for a moment when a wait begins, and would be waited for by its own holder.
+        self._calls_to_wake: SimpleQueue[None] = SimpleQueue()
         wasi.sleep = weak_method(self.sleep)
 
     def _function(self, instance: wasmtime.Instance, name: str) -> RawFunction:
@@ -259,8 +264,7 @@ class Machine:
         self._reason = self._interrupted_at = None
         self._kill = self._delivered = False
         self.failure = None
-        if self._awake.is_set():
-            self._awake.clear()
+        self._forget_calls()
         self._cpu_clock = None
 
         def run() -> Result:
@@ -300,7 +304,7 @@ class Machine:
         """Raise KeyboardInterrupt in the guest at the line it is at; from any thread, or a signal handler."""
         if self._reason is None:
             self._reason = reason
-        self._awake.set()
+        self._wake()
         _ticker().visit()
 
     def interrupt_dropped(self) -> None:
@@ -342,13 +346,13 @@ class Machine:
                 self._reason = "cpu"
             else:
                 return False
-            self._awake.set()
+            self._wake()
             return True
         if self._interrupted_at is None:
             return True
         if now >= self._interrupted_at + self._guard.grace:
             self._kill = True
-            self._awake.set()
+            self._wake()
             return True
         return not self._delivered
 
@@ -382,12 +386,26 @@ class Machine:
 
     def sleep(self, seconds: float) -> bool:
         """Wait on behalf of the guest; False when the wait was cut short by an interrupt."""
-        if not self._awake.wait(min(seconds, threading.TIMEOUT_MAX)):
-            return True
-        self._awake.clear()
-        if self._reason is not None and not self._delivered:
-            self._raise_interrupt()
-        return False
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                self._calls_to_wake.get(timeout=min(left, _LONGEST_WAIT))
+            except Empty:
+                continue
+            self._forget_calls()
+            if self._reason is not None and not self._delivered:
+                self._raise_interrupt()
+            return False
+        return True
+
+    def _wake(self) -> None:
+        if self._calls_to_wake.empty():
+            self._calls_to_wake.put(None)
+
+    def _forget_calls(self) -> None:
+        """Forget all calls so far."""
+        while not self._calls_to_wake.empty():
+            self._calls_to_wake.get()
 
     def _take_signals(self) -> Any:
         """On the main thread, let Ctrl-C interrupt the guest; what to put back afterwards, or None.

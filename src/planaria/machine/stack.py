@@ -26,6 +26,8 @@ Result = TypeVar("Result")
 STACK_BYTES: Final = 64 << 20
 _GUARD_BYTES: Final = 64 << 10
 _KEEP_FREE: Final = 8
+#: In seconds. A signal that arrives just before the system waits does not end that wait, so none is long.
+_LONGEST_WAIT: Final = 0.1
 
 _MAP_NORESERVE: Final = 0x4000
 _MAP_STACK: Final = 0x20000
@@ -155,7 +157,7 @@ def call_on_thread(function: Callable[[], Result], interrupt: Callable[[], objec
             threading.stack_size(before)
     while thread.is_alive():
         try:
-            thread.join()
+            thread.join(_LONGEST_WAIT)
         except KeyboardInterrupt:
             interrupt()
     if failure:
