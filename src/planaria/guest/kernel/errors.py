@@ -11,7 +11,7 @@ from typing import Any
 
 import planaria.errors
 
-__all__ = ["bare", "describe", "exception_of", "is_library", "type_name"]
+__all__ = ["bare", "describe", "exception_of", "explain_awaiting", "is_library", "type_name"]
 
 #: Characters of a message or traceback in a report; what is cut says so.
 MAX_MESSAGE = 64 * 1024
@@ -21,6 +21,16 @@ _PLANARIA = __file__.rsplit(os.sep, 3)[0] + os.sep
 #: Where its modules are, and where they were when they were compiled.
 _STANDARD_LIBRARY = tuple(
     path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
+)
+
+#: What asyncio says when it is given the value of a call instead of something to await.
+_NOT_AWAITABLE = (
+    "An asyncio.Future, a coroutine or an awaitable is required",
+    "a coroutine was expected, got ",
+)
+_CALL_ASYNC = (
+    " (a tool or workflow that is not awaited at once gives its value: for several at the same time, "
+    "await asyncio.gather(tools.NAME.call_async(...), ...))"
 )
 
 
@@ -160,3 +170,9 @@ def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) 
         if asyncio is not None:
             return asyncio.CancelledError(message)  # type: ignore[no-any-return]
     return RuntimeError(f"{name}: {message}" if message else name)
+
+
+def explain_awaiting(error: TypeError) -> None:
+    """When asyncio was given the value of a tool or workflow, say in its message what to call instead."""
+    if error.args and type(error.args[0]) is str and error.args[0].startswith(_NOT_AWAITABLE):
+        error.args = (error.args[0] + _CALL_ASYNC,)

@@ -41,21 +41,6 @@ def _exited(status: int) -> bytes:
     return encode(("done", {"exit_code": status}))
 
 
-#: What asyncio says when it is given the value of a call instead of something to await.
-_NOT_AWAITABLE = (
-    "An asyncio.Future, a coroutine or an awaitable is required",
-    "a coroutine was expected, got ",
-)
-_CALL_ASYNC = (
-    " (a tool or workflow that is not awaited at once gives its value: for several at the same time, "
-    "await asyncio.gather(tools.NAME.call_async(...), ...))"
-)
-
-
-def _is_about_awaiting(error: TypeError) -> bool:
-    return bool(error.args) and type(error.args[0]) is str and error.args[0].startswith(_NOT_AWAITABLE)
-
-
 class Kernel:
     """Runs cells in `main` (by default a fresh `__main__`, which the caller puts into `sys.modules`).
 
@@ -379,18 +364,14 @@ class Kernel:
 
     def _describe(self, value: Any) -> dict[str, Any]:
         """A value as a report has it: encoded, as text, and shown when it has more than a text."""
-        try:
-            data = encode(value, names.stand_in, max_bytes=self._max_value)
-        except (EncodeError, RecursionError, MemoryError):
-            # Too deep, too large, or in itself.
-            data = encode(names.stand_in(value))
+        data = names.encoded(value, self._max_value)
         self.display.result(value)
         return {"value": data, "repr": names.short_repr(value)}
 
     def _error(self, error: BaseException) -> Report:
         try:
-            if self._workspace and type(error) is TypeError and _is_about_awaiting(error):
-                error.args = (f"{error.args[0]}{_CALL_ASYNC}",)
+            if self._workspace and type(error) is TypeError:
+                errors.explain_awaiting(error)
             if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
                 gates.call(lambda: print(error.code, file=sys.stderr))
             return ("error", gates.call(errors.describe, error))
@@ -521,6 +502,6 @@ class Kernel:
         )
         try:
             gates.call(encode, value, names.stand_in)
-        except (EncodeError, RecursionError, MemoryError):
+        except names.CANNOT_CROSS:
             value = gates.call(names.stand_in, value)
         return ("answer", value)

@@ -6,12 +6,15 @@ import reprlib
 from types import ModuleType
 from typing import Any, Final
 
-from planaria.protocol import Repr
+from planaria.errors import EncodeError
+from planaria.protocol import Repr, encode
 
-__all__ = ["MAX_REPR", "new_main", "short_repr", "stand_in", "user_names"]
+__all__ = ["CANNOT_CROSS", "MAX_REPR", "encoded", "new_main", "short_repr", "stand_in", "user_names"]
 
 #: Characters of the text of a value.
 MAX_REPR: Final = 20_000
+#: What encode() raises for a value that is too deep, too large, or in itself.
+CANNOT_CROSS: Final = (EncodeError, RecursionError, MemoryError)
 
 _SIMPLE: Final = frozenset({int, float, bool, complex, type(None)})
 
@@ -92,6 +95,14 @@ def stand_in(value: Any) -> Repr:
     module = kind.__module__
     name = kind.__qualname__ if module in ("builtins", "__main__") else f"{module}.{kind.__qualname__}"
     return Repr(short_repr(value, 2000), name)
+
+
+def encoded(value: Any, max_bytes: int) -> bytes:
+    """The bytes of a value, or of its stand-in when it cannot cross."""
+    try:
+        return encode(value, stand_in, max_bytes=max_bytes)
+    except CANNOT_CROSS:
+        return encode(stand_in(value))
 
 
 def new_main(builtins: Any = __builtins__) -> ModuleType:
