@@ -250,7 +250,7 @@ class _Run:
         space = sys.modules["__main__"].__dict__
 
         def run() -> None:
-            if name.startswith("<") and sys.version_info >= (3, 13):
+            if name == "<string>" and sys.version_info >= (3, 13):
                 lines = data.decode("utf-8", "replace").splitlines(keepends=True)
                 linecache.cache[name] = (len(data), None, lines, name)
             code: CodeType = compile(data, name, "exec", dont_inherit=True, optimize=optimize)
