@@ -21,6 +21,8 @@ CommandFunction = Callable[["Process"], "Status | Generator[None, None, Status]"
 
 #: Every command by name; a module of commands registers itself here when it is imported.
 COMMANDS: dict[str, CommandFunction] = {}
+#: Those of them that only say why they cannot be here.
+NOT_AVAILABLE: set[str] = set()
 
 
 def command(*names: str) -> Callable[[CommandFunction], CommandFunction]:
@@ -96,4 +98,6 @@ class Process(Protocol):
         env: dict[str, str] | None = None,
         cwd: str | None = None,
     ) -> Status:
-        """Run another command to its end (xargs, find -exec, env, timeout, nohup …)."""
+        """Run another command to its end (xargs, find -exec, env, timeout, nohup …).
+
+        Raises OSError when there is no such command, or when it may not be executed."""

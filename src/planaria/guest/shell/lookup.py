@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-import difflib
+import errno
 import os
 import shlex
 import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .command import COMMANDS, CommandFunction
+from .command import COMMANDS, NOT_AVAILABLE, CommandFunction
+from .misspelling import is_misspelling
 from .process import RunningCommand
 from .variable import ShellError
 
@@ -117,13 +118,24 @@ class Lookup:
         assert shell is not None
         return shell, ["bash", path, *argv[1:]]
 
+    def must_be_executable(self: Shell, name: str) -> None:
+        """Raise the OSError with which execvp(3) would refuse to run a command of this name."""
+        found = self.find_command(name) if name else None
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        path, function = found
+        if function is None:
+            mode = os.stat(self.path(path)).st_mode
+            if not stat.S_ISREG(mode) or not mode & 0o111:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
     def suggestion(self: Shell, name: str) -> str:
-        """A command with nearly the same name, as a hint."""
-        if not 2 < len(name) < 30:
+        """The command of which a name is a slip of the fingers, as a hint."""
+        known = {*self.builtins, *COMMANDS, *self.commands, *self.functions} - NOT_AVAILABLE
+        if name in known:
             return ""
-        known = {*self.builtins, *COMMANDS, *self.commands, *self.functions}
-        near = difflib.get_close_matches(name, known, 1, 0.75)
-        return f" (did you mean {near[0]}?)" if near else ""
+        near = min((other for other in known if is_misspelling(name, other)), default=None)
+        return f" (did you mean {near}?)" if near else ""
 
 
 def _builtin_as_program(process: object) -> int:

@@ -118,7 +118,8 @@ class RunningCommand:
         env: dict[str, str] | None = None,
         cwd: str | None = None,
     ) -> int:
-        """Run another command to its end (xargs, find -exec, env, timeout, nohup …)."""
+        """Run another command to its end (xargs, find -exec, env, timeout, nohup …). Raises OSError when
+        there is none of that name: who wanted to run it says so in its own words."""
         child = self.shell.fork()
         if isinstance(stdin, bytes):
             child.put_stream(0, TextInput(stdin))
@@ -131,6 +132,7 @@ class RunningCommand:
         if cwd is not None:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
         words = _searched(child, argv)
+        child.must_be_executable(words[0])
         return child.run_subshell(lambda sh: sh.external(words))
 
     @property
@@ -148,15 +150,20 @@ class RunningCommand:
         except Expired:
             return _EXPIRED
 
-    def stream(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, int]:
-        """Run another command in this one's place: yields as it does."""
+    def stream(
+        self, argv: list[str], env: dict[str, str] | None = None, cwd: str | None = None
+    ) -> Generator[None, None, int]:
+        """Run another command in this one's place: yields as it does. Raises OSError as `run` does."""
         child = self.shell.fork()
         child.set_stream(0, self.stdin)
         child.set_stream(1, self.stdout)
         child.set_stream(2, self.stderr)
         if env is not None:
             child.replace_environment(env)
+        if cwd is not None:
+            child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
         words = _searched(child, argv)
+        child.must_be_executable(words[0])
         return child.stream_subshell(lambda sh: sh.stream_external(words))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import functools
 import importlib
 import io
@@ -95,9 +96,6 @@ class NativeProcess:
             self.env if env is None else env,
         )
         if argv[0] not in COMMANDS:
-            if not shutil.which(argv[0], path=child.env.get("PATH", os.environ["PATH"])):
-                stderr.write(f"{argv[0]}: command not found\n".encode())
-                return 127
             done = subprocess.run(
                 argv, cwd=child.cwd, env=child.env, input=source.read(), capture_output=True, check=False
             )
@@ -106,12 +104,23 @@ class NativeProcess:
             return done.returncode
         return drive(child)
 
-    def stream(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, int]:
+    def stream(
+        self, argv: list[str], env: dict[str, str] | None = None, cwd: str | None = None
+    ) -> Generator[None, None, int]:
         """Run another command in this one's place, yielding as it does."""
-        if argv[0] not in COMMANDS:
-            return self.run(argv, env=env)
         environment = self.env if env is None else env
-        child = NativeProcess(argv, self.cwd, self.stdin, self.stdout, self.stderr, environment)
+        if argv[0] not in COMMANDS and not shutil.which(argv[0], path=environment.get("PATH", os.defpath)):
+            there = "/" in argv[0] and os.path.exists(self.path(argv[0]))
+            number = errno.EACCES if there else errno.ENOENT
+            raise OSError(number, os.strerror(number), argv[0])
+        return self._steps(argv, environment, cwd)
+
+    def _steps(
+        self, argv: list[str], environment: dict[str, str], cwd: str | None
+    ) -> Generator[None, None, int]:
+        if argv[0] not in COMMANDS:
+            return self.run(argv, env=environment, cwd=cwd)
+        child = NativeProcess(argv, cwd or self.cwd, self.stdin, self.stdout, self.stderr, environment)
         result = COMMANDS[argv[0]](child)
         return result if isinstance(result, int) else (yield from result)
 

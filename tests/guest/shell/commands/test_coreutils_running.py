@@ -57,6 +57,25 @@ nice echo hi
 nice -n 5 echo hi
 nice -n x echo
 nohup echo hi
+env no-such
+env "no such"
+env ''
+env ./no-such
+env ./dir
+env -i A=1 no-such
+env -C dir no-such
+env -C no-such ls
+env -S "no-such a"
+nice no-such
+nice ./dir
+nohup no-such
+stdbuf -o L no-such
+timeout 5 no-such
+timeout 0 no-such
+timeout 5 ./dir
+setsid no-such
+flock a no-such
+chroot / no-such
 timeout 5 echo hi
 timeout 5 false
 timeout 0.1 sleep 5

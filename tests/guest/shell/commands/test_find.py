@@ -67,6 +67,10 @@ find a -exec false ";" -print
 find a -exec true ";" -print
 find a b -exec false {} +
 find dir/f1 -execdir echo {} ";"
+find a b -exec no-such ";" -print
+find a b -exec no-such {} +
+find dir/f1 -execdir no-such ";"
+find a b -exec ./dir {} ";"
 find a -exec
 find a -exec echo
 find a -exec echo {} {} +

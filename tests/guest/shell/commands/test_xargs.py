@@ -42,6 +42,9 @@ xargs cat <<< "a b"
 xargs -n1 -I{} echo {} <<< "a b"
 xargs -d xx
 xargs -l echo <<< "a b\nc"
+xargs no-such
+xargs -I{} no-such {} <<< "a\nb"
+xargs ./dir <<< "a"
 """
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from ..command import Status
+from ..command import NOT_AVAILABLE, Status
 from .invocation import CommandError, Invocation, utility
 
 __all__: list[str] = []
@@ -54,6 +54,7 @@ def _absent(name: str, why: str) -> None:
         raise CommandError(why, 127)
 
     refuse.__doc__ = f"Not here: {why}"
+    NOT_AVAILABLE.add(name)
 
 
 for _name, _why in (

@@ -329,7 +329,14 @@ class _Compiler(Predicates):
         call = self.call
 
         def run(directory: str, names: list[str]) -> int:
-            return call.run([*command, *names], cwd=directory if beside else None)
+            return start([*command, *names], directory)
+
+        def start(argv: list[str], directory: str) -> int:
+            try:
+                return call.run(argv, cwd=directory if beside else None, stdin=b"" if asks else None)
+            except OSError as error:
+                call.error(f"{quote(argv[0])}: {reason(error)}")
+                return 127
 
         def place(entry: Entry) -> tuple[str, str]:
             """Where the command runs, and the file's name there."""
@@ -362,7 +369,7 @@ class _Compiler(Predicates):
                 if call.stdin.readline()[:1] not in (b"y", b"Y"):
                     return False
             argv = [part.replace("{}", name) for part in command]
-            return call.run(argv, cwd=directory if beside else None, stdin=b"" if asks else None) == 0
+            return start(argv, directory) == 0
 
         return act
 

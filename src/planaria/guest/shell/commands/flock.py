@@ -14,7 +14,7 @@ from .streams import reason
 
 __all__: list[str] = []
 
-_NO_INPUT, _BAD_USAGE = 66, 64
+_NO_INPUT, _BAD_USAGE, _UNAVAILABLE = 66, 64, 69
 
 
 @utility(
@@ -58,4 +58,4 @@ def flock(call: Invocation) -> Generator[None, None, Status]:
             os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o666 & ~call.umask))
     except OSError as error:
         raise CommandError(f"cannot open lock file {name}: {reason(error)}", _NO_INPUT) from None
-    return (yield from call.replace(command))
+    return (yield from call.replace(command, refusal="failed to execute {}", quote=str, failure=_UNAVAILABLE))

@@ -8,15 +8,16 @@ with the messages on standard error).
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable, Generator, Iterator
 
 from ..command import COMMANDS, Input, Output, Process, Status
 from .options import Arguments, OptionSyntax, Order, UsageError
-from .quoting import shell_quote
+from .quoting import quote, shell_quote
 from .streams import BLOCK, Source, Target, create_output, open_input, reason
 
-__all__ = ["CommandError", "Invocation", "utility"]
+__all__ = ["CommandError", "Invocation", "cannot_run", "utility"]
 
 Body = Callable[["Invocation"], "Status | Generator[None, None, Status]"]
 
@@ -28,6 +29,18 @@ class CommandError(Exception):
         super().__init__(message)
         self.message = message
         self.status = status
+
+
+def cannot_run(
+    name: str,
+    error: OSError,
+    refusal: str = "failed to run command {}",
+    quote: Callable[[str], str] = quote,
+    failure: Status | None = None,
+) -> CommandError:
+    """What `Invocation.replace` raises when the command `name` cannot be started."""
+    status = (127 if error.errno == errno.ENOENT else 126) if failure is None else failure
+    return CommandError(f"{refusal.format(quote(name))}: {reason(error)}", status)
 
 
 class _Collected:
@@ -121,17 +134,34 @@ class Invocation:
         env: dict[str, str] | None = None,
         cwd: str | None = None,
     ) -> Status:
-        """Run another command to its end; see `Process.run`."""
+        """Run another command to its end; see `Process.run`, also for the OSError it raises."""
         self.stdout.pass_on()
         return self.process.run(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd)
 
-    def replace(self, argv: list[str], env: dict[str, str] | None = None) -> Generator[None, None, Status]:
-        """Run another command in this one's place: where the shell can, it yields as that command does."""
+    def replace(
+        self,
+        argv: list[str],
+        env: dict[str, str] | None = None,
+        *,
+        cwd: str | None = None,
+        refusal: str = "failed to run command {}",
+        quote: Callable[[str], str] = quote,
+        failure: Status | None = None,
+    ) -> Generator[None, None, Status]:
+        """Run another command in this one's place: where the shell can, it yields as that command does.
+
+        Raises CommandError with the message `refusal`, in which `{}` stands for the command's name, and with
+        the status `failure` (None: 127 or 126) when there is no such command or it may not be executed.
+        """
         self.stdout.pass_on()
         stream = getattr(self.process, "stream", None)
-        if stream is None:
-            return self.process.run(argv, env=env)
-        return int((yield from stream(argv, env)))
+        try:
+            if stream is None:
+                return self.process.run(argv, env=env, cwd=cwd)
+            steps = stream(argv, env, cwd)
+        except OSError as error:
+            raise cannot_run(argv[0], error, refusal, quote, failure) from None
+        return int((yield from steps))
 
     def open(self, name: str) -> Source:
         """Open an operand for reading; see `open_input`."""

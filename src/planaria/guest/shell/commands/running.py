@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Generator
 
 from ..command import Status
 from ..deadline import Expired, until
-from .invocation import CommandError, Invocation, utility
+from .invocation import CommandError, Invocation, cannot_run, utility
 from .options import UsageError
-from .quoting import quote
+from .quoting import quote, shell_quote_always
+from .streams import reason
 
 __all__: list[str] = []
 
@@ -137,8 +139,25 @@ def env(call: Invocation) -> Generator[None, None, Status]:
     if arguments.has("0"):
         raise UsageError("cannot specify --null (-0) with command")
     if directory is not None:
-        return call.run(words, env=environment, cwd=call.path(directory))
-    return (yield from call.replace(words, environment))
+        directory = _entered(call, directory)
+    try:
+        return (yield from call.replace(words, environment, cwd=directory, refusal="{}"))
+    except CommandError as problem:
+        if problem.status != 127 or not re.search(r"\s", words[0]):
+            raise
+        call.error(problem.message)
+        raise CommandError("use -[v]S to pass options in shebang lines", 127) from None
+
+
+def _entered(call: Invocation, directory: str) -> str:
+    """The directory of `env -C`, made absolute."""
+    path = call.path(directory)
+    try:
+        os.stat(os.path.join(path, "."))
+    except OSError as error:
+        message = f"cannot change directory to {shell_quote_always(directory)}: {reason(error)}"
+        raise CommandError(message, 125) from None
+    return path
 
 
 @utility(
@@ -181,7 +200,7 @@ def nice(call: Invocation) -> Generator[None, None, Status]:
             raise UsageError("a command must be given with an adjustment")
         call.print("0")
         return 0
-    return (yield from call.replace(call.operands))
+    return (yield from call.replace(call.operands, refusal="{}"))
 
 
 @utility("nohup", usage="COMMAND [ARG]...", order="options first", failure=125)
@@ -189,7 +208,7 @@ def nohup(call: Invocation) -> Generator[None, None, Status]:
     """Run COMMAND, ignoring hangup signals."""
     if not call.operands:
         raise UsageError("missing operand")
-    return (yield from call.replace(call.operands))
+    return (yield from call.replace(call.operands, quote=shell_quote_always))
 
 
 @utility(
@@ -203,7 +222,7 @@ def setsid(call: Invocation) -> Generator[None, None, Status]:
     """Run COMMAND in a new session (there are no sessions here: it just runs)."""
     if not call.operands:
         raise UsageError("no command specified")
-    return (yield from call.replace(call.operands))
+    return (yield from call.replace(call.operands, refusal="failed to execute {}", quote=str))
 
 
 @utility(
@@ -292,7 +311,10 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
     limited = getattr(call.process, "run_until", None)
     if limited is not None:
         call.stdout.pass_on()
-        status = int(limited(deadline, command))
+        try:
+            status = int(limited(deadline, command))
+        except OSError as error:
+            raise cannot_run(command[0], error) from None
         expired = status == 124
     elif command[0] == "sleep" and (_sleeping(command) or 0) > seconds:
         # What people use timeout with most; it never writes.

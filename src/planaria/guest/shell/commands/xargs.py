@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from ..command import Status
-from .invocation import CommandError, Invocation, utility
+from .invocation import CommandError, Invocation, cannot_run, utility
 from .options import UsageError
 from .quoting import quote, shell_quote
 from .streams import Source, reason
@@ -189,7 +189,10 @@ class _Runner:
             if self.asks:
                 raise CommandError("cannot ask before a command: there is no terminal")
             call.warn(shown)
-        status = call.run(argv, stdin=b"" if self.standard_input is None else self.standard_input)
+        try:
+            status = call.run(argv, stdin=b"" if self.standard_input is None else self.standard_input)
+        except OSError as error:
+            raise cannot_run(argv[0], error, "{}", str) from None
         if status == 255:
             call.error(f"{argv[0]}: exited with status 255; aborting")
             self.status = 124
