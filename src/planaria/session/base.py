@@ -45,7 +45,7 @@ class BaseSession(Cutting):
         stdin: bytes | None = None,
     ) -> Flight:
         if not isinstance(code, str):
-            raise TypeError(f"code is a str, not a {type(code).__name__}")
+            raise TypeError(f"code is a str, not {type(code).__name__}")
         bound = self._limits.timeout if isinstance(timeout, NotGiven) else timeout
         if bound is not None and (
             isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0

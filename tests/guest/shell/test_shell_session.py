@@ -122,6 +122,23 @@ def test_bytes_that_are_not_text_survive() -> None:
     assert session.out.getvalue() == b"\xff\xfe|\xff|\xff\xfe"
 
 
+@pytest.mark.parametrize("command", ["printf '%3000000000s' x", "printf 'a%.*d' 3000000000 1 2 3"])
+def test_fields_wider_than_any_text_are_refused(command: str) -> None:
+    """printf fails when a field is to be wider than the C library allows, rather than write nothing."""
+    session = Session()
+    assert session(f"{command} > /dev/null; echo $?") == ("1\n", 0)
+    assert session.errors == "bash: line 1: printf: Value too large for defined data type\n"
+
+
+def test_a_program_that_cannot_be_here_says_what_there_is_instead() -> None:
+    """git and its like are not found, by `command -v` neither, and the message has a hint."""
+    session = Session()
+    assert session("command -v git sudo pip || git status") == ("", 127)
+    assert session.errors == (
+        "bash: line 1: git: command not found (use the host's git, or diff and patch here)\n"
+    )
+
+
 def test_jobs_run_while_the_shell_waits() -> None:
     """Background jobs run in `wait` and in `sleep`, side by side, and can be killed before they end."""
     session = Session()

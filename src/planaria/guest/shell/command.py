@@ -21,8 +21,6 @@ CommandFunction = Callable[["Process"], "Status | Generator[None, None, Status]"
 
 #: Every command by name; a module of commands registers itself here when it is imported.
 COMMANDS: dict[str, CommandFunction] = {}
-#: Those of them that only say why they cannot be here.
-NOT_AVAILABLE: set[str] = set()
 
 
 def command(*names: str) -> Callable[[CommandFunction], CommandFunction]:

@@ -233,8 +233,6 @@ class Execution:
 
     # -- what stands outside the shell -------------------------------------------------------------
 
-    # -- what stands outside the shell -------------------------------------------------------------
-
     def external(self: Shell, argv: list[str], shown: str | None = None) -> int:
         """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
         generator = self.stream_external(argv, shown)
@@ -352,5 +350,5 @@ class Execution:
         if handler is not None:
             child = self.fork()
             return child.run_subshell(lambda sh: sh.call_function(handler, [handler.name, *argv], False))
-        self.complain(f"{name}: command not found{self.suggestion(name)}")
+        self.complain(f"{name}: command not found{self.hint(name)}")
         return 127

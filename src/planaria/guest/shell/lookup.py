@@ -12,7 +12,8 @@ import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .command import COMMANDS, NOT_AVAILABLE, CommandFunction
+from .absent import ABSENT
+from .command import COMMANDS, CommandFunction
 from .misspelling import is_misspelling
 from .process import RunningCommand
 from .variable import ShellError
@@ -129,9 +130,11 @@ class Lookup:
             if not stat.S_ISREG(mode) or not mode & 0o111:
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
-    def suggestion(self: Shell, name: str) -> str:
-        """The command of which a name is a slip of the fingers, as a hint."""
-        known = {*self.builtins, *COMMANDS, *self.commands, *self.functions} - NOT_AVAILABLE
+    def hint(self: Shell, name: str) -> str:
+        """Why a program is not here, or the command of which a name is a slip of the fingers."""
+        if name in ABSENT:
+            return f" ({ABSENT[name]})"
+        known = {*self.builtins, *COMMANDS, *self.commands, *self.functions}
         if name in known:
             return ""
         near = min((other for other in known if is_misspelling(name, other)), default=None)

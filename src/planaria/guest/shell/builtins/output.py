@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import re
 import time
 from collections.abc import Callable
@@ -195,6 +197,8 @@ class _Output:
 
 
 Piece = Callable[[_Output], str]
+#: The C library's greatest field. Bash writes nothing for a wider one, and does not say so.
+_WIDEST = 0x7FFFFFFF
 
 
 def _padded(text: str, width: int, left: bool) -> str:
@@ -307,6 +311,10 @@ def _directive(match: re.Match[str]) -> Piece:
         left = "-" in own
         if width < 0:
             left, width, own = True, -width, own + "-"
+        if width > _WIDEST or (precision or 0) > _WIDEST:
+            out.complain(os.strerror(errno.EOVERFLOW))
+            out.stopped = True
+            return ""
         if when is not None:
             moment = _time(out, when)
             return _padded(moment if precision is None else _cut(moment, precision), width, left)

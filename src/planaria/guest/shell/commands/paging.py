@@ -1,10 +1,10 @@
-"""less, clear, man; and commands that are asked for so often that they say why they are not here."""
+"""less, clear, man, watch: what people use at a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 
-from ..command import NOT_AVAILABLE, Status
+from ..command import Status
 from .invocation import CommandError, Invocation, utility
 
 __all__: list[str] = []
@@ -46,28 +46,3 @@ def man(call: Invocation) -> Status:
 def watch(call: Invocation) -> Status:
     """Not here: it would never end."""
     raise CommandError("not available: it runs until it is interrupted; use a loop with sleep")
-
-
-def _absent(name: str, why: str) -> None:
-    @utility(name, parse=False, failure=127)
-    def refuse(call: Invocation) -> Status:
-        raise CommandError(why, 127)
-
-    refuse.__doc__ = f"Not here: {why}"
-    NOT_AVAILABLE.add(name)
-
-
-for _name, _why in (
-    ("git", "git is not available in this sandbox; use the host's git, or diff and patch here"),
-    ("sudo", "there is no other user to become; run the command itself"),
-    ("su", "there is no other user to become"),
-    ("ssh", "there is no network in this sandbox"),
-    ("curl", "there is no network in this sandbox; have the host fetch it"),
-    ("wget", "there is no network in this sandbox; have the host fetch it"),
-    ("vi", "there is no terminal to edit on; use sed, a here-document or Python"),
-    ("vim", "there is no terminal to edit on; use sed, a here-document or Python"),
-    ("nano", "there is no terminal to edit on; use sed, a here-document or Python"),
-    ("apt-get", "packages cannot be installed in this sandbox"),
-    ("apt", "packages cannot be installed in this sandbox"),
-):
-    _absent(_name, _why)
