@@ -16,7 +16,8 @@ class ScriptAnalysis:
     """
 
     commands: list[str]
-    """Commands called by a name that stands in the script, builtins too, functions of the script not."""
+    """Commands called by a name that stands in the script, also by `env`, `timeout`, `xargs` and their like;
+    builtins too, functions of the script not."""
     functions: list[str]
     """Functions that the script defines."""
     reads: list[str]
@@ -24,7 +25,7 @@ class ScriptAnalysis:
     writes: list[str]
     """Files that redirections write."""
     paths: list[str]
-    """Arguments of commands that look like paths: they hold a slash."""
+    """Arguments of commands that are files, or look like one: they hold a slash or have an extension."""
     variables: list[str]
     """Variables that are expanded."""
     assigned: list[str]

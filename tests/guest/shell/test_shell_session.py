@@ -185,3 +185,26 @@ def test_analysis_names_what_a_script_would_touch() -> None:
     assert {"x", "n"} <= set(found.assigned)
     assert found.dynamic
     assert analyze("echo (").error
+
+
+@pytest.mark.parametrize(
+    ("script", "commands", "paths"),
+    [
+        ("rm data.csv *.log; cp a b", ["rm", "cp"], ["data.csv", "*.log", "a", "b"]),
+        ("find src -type f -exec rm -f {} \\; -print", ["find", "rm"], []),
+        ("find -exec {} \\;", ["find"], []),
+        ("ls | xargs -n 1 -I{} mv {} old/x", ["ls", "xargs", "mv"], ["{}", "old/x"]),
+        ("env -u A X=1 timeout -k 5 10 python3 s.py", ["env", "timeout", "python3"], ["s.py"]),
+        ("nice -n5 -- shred k; command -v git", ["nice", "shred", "command", "git"], ["k"]),
+        ('timeout "$t" rm -rf ~', ["timeout", "rm"], ["~"]),
+        ("sed -i 's/a.b/c/' f.txt; sed -e p g.txt; grep a.b .", ["sed", "grep"], ["f.txt", "g.txt", "."]),
+        ("for f in *.csv x; do wc $f; done", ["wc"], ["*.csv"]),
+        ("echo 1.5 a=b.c -x.txt", ["echo"], []),
+    ],
+)
+def test_analysis_sees_through_commands_that_run_others(
+    script: str, commands: list[str], paths: list[str]
+) -> None:
+    """Commands that env, timeout, xargs, find and their like run are named, and operands that are files."""
+    found = analyze(script)
+    assert (found.commands, found.paths, found.error) == (commands, paths, "")
