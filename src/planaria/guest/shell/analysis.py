@@ -58,9 +58,40 @@ _WRAPPING = {
 _EXECUTING = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 #: Commands whose operands are files and nothing else.
 _OF_FILES = frozenset(
-    ["cat", "cd", "cp", "head", "less", "ls", "mkdir", "more", "mv", "pushd", "rm", "rmdir", "shred", "sort"]
-    + ["stat", "tac", "tail", "tee", "touch", "truncate", "unlink", "wc", "source", "."]
-    + ["bzip2", "bunzip2", "gunzip", "gzip", "unxz", "unzip", "xz", "zip"]
+    [
+        "cat",
+        "cd",
+        "cp",
+        "head",
+        "less",
+        "ls",
+        "mkdir",
+        "more",
+        "mv",
+        "pushd",
+        "rm",
+        "rmdir",
+        "shred",
+        "sort",
+        "stat",
+        "tac",
+        "tail",
+        "tee",
+        "touch",
+        "truncate",
+        "unlink",
+        "wc",
+        "bzip2",
+        "bunzip2",
+        "gunzip",
+        "gzip",
+        "unxz",
+        "unzip",
+        "xz",
+        "zip",
+        "source",
+        ".",
+    ]
 )
 #: Commands whose first operand is text, unless an option gives it.
 _OF_TEXT = frozenset(["awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "rg", "sed", "tr", "yq"])
