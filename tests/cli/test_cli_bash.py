@@ -77,14 +77,14 @@ if sys.platform != "win32":
     @pytest.fixture
     def terminal(environment: dict[str, str], tmp_path: Path) -> Iterator[Terminal]:
         one = Terminal(environment, tmp_path, "bash")
-        one.wait_for("user@localhost:~#")
+        one.wait_for("user@planaria:~$")
         yield one
         one.close()
 
     def test_a_conversation_with_the_shell(terminal: Terminal) -> None:
         """State lasts, the prompt follows the shell, a command may take several lines, Ctrl-D leaves."""
         terminal.type(f"x=41; mkdir -p deep; cd deep{ENTER}")
-        terminal.wait_for("user@localhost:~/deep#")
+        terminal.wait_for("user@planaria:~/deep$")
         terminal.type(f"PS1='ne''xt> '{ENTER}")
         terminal.wait_for("next>")
         terminal.type(f"for i in 1 2; do{ENTER}echo turn-$((x + i)){ENTER}done{ENTER}")
@@ -100,7 +100,7 @@ if sys.platform != "win32":
         terminal.type("eval greet_$((6 * 7))'() { echo got-$1; }'; touch file_$((6 * 8)); ")
         terminal.type(f"echo do''ne{ENTER}")
         terminal.wait_for("done\r\n")
-        terminal.wait_for("~#")
+        terminal.wait_for("~$")
         terminal.type(f"gree{TAB}")
         terminal.wait_for("42")
         terminal.type(f" fil{TAB}")
@@ -113,7 +113,7 @@ if sys.platform != "win32":
         terminal.type(f"y=kept; echo be''gun >&2; while :; do :; done{ENTER}")
         terminal.wait_for("begun\r\n")
         terminal.type(CTRL_C)
-        terminal.wait_for("~#")
+        terminal.wait_for("~$")
         terminal.type(f"echo still-$y-$?{ENTER}")
         terminal.wait_for("still-kept-")
         terminal.type(f"exit 9{ENTER}")

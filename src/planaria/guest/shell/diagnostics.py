@@ -15,6 +15,7 @@ from .arithmetic_parser import ArithmeticSyntaxError
 from .control import Exit
 from .lexer import ShellSyntaxError
 from .quoting import trace_quoted
+from .specials import HOST
 from .streams import flush_all
 from .syntax import Case, Command, For, Select
 from .traps import XFSZ
@@ -203,9 +204,10 @@ class Diagnostics:
         cwd = self.cwd
         short = "~" + cwd[len(home) :] if home and (cwd == home or cwd.startswith(home + "/")) else cwd
         now = time.localtime()
+        sign = "#" if self.variables.get("EUID") == "0" else "$"
         fixed = {
-            "a": "\a", "e": "\x1b", "n": "\n", "r": "\r", "\\": "\\", "[": "", "]": "", "$": "#",
-            "u": self.variables.get("USER") or "root", "h": "localhost", "H": "localhost", "s": self.name,
+            "a": "\a", "e": "\x1b", "n": "\n", "r": "\r", "\\": "\\", "[": "", "]": "", "$": sign,
+            "u": self.variables.get("USER") or "root", "h": HOST, "H": HOST, "s": self.name,
             "v": "5.2", "V": "5.2.15", "w": short, "W": short.rpartition("/")[2] or "/",
             "j": str(len(self.jobs)),
             "d": time.strftime("%a %b %d", now), "t": time.strftime("%H:%M:%S", now),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .syntax import Case, For, Select
 from .variable import ASSOCIATIVE, DYNAMIC, EXPORT, HOOKED, INDEXED, INTEGER, READONLY, Variable
@@ -13,8 +14,10 @@ from .variables import Variables
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["Random", "define"]
+__all__ = ["HOST", "Random", "define"]
 
+#: The name of the machine: of this sandbox.
+HOST: Final = "planaria"
 VERSION = "5.2.15(1)-release"
 _VERSION_INFO = ("5", "2", "15", "1", "release", "x86_64-pc-linux-gnu")
 
@@ -210,11 +213,11 @@ def define(shell: Shell) -> None:
     info = Variable(None, INDEXED | READONLY)
     info.array = dict(enumerate(_VERSION_INFO))
     table["BASH_VERSINFO"] = info
-    table["HOSTNAME"] = Variable("localhost")
+    table["HOSTNAME"] = Variable(HOST)
     table["HOSTTYPE"] = Variable("x86_64")
     table["MACHTYPE"] = Variable("x86_64-pc-linux-gnu")
     table["OSTYPE"] = Variable("linux-gnu")
-    for name, number in (("UID", 0), ("EUID", 0)):
+    for name, number in (("UID", os.getuid()), ("EUID", os.geteuid())):
         table[name] = Variable(str(number), INTEGER | READONLY)
     table["PPID"] = Variable("1", INTEGER | READONLY)
     level = table.get("SHLVL")

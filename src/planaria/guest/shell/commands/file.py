@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from planaria.guest.shell.command import Process
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.file_kinds import MAGIC, Kind
+from planaria.guest.shell.commands.status import device_parts
 
 #: How much of a file is looked at, in bytes.
 _LOOKED_AT = 1 << 20
@@ -245,7 +246,7 @@ def _special(process: Process, name: str, follow: bool) -> tuple[str, str, str] 
         return "fifo (named pipe)", "inode/fifo", "binary"
     if stat.S_ISCHR(mode):
         return (
-            f"character special ({os.major(found.st_rdev)}/{os.minor(found.st_rdev)})",
+            "character special ({}/{})".format(*device_parts(found.st_rdev)),
             "inode/chardevice",
             "binary",
         )

@@ -8,6 +8,7 @@ import re
 import time
 
 from ..command import COMMANDS, Status
+from ..specials import HOST
 from .clock import format_time
 from .invocation import CommandError, Invocation, utility
 from .options import UsageError
@@ -17,7 +18,6 @@ from .users import current_group, current_groups, current_user, group_name, user
 __all__: list[str] = []
 
 _STARTED = time.monotonic()
-_HOST = "planaria"
 
 
 def _named(number: int, name: str | None) -> str:
@@ -109,7 +109,7 @@ def hostname(call: Invocation) -> Status:
     if call.arguments.has("d"):
         call.print("")
     else:
-        call.print("127.0.0.1" if call.arguments.has("i", "I") else call.env.get("HOSTNAME") or _HOST)
+        call.print("127.0.0.1" if call.arguments.has("i", "I") else call.env.get("HOSTNAME") or HOST)
     return 0
 
 
@@ -133,7 +133,7 @@ def uname(call: Invocation) -> Status:
         raise UsageError(f"extra operand {quote(call.operands[0])}")
     parts = {
         "s": "Linux",
-        "n": call.env.get("HOSTNAME") or _HOST,
+        "n": call.env.get("HOSTNAME") or HOST,
         "r": "6.1.0-planaria",
         "v": "#1 SMP",
         "m": _machine(),
