@@ -302,10 +302,16 @@ class Compiler(SimpleCompiler):
 
     def _run_subshell(self, node: Subshell, tested: bool) -> Code:
         body = self.run(node.body, tested)
+        plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
 
         def run(sh: Shell) -> int:
+            if sh.becomes_subshell:
+                sh.becomes_subshell = False
+                return body(sh)
             sh.deeper()
-            status = sh.fork().run_subshell(body)
+            child = sh.fork()
+            child.plain_input = child.fds.get(0) if plain else None
+            status = child.run_subshell(body)
             sh.pipe_statuses = None
             if sh.pending_signals:
                 sh.take_signals()
@@ -320,10 +326,16 @@ class Compiler(SimpleCompiler):
 
     def _stream_subshell(self, node: Subshell, tested: bool) -> StreamCode:
         body = self.stream(node.body, tested)
+        plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
 
         def stream(sh: Shell) -> Generator[None, None, int]:
+            if sh.becomes_subshell:
+                sh.becomes_subshell = False
+                return (yield from body(sh))
             sh.deeper()
-            status = yield from sh.fork().stream_subshell(body)
+            child = sh.fork()
+            child.plain_input = child.fds.get(0) if plain else None
+            status = yield from child.stream_subshell(body)
             sh.pipe_statuses = None
             if status and sh.watching and not tested:
                 sh.node = node

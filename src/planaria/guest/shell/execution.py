@@ -11,14 +11,17 @@ import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from .builtins.input import read_timeout
+from .builtins.registry import SPECIAL
 from .command import CommandFunction
 from .control import BROKEN_PIPE, Exit, LimitReachedError, Return
 from .deadline import Expired, until
 from .functions import Frame, FunctionBody
 from .lexer import ShellSyntaxError
+from .pipes import NothingYetError, PipeInput, PipeOutput
 from .process import RunningCommand
 from .resources import FROM_THE_START
-from .streams import FileOutput, PipeInput, flush_all
+from .streams import FileOutput, Stream, flush_all
 from .translation.region import FunctionRegion
 from .traps import SIGNALS, XFSZ
 from .variable import Scope, ShellError
@@ -33,13 +36,20 @@ __all__ = ["Execution"]
 _DEATHS = {9: "Killed", 24: "CPU time limit exceeded", XFSZ: "File size limit exceeded"}
 
 
-#: What POSIX calls special builtins.
-SPECIAL = frozenset(
+#: Commands that run others, which cannot begin again.
+_AGENTS = frozenset(
     [
-        ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
-        "source", "times", "trap", "unset",
+        "bash", "chroot", "dash", "env", "find", "flock", "nice", "nohup", "parallel", "python", "python3",
+        "setsid", "sh", "stdbuf", "sudo", "time", "timeout", "watch", "xargs",
     ]
 )  # fmt: skip
+
+
+def _written(output: Stream | None) -> int:
+    """A number that changes when something is written."""
+    if isinstance(output, PipeOutput):
+        return output.pipe.size
+    return output.buffered if isinstance(output, FileOutput) else 0
 
 
 class Execution:
@@ -74,19 +84,27 @@ class Execution:
             return (yield from self.stream_external(rest))
         if name == "eval":
             return (yield from self.stream_text(" ".join(argv[1:])))
-        if name in ("read", "mapfile", "readarray"):
-            while self.would_wait():
-                yield
+        if name in ("read", "mapfile", "readarray") and isinstance(stream := self.fds.get(0), PipeInput):
+            timeout = read_timeout(self, argv)
+            yield from self.wait_for_input(stream, None if timeout is None else time.monotonic() + timeout)
         return builtin(self, argv)
 
-    def would_wait(self: Shell) -> bool:
-        """Whether standard input is a pipe into which somebody else may still write."""
-        stream = self.fds.get(0)
-        if not isinstance(stream, PipeInput) or stream.pipe.pull is not None:
-            self.blocked[0] = False
-            return False
-        self.blocked[0] = not stream.ready()
-        return self.blocked[0]
+    def wait_for_input(
+        self: Shell, stream: PipeInput, deadline: float | None = None
+    ) -> Generator[None, None, None]:
+        """Let others run until there is something to read, or the end, or the time is over."""
+        pipe = stream.pipe
+        while not stream.ready():
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+            if pipe.pull is None:
+                self.blocked[0] = True
+            elif pipe.sleeping:
+                self.alarm[0] = pipe.alarm[0] if deadline is None else min(pipe.alarm[0], deadline)
+            else:
+                break
+            yield
+        self.blocked[0] = False
 
     def bind_temporary(self: Shell, assignments: list[Callable[[Shell, Scope], None]]) -> None:
         """Make the variables that a command has for as long as it runs."""
@@ -235,7 +253,7 @@ class Execution:
 
     def external(self: Shell, argv: list[str], shown: str | None = None) -> int:
         """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
-        generator = self.stream_external(argv, shown)
+        generator = self.stream_external(argv, shown, alone=True)
         while True:
             try:
                 next(generator)
@@ -243,9 +261,14 @@ class Execution:
                 if self.pending_signals:
                     self.take_signals()
                 return stop.value  # type: ignore[no-any-return]
+            if self.alarm[0]:
+                # Nobody else can be given a turn from here.
+                self.pause(self.alarm[0] - time.monotonic())
 
-    def stream_external(self: Shell, argv: list[str], shown: str | None = None) -> Generator[None, None, int]:
-        """The same, yielding when the output is full."""
+    def stream_external(
+        self: Shell, argv: list[str], shown: str | None = None, *, alone: bool = False
+    ) -> Generator[None, None, int]:
+        """The same, yielding when the output is full or, unless it is `alone`, others have to run."""
         flush_all()
         name = argv[0]
         found = self.find_command(name) if name else None
@@ -272,9 +295,12 @@ class Execution:
         try:
             if self.counters.cpu is not None:
                 return (yield from self._timed(function, process)) & 0xFF
-            result = function(process)
-            if not isinstance(result, int):
-                result = yield from self._drive(result)
+            source = self.fds.get(0)
+            if isinstance(source, PipeInput):
+                result = yield from self._at_pipe(function, process, source, alone=alone)
+            else:
+                steps = function(process)
+                result = steps if isinstance(steps, int) else (yield from steps) or 0
             output = self.fds.get(1)
             if isinstance(output, FileOutput) and output.owned:
                 output.flush()
@@ -314,14 +340,14 @@ class Execution:
                 result = function(process)
             if isinstance(result, int):
                 return result
-            steps = self._drive(result)
+            steps = result
             while True:
                 began = time.process_time()
                 try:
                     with until(began + left, time.process_time):
                         next(steps)
                 except StopIteration as stop:
-                    return stop.value  # type: ignore[no-any-return]
+                    return stop.value or 0
                 left -= time.process_time() - began
                 yield
         except Expired:
@@ -333,13 +359,36 @@ class Execution:
         self.complain(f"{self.new_process_id():5} {what:<24}{' '.join(argv)}")
         return 128 + number
 
-    def _drive(self: Shell, generator: Generator[None, None, int]) -> Generator[None, None, int]:
-        """Run a command's generator; where it would read from an empty pipe, wait first."""
-        stream = self.fds.get(0)
-        if isinstance(stream, PipeInput) and stream.pipe.pull is None:
-            while self.would_wait():
+    def _at_pipe(
+        self: Shell, function: CommandFunction, process: RunningCommand, source: PipeInput, *, alone: bool
+    ) -> Generator[None, None, int]:
+        """Run a command whose standard input is a pipe. If that is empty when the command wants to read,
+        others are let run, unless it is `alone`, and it begins again."""
+        source.untouched = None
+        if (
+            not alone
+            and process.argv[0].rpartition("/")[2] not in _AGENTS
+            and (self.gives_way or self.background or source.pipe.pull is None)
+        ):
+            output = self.fds.get(1)
+            before = _written(output)
+            source.untouched = lambda: _written(output) == before
+            try:
+                result = function(process)
+                if isinstance(result, int):
+                    return result
+                next(result)
                 yield
-        return (yield from generator) or 0
+                return (yield from result) or 0
+            except StopIteration as stop:
+                return stop.value or 0
+            except NothingYetError:
+                process.close_opened()
+            finally:
+                source.untouched = None
+            yield from self.wait_for_input(source)
+        result = function(process)
+        return result if isinstance(result, int) else (yield from result) or 0
 
     def _not_found(self: Shell, argv: list[str]) -> int:
         name = argv[0]

@@ -237,7 +237,7 @@ def sleep(process: Process) -> Generator[None, None, int]:
         seconds += float(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match.group(2)]
     shell = process.shell
     deadline = time.monotonic() + seconds
-    if shell.background:
+    if shell.background or shell.gives_way:
         while time.monotonic() < deadline:
             shell.alarm[0] = deadline
             yield

@@ -19,16 +19,8 @@ from typing import TYPE_CHECKING
 
 from .control import BROKEN_PIPE
 from .pipeline import Producer
-from .streams import (
-    FileInput,
-    FileOutput,
-    NullStream,
-    Pipe,
-    PipeInput,
-    PipeOutput,
-    PipeUpdate,
-    flush_all,
-)
+from .pipes import Pipe, PipeInput, PipeOutput, PipeUpdate
+from .streams import FileInput, FileOutput, NullStream, flush_all
 from .variable import INDEXED, Variable
 
 if TYPE_CHECKING:
@@ -139,8 +131,11 @@ class Fifo:
                 if not job.sleeping and job.advance():
                     progress = True
             if live and not progress and any(job.sleeping for job in live):
-                shell.pause(min(job.sleeping for job in live if job.status is None))
-                progress = True
+                seconds = min(job.sleeping for job in live if job.status is None)
+                progress = self.pipe.patience(seconds) == seconds
+                shell.pause(self.pipe.patience(seconds))
+            elif not progress and self.pipe.deadline is not None:
+                shell.pause(self.pipe.patience(float("inf")))
             return progress or bool(self.pipe.pieces)
 
         self.pipe.pull = pull
@@ -174,7 +169,7 @@ class Jobs:
         child = self.fork()
         child.background = True
         child.alarm = [0.0]
-        if not self.monitor:
+        if not self.monitor and self.fds.get(0) is self.plain_input:
             child.put_stream(0, NullStream())
         number = max((job.number for job in self.jobs), default=0) + 1
         job = Job(number, child.own_process_id, text, child, child.stream_subshell(code))
@@ -272,11 +267,21 @@ class Jobs:
 
         def pull() -> bool:
             """Run the coprocess on; nothing more comes while it waits for input."""
-            if not job.advance():
+            if job.status is None and (seconds := job.sleeping):
+                patience = back.patience(seconds)
+                deadline = time.monotonic() + patience
+                self.run_jobs(lambda: bool(back.pieces or not job.sleeping), deadline=deadline)
+                if job.sleeping:
+                    return bool(back.pieces)
+            elif not job.advance():
                 return False
-            return not child.blocked[0] or bool(back.pieces)
+            if child.blocked[0] and not back.pieces:
+                self.pause(0.0 if back.deadline is None else back.patience(float("inf")))
+                return False
+            return True
 
         back.pull = pull
+        back.alarm = child.alarm
         reading, writing = self.free_descriptor(63, down=True), 0
         self.fds[reading] = PipeInput(back, output)
         writing = self.free_descriptor(62, down=True)
@@ -304,7 +309,9 @@ class Jobs:
     def process_substitution(self: Shell, direction: str, code: StreamCode) -> str:
         """Start `<(…)` or `>(…)`; the name by which it is opened."""
         child = self.fork()
+        child.gives_way = True
         pipe = Pipe()
+        child.alarm = pipe.alarm
         number = self.free_descriptor(63, down=True)
         self.last_background = child.own_process_id
 
@@ -319,7 +326,7 @@ class Jobs:
         if direction == "<":
             output = PipeOutput(pipe)
             child.put_stream(1, output)
-            Producer(pipe, running())
+            Producer(self, output, running())
             self.fds[number] = PipeInput(pipe, output)
         else:
             child.put_stream(0, PipeInput(pipe))

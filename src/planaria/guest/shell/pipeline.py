@@ -1,18 +1,21 @@
 """Pipelines without threads or processes: every stage but the last is a generator that its reader runs.
 
 The stages start from left to right, each until it has ended or its pipe is full, which is the order in which
-effects show in a real shell. Then the last stage runs; what it reads runs the writers on. A writer that is
-still waiting when its reader ends gets what SIGPIPE would do: it stops with status 141.
+effects show in a real shell; one that sleeps lets the next start meanwhile. Then the last stage runs; what it
+reads runs the writers on. A writer that has more to write when its reader ends gets what SIGPIPE would do: it
+stops with status 141.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from .control import BROKEN_PIPE
-from .streams import Pipe, PipeInput, PipeOutput, Stream
+from .pipes import Pipe, PipeInput, PipeOutput
+from .streams import Stream
 from .syntax import (
     Arithmetic,
     Assignment,
@@ -23,6 +26,7 @@ from .syntax import (
     Pipeline,
     ProcessSubstitution,
     Simple,
+    Subshell,
     Word,
 )
 
@@ -75,12 +79,14 @@ def _pure_part(part: Part) -> bool:
 
 
 class Producer:
-    """A stage that writes into a pipe."""
+    """A stage that writes into a pipe, for `shell`."""
 
-    __slots__ = ("generator", "pipe", "running", "status")
+    __slots__ = ("generator", "output", "pipe", "running", "shell", "status")
 
-    def __init__(self, pipe: Pipe, generator: Generator[None, None, int]) -> None:
-        self.pipe = pipe
+    def __init__(self, shell: Shell, output: PipeOutput, generator: Generator[None, None, int]) -> None:
+        self.shell = shell
+        self.output = output
+        self.pipe = pipe = output.pipe
         self.generator = generator
         self.running = False
         #: The status it ended with, once it has.
@@ -88,8 +94,11 @@ class Producer:
         pipe.pull = self.advance
 
     def advance(self) -> bool:
-        """Run until the pipe is full or the stage ends; False when nothing more can come of it."""
+        """Run until the pipe is full, the stage sleeps or ends; False when nothing more can come of it, or
+        not by the reader's deadline."""
         if self.status is not None or self.running:
+            return False
+        if self.pipe.sleeping and not self.wake():
             return False
         self.running = True
         try:
@@ -101,8 +110,27 @@ class Producer:
             self.running = False
         return True
 
+    def wake(self) -> bool:
+        """Let time pass until a stage that sleeps goes on, at most to the reader's deadline."""
+        pipe = self.pipe
+        seconds = pipe.sleeping
+        patience = pipe.patience(seconds)
+        if patience > 0:
+            self.shell.run_jobs(lambda: False, deadline=time.monotonic() + patience)
+        return patience == seconds or not pipe.sleeping
+
     def finish(self) -> int:
-        """The reader has gone: the status of the stage, stopping it when it still has something to write."""
+        """The reader has gone: run the stage to its end, or until it has something to write; its status."""
+        while self.goes_on():
+            self.advance()
+        return self.stop()
+
+    def goes_on(self) -> bool:
+        """Whether a stage without a reader has something left to do before it would write."""
+        return self.status is None and not self.running and not self.output.full
+
+    def stop(self) -> int:
+        """End the stage as SIGPIPE does, if it has not ended; its status."""
         if self.status is None:
             self.generator.close()
             self.status = BROKEN_PIPE
@@ -112,12 +140,13 @@ class Producer:
 class _Stage:
     """One stage, compiled in both flavours."""
 
-    __slots__ = ("merged", "name", "node", "plain", "pure", "stream", "wanted")
+    __slots__ = ("merged", "name", "node", "plain", "pure", "stream", "subshell", "wanted")
 
     def __init__(self, compiler: Compiler, node: Command, merged: bool) -> None:
         self.node = node
         self.merged = merged
         self.pure = is_pure(node)
+        self.subshell = isinstance(node, Subshell)
         head = node.words[0] if isinstance(node, Simple) and node.words else None
         self.name = head.literal() or "" if isinstance(head, Word) else ""
         #: What it reads before it stops, where that can be seen; see `Pipe.wanted`.
@@ -160,20 +189,23 @@ def _connect(
             if stage.plain is None:
                 stage.plain = compiler.run(stage.node)
             status = shell.run_here(stage.plain, source, output, merged=stage.merged)
-            producer = Producer(pipe, _ended(0))
+            producer = Producer(shell, output, _ended(0))
             producer.status = status
             output.release()
         else:
             if shell.debug_trap:
                 announce(shell, stage.node)
             child = shell.fork()
+            child.gives_way = True
+            child.alarm = pipe.alarm
+            child.becomes_subshell = stage.subshell
             if source is not None:
                 child.set_stream(0, source)
             child.set_stream(1, output)
             if stage.merged:
                 child.set_stream(2, output)
             output.release()
-            producer = Producer(pipe, child.stream_subshell(stage.stream))
+            producer = Producer(shell, output, child.stream_subshell(stage.stream))
             producer.advance()
         if source is not None:
             source.release()
@@ -241,12 +273,13 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[S
                 if sh.debug_trap:
                     announce(sh, last.node)
                 child = sh.fork()
+                child.becomes_subshell = last.subshell
                 child.set_stream(0, source)
                 source.release()
                 status = child.run_subshell(final)
         except BaseException:
             for producer in reversed(producers):
-                producer.finish()
+                producer.stop()
             raise
         finally:
             if source.owners:
@@ -284,12 +317,19 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
             if sh.debug_trap:
                 announce(sh, last.node)
             child = sh.fork()
+            child.becomes_subshell = last.subshell
             child.set_stream(0, source)
             source.release()
             status = yield from child.stream_subshell(last.stream)
+            for producer in reversed(producers):
+                while producer.goes_on():
+                    if producer.pipe.sleeping:
+                        sh.alarm[0] = producer.pipe.alarm[0]
+                        yield
+                    producer.advance()
         except BaseException:
             for producer in reversed(producers):
-                producer.finish()
+                producer.stop()
             raise
         return _finish(sh, producers, status, tested)
 

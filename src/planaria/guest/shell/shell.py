@@ -22,16 +22,11 @@ from .lookup import Lookup
 from .options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
 from .parser import Parser
 from .pathnames import Pathnames
+from .pipes import Pipe
 from .resources import FROM_THE_START, Bounds, Resources, System
 from .sources import Sources
 from .specials import Random, define
-from .streams import (
-    AdaptedStream,
-    FileInput,
-    FileOutput,
-    Pipe,
-    Stream,
-)
+from .streams import AdaptedStream, FileInput, FileOutput, Stream
 from .subshells import Subshells
 from .syntax import Command, DoubleQuoted, Word
 from .traps import Traps
@@ -61,6 +56,9 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
 
     # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
     background: bool
+    gives_way: bool
+    becomes_subshell: bool
+    plain_input: Stream | None
     bounds: Bounds
     outer_bounds: Bounds
     cwd: str
@@ -193,6 +191,13 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         self.job_owner: Shell = self
         self.last_background = 0
         self.background = False
+        #: In a stage of a pipeline: whether it lets others run while it sleeps.
+        self.gives_way = False
+        #: Whether it is there for a `( )`, which then is not one more subshell.
+        self.becomes_subshell = False
+        #: Standard input as no pipe and no redirection of a compound command has changed it: what runs in the
+        #: background does not get it.
+        self.plain_input: Stream | None = self.fds[0]
         #: Shared by a job and its subshells: when it wants to go on, and whether it waits for input.
         self.alarm = [0.0]
         self.blocked = [False]
@@ -322,6 +327,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.starter = self
         child.functions = {name: body for name, body in self.functions.items() if body.exported}
         child.background = self.background
+        child.gives_way = self.gives_way
         # In a job it sleeps and waits as the job does.
         child.alarm = self.alarm
         child.blocked = self.blocked

@@ -459,7 +459,9 @@ def _leave(shell: Shell, saved: Saved, keep: bool, argv: list[str]) -> bool:
         name = argv[0] if argv else ""
         return restore(shell, saved, name if name in shell.builtins and name not in shell.functions else "")
     failed = False
-    for _, before in saved:
+    for number, before in saved:
+        if number == 0:
+            shell.plain_input = shell.fds.get(0)
         if before is not None:
             failed |= let_go(shell, before)
     return failed

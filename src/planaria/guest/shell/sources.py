@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from .arithmetic_parser import ArithmeticSyntaxError
 from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Return
 from .lexer import ShellSyntaxError
+from .pipes import PipeInput
 from .program import Program
 from .resources import FROM_THE_START
-from .streams import CapturedOutput, FileOutput, NullStream, PipeInput, flush_all
+from .streams import CapturedOutput, FileOutput, NullStream, flush_all
 from .variable import AbandonError, ShellError
 
 if TYPE_CHECKING:

@@ -2,15 +2,15 @@
 
 A descriptor table maps numbers to `Stream` objects. A stream is shared by everything that inherited or
 duplicated it, as an open file description is, and closes when its last owner lets go (`retain`, `release`).
-
-Pipes are pull-based: nobody runs beside the reader. When a reader finds a pipe empty it runs the writer,
-a generator, until that has written something or ended. A writer yields when the pipe is `full`.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import select
+import stat
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,10 +23,6 @@ __all__ = [
     "FileOutput",
     "FileUpdate",
     "NullStream",
-    "Pipe",
-    "PipeInput",
-    "PipeOutput",
-    "PipeUpdate",
     "Stream",
     "TextInput",
     "flush_all",
@@ -90,6 +86,10 @@ class Stream:
     def isatty(self) -> bool:
         number = self.fileno()
         return number >= 0 and os.isatty(number)
+
+    def wait_until(self, deadline: float | None) -> None:
+        """From now on, reading gives up at this time (of `time.monotonic()`); None means never. Only what can
+        be empty for a while heeds it."""
 
 
 # -- inputs ----------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class BufferedInput(Stream):
 class FileInput(BufferedInput):
     """A file opened for reading; owns its system descriptor unless told otherwise."""
 
-    __slots__ = ("descriptor", "owned", "path")
+    __slots__ = ("deadline", "descriptor", "owned", "path")
 
     def __init__(self, descriptor: int, path: str = "", *, owned: bool = True) -> None:
         # What the classes above do, at once: scripts open many files.
@@ -176,15 +176,27 @@ class FileInput(BufferedInput):
         self.descriptor = descriptor
         self.path = path
         self.owned = owned
+        self.deadline: float | None = None
 
     def fill(self) -> bytes:
+        if self.deadline is not None and not self._comes(max(0.0, self.deadline - time.monotonic())):
+            return b""
         return os.read(self.descriptor, CAPACITY)
+
+    def _comes(self, seconds: float) -> bool:
+        """Whether something can be read within this time."""
+        if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            return True
+        return bool(select.select([self.descriptor], [], [], seconds)[0])
 
     def fileno(self) -> int:
         return self.descriptor
 
     def ready(self) -> bool:
-        return True
+        return self.position < len(self.buffer) or self._comes(0)
+
+    def wait_until(self, deadline: float | None) -> None:
+        self.deadline = deadline
 
     def close(self) -> None:
         if self.owned:
@@ -331,6 +343,10 @@ class AdaptedStream(Stream):
     def chunks(self) -> Iterator[bytes]:
         return self.inner.chunks()  # type: ignore[no-any-return]
 
+    def wait_until(self, deadline: float | None) -> None:
+        if isinstance(self.inner, Stream):
+            self.inner.wait_until(deadline)
+
     def write(self, data: bytes) -> None:
         self.inner.write(data)
 
@@ -387,89 +403,3 @@ class CapturedOutput(Stream):
     def getvalue(self) -> bytes:
         """All that was written."""
         return b"".join(self.pieces)
-
-
-# -- pipes -----------------------------------------------------------------------------------------
-
-
-class Pipe:
-    """Bytes on their way from a writer to a reader; make the two ends with `PipeInput` and `PipeOutput`."""
-
-    __slots__ = ("pieces", "pull", "reader_closed", "size", "wanted", "writer_closed")
-
-    def __init__(self) -> None:
-        #: What the reader wants before it stops, where that is known: a delimiter (None for bytes), how many.
-        self.wanted: tuple[bytes | None, int] | None = None
-        self.pieces: list[bytes] = []
-        self.size = 0
-        self.reader_closed = False
-        self.writer_closed = False
-        #: Runs the writer for a while; False when it has ended or cannot go on.
-        self.pull: Callable[[], bool] | None = None
-
-
-class PipeOutput(Stream):
-    """The writing end of a pipe."""
-
-    __slots__ = ("full", "pipe")
-    writable = True
-
-    def __init__(self, pipe: Pipe) -> None:
-        super().__init__()
-        self.pipe = pipe
-        self.full = False
-
-    def write(self, data: bytes) -> None:
-        pipe = self.pipe
-        if pipe.reader_closed:
-            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-        pipe.pieces.append(data)
-        pipe.size += len(data)
-        if pipe.size >= CAPACITY:
-            self.full = True
-
-    def close(self) -> None:
-        self.pipe.writer_closed = True
-
-
-class PipeInput(BufferedInput):
-    """The reading end of a pipe."""
-
-    __slots__ = ("output", "pipe")
-
-    def __init__(self, pipe: Pipe, output: PipeOutput | None = None) -> None:
-        super().__init__()
-        self.pipe = pipe
-        self.output = output
-
-    def fill(self) -> bytes:
-        pipe = self.pipe
-        while not pipe.pieces:
-            if pipe.writer_closed or pipe.pull is None or not pipe.pull():
-                if pipe.pieces:
-                    break
-                return b""
-        data = b"".join(pipe.pieces)
-        pipe.pieces.clear()
-        pipe.size = 0
-        if self.output is not None:
-            self.output.full = False
-        return data
-
-    def ready(self) -> bool:
-        return self.position < len(self.buffer) or bool(self.pipe.pieces) or self.pipe.writer_closed
-
-    def close(self) -> None:
-        self.pipe.reader_closed = True
-        self.pipe.pieces.clear()
-
-
-class PipeUpdate(PipeInput):
-    """Both ends of a named pipe at once (`<>`)."""
-
-    __slots__ = ()
-    writable = True
-
-    def write(self, data: bytes) -> None:
-        self.pipe.pieces.append(data)
-        self.pipe.size += len(data)

@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..execution import SPECIAL
 from ..parser import RESERVED
 from ..printing import function_source
 from ..quoting import single_quoted, value_quoted
-from .registry import BUILTINS, OptionError, UsageError, builtin, operands_of, options_of, running, usage
+from .registry import (
+    BUILTINS,
+    SPECIAL,
+    OptionError,
+    UsageError,
+    builtin,
+    operands_of,
+    options_of,
+    running,
+    usage,
+)
 
 if TYPE_CHECKING:
     from ..shell import Shell

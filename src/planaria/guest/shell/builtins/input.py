@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ..shell import Shell
 
 _BLANKS = re.compile(r"[ \t\n]+")
+_OPTIONS = "ersa:d:i:n:N:p:t:u:"
 _TARGET = re.compile(r"[A-Za-z_]\w*(\[.+\])?\Z", re.ASCII | re.DOTALL)
 
 
@@ -38,11 +40,34 @@ def _until(stream: Stream, delimiter: bytes) -> bytes:
     return b"".join(pieces)
 
 
+#: The status of `read` when its time is over: that of a death by SIGALRM.
+_TIMED_OUT = 142
+
+
+def _seconds(text: str) -> float | None:
+    """A time limit; None when the text is none."""
+    return float("0" + text) if re.fullmatch(r"\d+\.?\d*|\.\d*", text, re.ASCII) else None
+
+
+def _usual_timeout(shell: Shell) -> float | None:
+    """What `TMOUT` says."""
+    return _seconds(shell.variables.get("TMOUT") or "") or None if "TMOUT" in shell.table else None
+
+
+def read_timeout(shell: Shell, argv: list[str]) -> float | None:
+    """The time limit of a `read`, or None."""
+    try:
+        given = dict(options_of(argv, _OPTIONS)[0])
+    except UsageError:
+        return None
+    return _seconds(given["t"]) if "t" in given else _usual_timeout(shell)
+
+
 @builtin("read")
 def read(shell: Shell, argv: list[str]) -> int:
-    if len(argv) > 2 and argv[1] == "-r" and argv[2][:1] != "-":
+    if len(argv) > 2 and argv[1] == "-r" and argv[2][:1] != "-" and "TMOUT" not in shell.table:
         return _read_line(shell, argv[2:])
-    options, names = options_of(argv, "ersa:d:i:n:N:p:t:u:")
+    options, names = options_of(argv, _OPTIONS)
     given = dict(options)
     raw = "r" in given
     array = given.get("a", "")
@@ -53,7 +78,6 @@ def read(shell: Shell, argv: list[str]) -> int:
     exact = "N" in given
     number = 0
     prompt = given.get("p", "")
-    timeout = given.get("t")
     for letter in "nN":
         if letter in given:
             if not given[letter].isdecimal():
@@ -63,23 +87,34 @@ def read(shell: Shell, argv: list[str]) -> int:
         if not given["u"].isdecimal():
             raise UsageError(f"{given['u']}: invalid file descriptor specification", 1)
         number = int(given["u"])
+    timeout = _seconds(given["t"]) if "t" in given else _usual_timeout(shell)
     stream = shell.fds.get(number)
     if stream is None or not stream.readable:
+        if timeout == 0 and "t" in given:
+            return 1
         wrong = f"{number}: invalid file descriptor" if number and stream is None else f"read error: {number}"
         raise ShellError(f"{wrong}: Bad file descriptor")
-    if timeout is not None:
-        if not re.match(r"\d*\.?\d*\Z", timeout) or not timeout:
-            raise UsageError(f"{timeout}: invalid timeout specification", 1)
-        ready = getattr(stream, "ready", None)
-        if float(timeout or 0) == 0:
+    if "t" in given:
+        if timeout is None:
+            raise UsageError(f"{given['t']}: invalid timeout specification", 1)
+        if timeout == 0:
+            ready = getattr(stream, "ready", None)
             return 0 if ready is None or ready() else 1
     _check_names(names)
     if prompt and stream.isatty():
         shell.error_output(prompt)
+    deadline = time.monotonic() + timeout if timeout else None
+    if deadline is not None:
+        stream.wait_until(deadline)
     try:
         data, status = _read(stream, delimiter, count, exact, raw)
     except OSError as error:
         raise ShellError(f"read error: {number}: {error.strerror}") from None
+    finally:
+        if deadline is not None:
+            stream.wait_until(None)
+    if status and deadline is not None and time.monotonic() >= deadline:
+        status = _TIMED_OUT
     text = _text(data)
     if array:
         _assign_array(shell, array, text, raw)

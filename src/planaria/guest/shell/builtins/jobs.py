@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..traps import SIGNALS, signal_number
@@ -59,6 +60,19 @@ def _forget(shell: Shell, job: Job) -> None:
         shell.end_coprocess(job)
 
 
+def _run_jobs(shell: Shell, finished: Callable[[], bool]) -> int:
+    """Run the jobs until `finished()` or, for `wait`, a signal with a trap; the status in that case, or 0."""
+    while True:
+        shell.run_jobs(lambda: bool(shell.pending_signals) or finished())
+        if not shell.pending_signals:
+            return 0
+        number = shell.pending_signals.pop(0)
+        trapped = shell.traps.get(SIGNALS[number])
+        shell.raise_signal(number)
+        if trapped:
+            return 128 + number
+
+
 @builtin("wait")
 def wait(shell: Shell, argv: list[str]) -> int:
     options, words = options_of(argv, "fnp:")
@@ -66,7 +80,9 @@ def wait(shell: Shell, argv: list[str]) -> int:
     if "n" in given:
         return _wait_next(shell, words, given.get("p"))
     if not words:
-        shell.run_jobs(lambda: all(job.status is not None for job in shell.jobs))
+        interrupted = _run_jobs(shell, lambda: all(job.status is not None for job in shell.jobs))
+        if interrupted:
+            return interrupted
         for each in shell.jobs.copy():
             _forget(shell, each)
         return 0
@@ -87,7 +103,10 @@ def wait(shell: Shell, argv: list[str]) -> int:
                 continue
             status = 127
             continue
-        status = shell.wait_job(job)
+        interrupted = _run_jobs(shell, lambda job=job: job.status is not None)  # type: ignore[misc]
+        if interrupted:
+            return interrupted
+        status = 127 if job.status is None else job.status
         if given.get("p"):
             shell.variables.set(given["p"], str(job.process_id))
         _forget(shell, job)
@@ -100,7 +119,9 @@ def _wait_next(shell: Shell, words: list[str], variable: str | None) -> int:
     )
     if not chosen:
         return 127
-    shell.run_jobs(lambda: any(job.status is not None for job in chosen))
+    interrupted = _run_jobs(shell, lambda: any(job.status is not None for job in chosen))
+    if interrupted:
+        return interrupted
     for job in chosen:
         if job.status is not None:
             if variable:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUILTINS",
+    "SPECIAL",
     "Builtin",
     "OptionError",
     "UsageError",
@@ -27,6 +28,14 @@ __all__ = [
 Builtin = Callable[["Shell", "list[str]"], int]
 
 BUILTINS: dict[str, Builtin] = {}
+
+#: What POSIX calls special builtins.
+SPECIAL = frozenset(
+    [
+        ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
+        "source", "times", "trap", "unset",
+    ]
+)  # fmt: skip
 
 
 def no_more(command: str, words: list[str]) -> None:

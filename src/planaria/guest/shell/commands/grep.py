@@ -169,6 +169,7 @@ def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -
     digits = ""
     previous_digit = False
     both: int | None = None
+    colors = False
     for name, argument in given:
         value = argument or ""
         if name.isdigit():
@@ -263,6 +264,8 @@ def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -
                 output.separator = value
             case "no-group-separator":
                 output.separator = None
+            case "u":
+                process.error("warning: --unix-byte-offsets (-u) is obsolete")
             case "color":
                 if argument not in (
                     None,
@@ -278,7 +281,17 @@ def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -
                 ):
                     raise UsageError("")
                 if argument in ("always", "yes", "force"):
-                    output.set_colors(process.env.get("GREP_COLORS", ""))
+                    colors = True
+    if colors:
+        old = process.env.get("GREP_COLOR")
+        if old:
+            process.error(f"warning: GREP_COLOR='{old}' is deprecated; use GREP_COLORS='mt={old}'")
+        output.set_colors(process.env.get("GREP_COLORS", ""), old or "01;31")
+    # What says the least wins: nothing, then names, then counts.
+    if output.quiet:
+        output.list_files = ""
+    if output.quiet or output.list_files:
+        output.count = False
     output.grouped = not (output.after is None and output.before is None and both is None)
     output.after = (both or 0) if output.after is None else output.after
     output.before = (both or 0) if output.before is None else output.before

@@ -49,22 +49,37 @@ class Output:
     binary: str = "binary"
     separator: str | None = "--"
     colors: dict[str, str] = field(default_factory=dict)
+    #: What keeps the rest of a line in the colour's background; and whether -v changes over `sl` and `cx`.
+    erase: str = "\33[K"
+    reverse: bool = False
     #: Lines have been printed, of whatever file: groups of context are separated.
     printed: bool = False
 
-    def set_colors(self, capabilities: str) -> None:
-        """Colour as GREP_COLORS says (`ms=01;31:fn=35:...`)."""
-        self.colors = {"ms": "01;31", "mc": "01;31", "fn": "35", "ln": "32", "bn": "32", "se": "36"}
+    def set_colors(self, capabilities: str, match: str) -> None:
+        """Colour as GREP_COLORS says (`ms=01;31:fn=35:...`); `match` is the colour of matches without it."""
+        self.colors = {"ms": match, "mc": match, "fn": "35", "ln": "32", "bn": "32", "se": "36"}
         for part in capabilities.split(":"):
             name, equals, value = part.partition("=")
             if name == "mt":
                 self.colors["ms"] = self.colors["mc"] = value
             elif equals:
                 self.colors[name] = value
+            elif name == "ne":
+                self.erase = ""
+            elif name == "rv":
+                self.reverse = True
 
     def paint(self, kind: str, text: str) -> str:
         color = self.colors.get(kind)
-        return f"\33[{color}m\33[K{text}\33[m\33[K" if color and text else text
+        return f"{self.start(kind)}{text}{self.stop(kind)}" if color and text else text
+
+    def start(self, kind: str) -> str:
+        """Where text of this kind begins."""
+        return f"\33[{self.colors[kind]}m{self.erase}" if self.colors.get(kind) else ""
+
+    def stop(self, kind: str) -> str:
+        """Where text of this kind ends."""
+        return f"\33[m{self.erase}" if self.colors.get(kind) else ""
 
 
 class Search:
@@ -133,6 +148,8 @@ class Search:
         elif output.list_files and bool(self.selected) == (output.list_files == "l"):
             stdout.write(encode(output.paint("fn", self.name) + ("\0" if output.null_names else "\n")))
         elif self.printing and self.selected and (self.binary or self.invalid):
+            if output.binary == "without-match":
+                return True
             stdout.flush()
             self.process.error(f"{self.name}: binary file matches")
         return self.selected > 0
@@ -335,15 +352,18 @@ class Search:
 
     def _print_line(self, line: str, separator: str, number: int, offset: int) -> None:
         output = self.output
-        if output.colors and (separator == ":") != output.invert:
-            kind = "mc" if output.invert else "ms"
+        if output.colors:
+            selected = separator == ":"
+            whole = "sl" if selected != (output.invert and output.reverse) else "cx"
             body = line.removesuffix(self.end)
             pieces: list[str] = []
             position = 0
-            for start, end in self._matches(body):
-                pieces += [body[position:start], output.paint(kind, body[start:end])]
+            for start, end in self._matches(body) if selected != output.invert else ():
+                # The colour of the line goes on below that of the match, which ends both.
+                pieces += [output.start(whole), body[position:start]]
+                pieces.append(output.paint("ms" if selected else "mc", body[start:end]))
                 position = end
-            line = "".join(pieces) + body[position:] + self.end
+            line = "".join(pieces) + output.paint(whole, body[position:]) + self.end
         self.waiting.append(self._prefix(separator, number, offset) + line)
 
     def _print_matches(self, line: str, offset: int) -> None:

@@ -287,9 +287,6 @@ class Parser:
             if index not in self.closed:
                 raise RegexError("Invalid back reference")
             return Backreference(index)
-        if self.tool == "grep" and (char.isalnum() or char in "\"#%&',/:;=@_~!- "):
-            name = "white space" if char == " " else char
-            self.warnings.append(f"stray \\ before {name}")
         return Character(char)
 
     def _repeats(self, part: Node) -> Node:

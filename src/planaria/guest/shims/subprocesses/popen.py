@@ -20,7 +20,8 @@ from typing import IO, Any, Final
 
 from planaria.guest.shell.control import LimitReachedError
 from planaria.guest.shell.deadline import Expired, until
-from planaria.guest.shell.streams import Pipe, PipeInput, PipeOutput, flush_all
+from planaria.guest.shell.pipes import Pipe, PipeInput, PipeOutput
+from planaria.guest.shell.streams import flush_all
 from planaria.guest.shims.subprocesses.shells import PipeReader, check_program, new_shell, stream_of
 
 __all__ = ["Popen"]

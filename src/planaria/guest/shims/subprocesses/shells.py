@@ -9,15 +9,9 @@ import stat
 from typing import Any, Final
 
 from planaria.guest.shell.commands.python import standard
+from planaria.guest.shell.pipes import PipeInput
 from planaria.guest.shell.shell import Shell
-from planaria.guest.shell.streams import (
-    AdaptedStream,
-    FileInput,
-    FileOutput,
-    NullStream,
-    PipeInput,
-    Stream,
-)
+from planaria.guest.shell.streams import AdaptedStream, FileInput, FileOutput, NullStream, Stream
 
 __all__ = ["PipeReader", "check_program", "new_shell", "stream_of"]
 
