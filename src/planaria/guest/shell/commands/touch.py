@@ -1,4 +1,4 @@
-"""touch and truncate: the times and the sizes of files."""
+"""touch, truncate and fallocate: the times and the sizes of files."""
 
 from __future__ import annotations
 
@@ -162,6 +162,41 @@ def truncate(call: Invocation) -> Status:
         finally:
             os.close(descriptor)
     return call.status
+
+
+@utility(
+    "fallocate",
+    short="l:no:vx",
+    long="length=l: keep-size=n offset=o: posix=x verbose=v",
+    usage="-l SIZE [OPTION]... FILE",
+)
+def fallocate(call: Invocation) -> Status:
+    """Have FILE be SIZE bytes long at least; what is new in it is zero."""
+    arguments = call.arguments
+    text = arguments.value("l")
+    if len(call.operands) != 1:
+        raise CommandError("no filename specified" if not call.operands else "unexpected number of arguments")
+    if text is None:
+        raise CommandError("no length argument specified")
+    try:
+        length, offset = parse_size(text), parse_size(arguments.value("o") or "0")
+    except ValueError:
+        raise CommandError("invalid length value specified") from None
+    if length <= 0:
+        raise CommandError("invalid length value specified")
+    name = call.operands[0]
+    try:
+        descriptor = os.open(call.path(name), os.O_RDWR | os.O_CREAT, 0o666 & ~call.umask)
+    except OSError as error:
+        raise CommandError(f"cannot open {name}: {reason(error)}") from None
+    try:
+        if not arguments.has("n") and os.fstat(descriptor).st_size < offset + length:
+            os.ftruncate(descriptor, offset + length)
+    except OSError as error:
+        raise CommandError(f"fallocate failed: {reason(error)}") from None
+    finally:
+        os.close(descriptor)
+    return 0
 
 
 def _resized(operator: str, old: int, size: int) -> int:
