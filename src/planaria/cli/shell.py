@@ -85,7 +85,7 @@ class _Conversation:
         print(f"planaria {__version__}: bash in a sandbox. Ctrl-D leaves.")
         status = 0
         with self._bash as bash:
-            bash.execute("shopt -s expand_aliases; set -o history")
+            bash.execute("shopt -s expand_aliases; set -o history -o histexpand")
             prompt = ShellPrompt(bash)
             while True:
                 try:

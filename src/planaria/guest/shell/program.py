@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 from .compiler import Code, Compiler, StreamCode
+from .history_expansion import HistoryError, expand_line
 from .parser import Parser, ShellSyntaxError
 from .syntax import Sequence
 
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["Program", "Unit"]
+__all__ = ["Program", "TypedProgram", "Unit"]
 
 _MOST = 512
+#: The line that is read next, behind empty ones and comments.
+_NEXT_LINE = re.compile(r"(?:[ \t]*(?:#.*)?\n)*(.*)")
 _cache: dict[tuple[str, int, bool], Program] = {}
 
 
@@ -114,6 +118,41 @@ class Program:
         unit = Unit(node, self.compiler, parser.extglob, parser.source[start : parser.position])
         self._units.append(unit)
         return unit
+
+
+class TypedProgram(Program):
+    """A script as it comes from a prompt: what the history gives is put into each line before it is read.
+
+    Lines in the midst of a command (its second and later ones) are read as they are.
+    """
+
+    def _next(self, shell: Shell) -> Unit | ShellSyntaxError | None:
+        while not self._ended and self._expand(shell):
+            pass
+        return super()._next(shell)
+
+    def _expand(self, shell: Shell) -> bool:
+        """Expand the next line; True when that leaves nothing of it to be read."""
+        parser = self._parser
+        rest = parser.source[parser.position :]
+        match = _NEXT_LINE.match(rest)
+        assert match is not None
+        begin, end = match.span(1)
+        text = ""
+        try:
+            expanded = expand_line(match[1], shell.history, extglob=parser.extglob)
+            if expanded is None:
+                return False
+            shell.error_output(expanded.text + "\n")
+            if expanded.only_shown:
+                shell.remember(expanded.text)
+            else:
+                text = expanded.text
+        except HistoryError as error:
+            shell.line = parser.line()
+            shell.complain(str(error))
+        self._parser = Parser(rest[:begin] + text + rest[end:], line=parser.line(), extglob=parser.extglob)
+        return not text
 
 
 class _Units(Iterator[Unit]):

@@ -96,6 +96,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     errtrace: bool
     functrace: bool
     hashall: bool
+    histexpand: bool
     history_enabled: bool
     interactive_comments: bool
     monitor: bool

@@ -12,7 +12,7 @@ from .arithmetic_parser import ArithmeticSyntaxError
 from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Return
 from .lexer import ShellSyntaxError
 from .pipes import PipeInput
-from .program import Program
+from .program import Program, TypedProgram
 from .resources import FROM_THE_START
 from .streams import CapturedOutput, FileOutput, NullStream, flush_all
 from .variable import AbandonError, ShellError
@@ -37,7 +37,11 @@ class Sources:
         if self.bounds is not FROM_THE_START:
             self.heed_limits()
         try:
-            self._run_program(Program.of(source, self), where)
+            if self.histexpand and self.history_enabled:
+                program: Program = TypedProgram(source, 1, extglob="extglob" in self.shopts)
+            else:
+                program = Program.of(source, self)
+            self._run_program(program, where)
         except Exit as jump:
             self.status = jump.status
             self.exited = jump.asked

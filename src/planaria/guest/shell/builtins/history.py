@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..history_expansion import HistoryError, expand_line
 from ..streams import flush_all
 from ..variable import ShellError
 from .registry import OptionError, UsageError, builtin, options_of
@@ -41,8 +42,20 @@ def history(shell: Shell, argv: list[str]) -> int:
             shell.history.append(" ".join(words))
         return 0
     if "p" in given:
-        _lines(shell, words)
-        return 0
+        # The line that asks is no event.
+        if shell.history_enabled and shell.history and not shell.history_replaced:
+            shell.history.pop()
+            shell.history_replaced = True
+        status = 0
+        for word in words:
+            try:
+                expanded = expand_line(word, shell.history)
+            except HistoryError:
+                shell.complain(f"history: {word}: history expansion failed")
+                status = 1
+            else:
+                _lines(shell, [word if expanded is None else expanded.text])
+        return status
     if given.keys() & set("anrw"):
         return _file(shell, next(letter for letter in "anrw" if letter in given), words)
     lines = list(enumerate(shell.history, 1))
