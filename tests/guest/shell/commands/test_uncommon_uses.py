@@ -73,3 +73,44 @@ gawk 'BEGIN{print "a" > "/nonexistent/x"}'
 def test_gawk_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+DIFF = r"""
+diff -f a b
+diff -f b a
+diff --color=always a b
+diff --color=always -u a b
+diff --color=always -c a b
+diff --color=always -y -W 40 a b
+diff --color=always --palette='ad=33:de=34:hd=35:ln=36' -u a b
+diff --color=auto a b; diff --color=never a b; diff --color=pink a b
+mkdir x y; cp -p a x/f; cp -p b y/f; diff -r -U0 --color=always x y; diff -r --label=k x y
+diff -D FOO a b; diff -D FOO a a; diff -D X d d
+diff --line-format='%L' a b
+diff --old-line-format='-%L' --new-line-format='+%L' --unchanged-line-format=' %L' a b
+diff --unchanged-line-format= --old-line-format='%dn:%L' --new-line-format='%3dn>%L%c'"'x'" a b
+diff --changed-group-format='<%<|%>>' a b
+diff --changed-group-format='%df,%dl %(n=1?one:%dN many)%c'"'\\012'" --unchanged-group-format= a n
+diff --old-group-format='%q' --changed-group-format='%05dE %-4dFx%XN%%' a b
+diff --line-format='%q%dx' a b
+diff --old-line-format=x --old-line-format=y a b
+diff -u -D F a b; diff -y -c a b; diff -u -U 1 a a
+diff -t f t; diff -T f t; diff -t -T f t
+diff -uT f t | tail -n +3; diff -ut f t | tail -n +3; diff -cT f t | tail -n +3
+diff --tabsize=4 -y -t f t; diff --tabsize=4 -y f t; diff --tabsize=x f t; diff --tabsize=3 -t f t
+diff -W x a b; diff -W 0 a b
+diff --strip-trailing-cr crlf a
+diff --from-file=a b n; diff --to-file=a b n; diff --from-file=d a; diff --from-file=a --to-file=b n
+diff --suppress-blank-empty -u a <(printf 'one\n\nthree\n') | tail -n +3
+diff --horizon-lines=2 a b; diff --horizon-lines=x a b
+diff --no-dereference d/link a; ln -s x l1; ln -s x l2; ln -s y l3; diff --no-dereference l1 l2; diff --no-dereference l1 l3
+diff --unidirectional-new-file nope a; diff -P a nope
+printf 'a\tb\n' > x; printf 'a       b\n' > y; diff -E x y; diff x y | wc -l
+cp -r d d2; echo x >> d2/top.c; echo x > d2/e/deep.txt; diff -r -S f d d2; diff -rq d d2
+"""
+
+
+@pytest.mark.parametrize("script", DIFF.strip().splitlines())
+def test_diff_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
