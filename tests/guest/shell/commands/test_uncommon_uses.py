@@ -28,3 +28,89 @@ GREP_COLOR='7' grep --color=always two a
 def test_grep_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+GAWK = r"""
+gawk 'function f(x){return x*2} BEGIN{g="f"; print @g(4)}'
+gawk 'BEGIN{g="length"; print @g("abc"); g="toupper"; print @g("x"); g="substr"; print @g("hello",2,3)}'
+gawk 'BEGIN{g="nope"; print @g(1)}'
+gawk 'function f(a,b){return a b} BEGIN{g="f"; print @g("x","y","z")}'
+gawk 'function f(a,n){a["x"]=n} BEGIN{g="f"; @g(z, 3); print z["x"]; print @g(z, "q") z["x"]}'
+gawk 'function f(s){print "in " s; return 1} {g="f"; n+=@g($1)} END{print n}' t
+gawk 'function m(a,b){return a>b?a:b} function n(a,b){return a<b?a:b} {h=NR%2?"m":"n"; print @h($2,$3)}' t
+gawk 'BEGIN{r=@/a+/; print typeof(r), "caat" ~ r, r; s="xaay"; gsub(r,"-",s); print s}'
+gawk 'BEGIN{print split("1a2aa3",q,@/a+/), q[3]; print match("xab",@/b/), typeof(@/x/)}'
+gawk 'BEGIN{a=5; SYMTAB["a"]="x"; print a, SYMTAB["a"], ("b" in SYMTAB), ("a" in SYMTAB), ("NR" in SYMTAB)}'
+gawk 'BEGIN{print SYMTAB["OFS"] "|"; SYMTAB["zz"]=1}'
+gawk '{SYMTAB["n"] = n + $2; print SYMTAB["NR"], n}' t
+gawk 'BEGIN{a["k"]=3; print SYMTAB["a"]["k"], length(FUNCTAB) > 20}'
+gawk 'function foo(){} BEGIN{print ("foo" in FUNCTAB), ("substr" in FUNCTAB), ("bar" in FUNCTAB); FUNCTAB["x"]=1}'
+gawk 'BEGINFILE{print "B" FILENAME; if(ERRNO) nextfile} ENDFILE{print "E", FNR} {n++} END{print n}' a nope b
+gawk 'BEGINFILE{print ERRNO} {print}' nope a
+gawk 'BEGINFILE{nextfile} ENDFILE{print "E"}' a b
+gawk -i inplace '{print "x" $0}' a b; cat a b
+gawk -i inplace 'BEGIN{print "b"} {gsub(/o/, "0"); print} END{print "e"}' a; cat a
+gawk -i inplace '{printf "%s,", $1 > "/dev/stdout"}' a; cat a
+echo 'function g(){return 9}' > l.awk; gawk -i l.awk 'BEGIN{print g()}'; gawk -i l 'BEGIN{print g()}'
+gawk 'BEGIN{print log(-1); x = 0; print 1/x}'
+gawk 'END{print log(-1); f()} function f(){ print 1/q}' a
+gawk '{$2=1; print 1/x}' a
+gawk 'BEGIN{print 1; print 5%0}'
+gawk 'BEGIN{x=1}; BEGIN{ $(-1)=2 }'
+gawk 'BEGIN{print and(-1,1)}'
+gawk 'BEGIN{split("a:b",x,":",x)}'
+gawk 'BEGIN{fflush("x")}'
+gawk 'function f(f){}'
+gawk 'function f(a,b,a){}'
+gawk 'BEGIN{printf "%a %A %a %a\n", 1, 0.5, 3.75, 0}'
+gawk 'BEGIN{print gensub(/a/,"x","h","aa")}'
+gawk 'BEGIN{x[1]=1; print x}'
+gawk 'BEGIN{print "a" > "/nonexistent/x"}'
+"""
+
+
+@pytest.mark.parametrize("script", GAWK.strip().splitlines())
+def test_gawk_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
+
+
+DIFF = r"""
+diff -f a b
+diff -f b a
+diff --color=always a b
+diff --color=always -u a b
+diff --color=always -c a b
+diff --color=always -y -W 40 a b
+diff --color=always --palette='ad=33:de=34:hd=35:ln=36' -u a b
+diff --color=auto a b; diff --color=never a b; diff --color=pink a b
+mkdir x y; cp -p a x/f; cp -p b y/f; diff -r -U0 --color=always x y; diff -r --label=k x y
+diff -D FOO a b; diff -D FOO a a; diff -D X d d
+diff --line-format='%L' a b
+diff --old-line-format='-%L' --new-line-format='+%L' --unchanged-line-format=' %L' a b
+diff --unchanged-line-format= --old-line-format='%dn:%L' --new-line-format='%3dn>%L%c'"'x'" a b
+diff --changed-group-format='<%<|%>>' a b
+diff --changed-group-format='%df,%dl %(n=1?one:%dN many)%c'"'\\012'" --unchanged-group-format= a n
+diff --old-group-format='%q' --changed-group-format='%05dE %-4dFx%XN%%' a b
+diff --line-format='%q%dx' a b
+diff --old-line-format=x --old-line-format=y a b
+diff -u -D F a b; diff -y -c a b; diff -u -U 1 a a
+diff -t f t; diff -T f t; diff -t -T f t
+diff -uT f t | tail -n +3; diff -ut f t | tail -n +3; diff -cT f t | tail -n +3
+diff --tabsize=4 -y -t f t; diff --tabsize=4 -y f t; diff --tabsize=x f t; diff --tabsize=3 -t f t
+diff -W x a b; diff -W 0 a b
+diff --strip-trailing-cr crlf a
+diff --from-file=a b n; diff --to-file=a b n; diff --from-file=d a; diff --from-file=a --to-file=b n
+diff --suppress-blank-empty -u a <(printf 'one\n\nthree\n') | tail -n +3
+diff --horizon-lines=2 a b; diff --horizon-lines=x a b
+diff --no-dereference d/link a; ln -s x l1; ln -s x l2; ln -s y l3; diff --no-dereference l1 l2; diff --no-dereference l1 l3
+diff --unidirectional-new-file nope a; diff -P a nope
+printf 'a\tb\n' > x; printf 'a       b\n' > y; diff -E x y; diff x y | wc -l
+cp -r d d2; echo x >> d2/top.c; echo x > d2/e/deep.txt; diff -r -S f d d2; diff -rq d d2
+"""
+
+
+@pytest.mark.parametrize("script", DIFF.strip().splitlines())
+def test_diff_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)

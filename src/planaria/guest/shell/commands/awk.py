@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Generator
@@ -10,8 +11,9 @@ from typing import Any
 from ..command import Process, Status, command
 from .awk_compiler import compile_program
 from .awk_functions import Functions
+from .awk_lexer import BUILTINS
 from .awk_runtime import Exit, Runtime
-from .awk_syntax import AwkError, fatal
+from .awk_syntax import AwkError, fatal, line_of
 from .options import OptionSyntax, UsageError
 from .streams import decode, open_input, reason
 
@@ -19,7 +21,7 @@ _SYNTAX = OptionSyntax(
     "F:v:f:e:bcCd::D::E:ghIi:l:L::MNno::Op::PrsStV",
     "field-separator=F: assign=v: file=f: source=e: version=V help=h posix=P traditional=c "
     "re-interval=r lint=L:: sandbox=S non-decimal-data=n characters-as-bytes=b exec=E: optimize=O "
-    "no-optimize=s use-lc-numeric=N csv=k",
+    "include=i: load=l: no-optimize=s use-lc-numeric=N csv=k",
     order="options first",
 )
 _USAGE = """Usage: awk [POSIX or GNU style options] -f progfile [--] file ...
@@ -29,6 +31,8 @@ Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 	-v var=val		--assign=var=val
 	-e 'program-text'	--source='program-text'
 """
+#: What `-i` names that is no file here.
+_EXTENSIONS = ("inplace", "inplace.awk")
 _INCLUDE = re.compile(r'^[ \t]*@include[ \t]+"([^"\n]*)"[ \t]*;?(?=\n|\Z)', re.MULTILINE)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 
@@ -53,11 +57,11 @@ def awk(process: Process) -> Generator[None, None, Status]:
     runtime: Runtime | None = None
     try:
         sources = _sources(process, options.options)
-        if not sources:
+        if not any(name in "efE" for name, _ in options.options):
             if not operands:
                 process.stderr.write(_USAGE.encode())
                 return 1
-            sources = [_with_included(process, operands.pop(0), set())]
+            sources += [_with_included(process, operands.pop(0), set())]
         assignments = _assignments(options.options)
         external = {name for name, _ in assignments}
         external |= {found[1] for operand in operands if (found := _ASSIGNMENT.fullmatch(operand))}
@@ -65,12 +69,20 @@ def awk(process: Process) -> Generator[None, None, Status]:
         for warning in warnings:
             process.error(f"cmd. line:1: warning: {warning}")
         runtime = Runtime(process, [process.argv[0], *operands])
+        runtime.in_place = ("i", "inplace") in options.options
         return (yield from _run(runtime, program, assignments))
     except AwkError as problem:
         if runtime is not None:
             runtime.flush_all()
-        _report(process, str(problem))
+        _report(process, _located(runtime, problem.line, str(problem)))
         return problem.status
+
+
+def _located(runtime: Runtime | None, line: int | None, message: str) -> str:
+    """A message with the place in the program and in its input."""
+    if line is None:
+        return message
+    return f"cmd. line:{line}: {runtime.place() if runtime is not None else ''}{message}"
 
 
 def _report(process: Process, message: str) -> None:
@@ -90,6 +102,7 @@ def _run(
     functions = Functions(runtime)
     begin, main, end, assign, user = program(runtime, functions)
     functions.user = {name: _plain(function) for name, function in user.items()}
+    functions.ready_made = lambda name, count: _ready_made(runtime, functions, name, count)
     runtime.assign_variable = assign
     for name, text in assignments:
         runtime.command_line_assignment(name, text)
@@ -109,8 +122,8 @@ def _run(
                 yield from end()
             except Exit:
                 pass
-    except ZeroDivisionError:
-        raise fatal("division by zero attempted") from None
+    except ZeroDivisionError as problem:
+        raise AwkError("fatal: division by zero attempted", 2, line_of(problem.__traceback__)) from None
     except RecursionError:
         raise fatal(f"functions call each other too deeply{' in END' if ending else ''}") from None
     yield from runtime.pass_on()
@@ -118,11 +131,24 @@ def _run(
     return runtime.exit_status
 
 
+def _ready_made(runtime: Runtime, functions: Functions, name: str, count: int) -> Callable[..., Any] | None:
+    """A ready-made function as one of a program's: it is called from a program that has no more to it."""
+    if name not in BUILTINS:
+        return None
+    parameters = ", ".join(f"p{index}" for index in range(count))
+    program, _ = compile_program(
+        f"function call({parameters}) {{ return {name}({parameters}) }}", frozenset()
+    )
+    *_, user = program(runtime, functions)
+    return user["call"]  # type: ignore[no-any-return]
+
+
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """A user function as one that returns its value, also when it prints."""
     if not inspect.isgeneratorfunction(function):
         return function
 
+    @functools.wraps(function)
     def run(*arguments: Any) -> Any:
         running = function(*arguments)
         while True:
@@ -139,6 +165,8 @@ def _sources(process: Process, given: list[tuple[str, str | None]]) -> list[str]
     for name, value in given:
         if name == "e":
             sources.append(value or "")
+        elif name == "i" and value not in _EXTENSIONS:
+            sources.append(f'@include "{value}"')
         elif name in ("f", "E"):
             try:
                 source = open_input(process, value or "")

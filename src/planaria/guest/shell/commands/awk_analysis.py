@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from .awk_runtime import SPECIAL, SPECIAL_NUMBERS, SPECIAL_TEXTS
+from .awk_symbols import SPECIAL, SPECIAL_NUMBERS, SPECIAL_TEXTS
 from .awk_syntax import (
     Assign,
     Binary,
@@ -20,6 +20,7 @@ from .awk_syntax import (
     Grouping,
     Increment,
     Index,
+    IndirectCall,
     Match,
     Membership,
     Name,
@@ -32,7 +33,7 @@ from .awk_syntax import (
 )
 
 #: Arrays that are there from the start.
-GIVEN_ARRAYS = frozenset(("ENVIRON", "ARGV", "PROCINFO"))
+GIVEN_ARRAYS = frozenset(("ENVIRON", "ARGV", "PROCINFO", "SYMTAB", "FUNCTAB"))
 #: Where built-in functions take arrays.
 _ARRAY_ARGUMENTS = {"split": (1, 3), "match": (2,), "asort": (0, 1), "asorti": (0, 1), "patsplit": (1, 3)}
 _TEXT_FUNCTIONS = frozenset(["substr", "sprintf", "tolower", "toupper", "gensub", "strftime", "typeof"])
@@ -64,6 +65,11 @@ class Analysis:
             *((name, list(walk(function.body))) for name, function in program.functions.items()),
         ]
         self.names = {node.name for _, nodes in self.scopes for node in nodes if isinstance(node, Name)}
+        self.calls_indirectly = any(
+            isinstance(node, IndirectCall) for _, nodes in self.scopes for node in nodes
+        )
+        #: Variables may be read and assigned by their names.
+        self.reads_symbols = "SYMTAB" in self.names
         self.ignores_case = "IGNORECASE" in self.names or "IGNORECASE" in external
         self.external = external
         self.arrays: set[Variable] = {("", name) for name in GIVEN_ARRAYS}
@@ -89,6 +95,8 @@ class Analysis:
             for node in nodes
             if isinstance(node, Assign | Increment) and isinstance(node.target, Name)
         } | external
+        if self.reads_symbols:
+            self.assigned_special |= SPECIAL
         self.printing = self._printing_functions()
         self.changes_fields = any(self._changes_fields(node) for _, nodes in self.scopes for node in nodes)
 
@@ -124,9 +132,22 @@ class Analysis:
                         self.arrays.add(inner)
             changed = len(self.arrays) != before
 
+    def _wants_array(self, position: int) -> bool:
+        parameters = [
+            (name, function.parameters[position])
+            for name, function in self.program.functions.items()
+            if len(function.parameters) > position
+        ]
+        return bool(parameters) and all(parameter in self.arrays for parameter in parameters)
+
     def _passed_names(self) -> Iterator[tuple[str, Call, int, Name]]:
         for scope, nodes in self.scopes:
             for node in nodes:
+                if isinstance(node, IndirectCall):
+                    # Where all functions that take so many arguments want an array, this one gets one.
+                    for position, argument in enumerate(node.arguments):
+                        if isinstance(argument, Name) and self._wants_array(position):
+                            self.arrays.add(self.variable(scope, argument.name))
                 if isinstance(node, Call) and not node.builtin and node.name in self.program.functions:
                     for position, argument in enumerate(node.arguments):
                         if isinstance(argument, Name):
@@ -134,13 +155,17 @@ class Analysis:
 
     def _find_numeric(self) -> None:
         """Variables that never hold anything but numbers (or nothing yet)."""
-        if "ARGV" not in self.names:
+        if "ARGV" not in self.names and not self.reads_symbols:
             self.numeric = {("", name) for name in self.globals if name not in self.external}
         passed: dict[str, int] = dict.fromkeys(self.program.functions, 0)
         for _, nodes in self.scopes:
             for node in nodes:
-                if isinstance(node, Call) and node.name in passed:
-                    passed[node.name] = max(passed[node.name], len(node.arguments))
+                called = (
+                    list(passed) if isinstance(node, IndirectCall)
+                    else [node.name] if isinstance(node, Call) and node.name in passed else []
+                )  # fmt: skip
+                for name in called:
+                    passed[name] = max(passed[name], len(node.arguments))
         for name, function in self.program.functions.items():
             self.numeric |= {(name, parameter) for parameter in function.parameters[passed[name] :]}
         self.numeric -= self.arrays
@@ -156,7 +181,7 @@ class Analysis:
                 for target in targets:
                     if isinstance(target, Name):
                         self.numeric.discard(self.variable(scope, target.name))
-        self.number_arrays = self._arrays_of_scalars()
+        self.number_arrays = set() if self.reads_symbols else self._arrays_of_scalars()
         changed = True
         while changed:
             before = len(self.numeric) + len(self.number_arrays)
@@ -184,10 +209,11 @@ class Analysis:
                         continue
                     # An array in an array.
                     suspects = [node.array.array] if isinstance(node.array, Index) else []
-                elif isinstance(node, Call):
+                elif isinstance(node, Call | IndirectCall):
                     suspects = [*node.arguments, *(a.array for a in node.arguments if isinstance(a, Index))]
                     if (
-                        node.builtin
+                        isinstance(node, Call)
+                        and node.builtin
                         and node.name not in _ARRAY_ARGUMENTS
                         and node.name not in ("sub", "gsub")
                     ):

@@ -31,7 +31,7 @@ from .awk_syntax import (
 )
 from .regex import Pattern
 
-__all__ = ["Blocks"]
+__all__ = ["Blocks", "Line"]
 
 _RECORD_NAMES = frozenset(("NR", "FNR", "NF", "RT"))
 #: Variables that decide how lines are cut; a rule that assigns one needs the runtime's own loop.
@@ -40,11 +40,23 @@ _CUTTING = frozenset(("RS", "FS", "NR", "FNR", "NF", "IGNORECASE", "FPAT", "FIEL
 _EXPLICIT = {"length": 1, "sub": 3, "gsub": 3, "gensub": 4}
 
 
+class Line(str):
+    """A line of Python, and the line of the awk program that it comes from."""
+
+    number: int
+
+    def __new__(cls, text: str, number: int) -> Line:
+        line = super().__new__(cls, text)
+        line.number = number
+        return line
+
+
 class Blocks:
     """The part of the compiler that writes that loop."""
 
     analysis: Analysis
-    lines: list[str]
+    lines: list[Line]
+    line: int
     depth: int
     place: str
     constants: dict[str, Any]
@@ -70,6 +82,8 @@ class Blocks:
         """Whether the rules may be run over many lines at once."""
         analysis = self.analysis
         if analysis.changes_fields or "RS" in analysis.assigned_special or "RT" in analysis.names:
+            return False
+        if analysis.reads_symbols or analysis.calls_indirectly:
             return False
         if {"FPAT", "FIELDWIDTHS"} & (analysis.names | analysis.external):
             return False
@@ -110,6 +124,7 @@ class Blocks:
         for index, rule in enumerate(rules):
             if rule.second is not None:
                 self.write(f"r{index} = False")
+        self.write("R.place_known = False")
         with self.indented("while (lines := R.next_lines()):"):
             if counted:
                 self.write("nr, before = R.NR, R.NR - R.FNR")
@@ -141,6 +156,7 @@ class Blocks:
                 self.write("R.ended_lines(lines, lines[-1])")
             with self.indented("if printed:"):
                 self.write("yield from R.pass_on()")
+        self.write("R.place_known = True")
 
     def _localize(self, start: int) -> None:
         """Copy the variables that the loop from line `start` on uses before it, and back however it ends."""
@@ -149,7 +165,10 @@ class Blocks:
         indent = "    " * self.depth
         # Arrays stay the same object.
         changing = [name for name in names if ("", name) not in self.analysis.arrays]
-        self.lines[start:start] = [*(f"{indent}v_{name} = g_{name}" for name in names), f"{indent}try:"]
+        self.lines[start:start] = [
+            *(Line(f"{indent}v_{name} = g_{name}", self.line) for name in names),
+            Line(f"{indent}try:", self.line),
+        ]
         with self.indented("finally:"):
             for name in changing:
                 self.write(f"g_{name} = v_{name}")
@@ -180,19 +199,19 @@ class Blocks:
                 head = f"for record, fields in zip({chosen}, map(split, {chosen})):"
             else:
                 head = f"for fields in map(split, {chosen}):"
-        self.lines[start] = "    " * self.depth + head
+        self.lines[start] = Line("    " * self.depth + head, self.line)
 
     def _catch(self, start: int) -> None:
         """Put the body of the loop that begins at line `start` into a `try` for `next`."""
         while not self.lines[start].lstrip().startswith("for "):
             start += 1
         inner = "    " * (self.depth + 1)
-        body = ["    " + line for line in self.lines[start + 1 :]]
+        body = [Line("    " + line, line.number) for line in self.lines[start + 1 :]]
         self.lines[start + 1 :] = [
-            f"{inner}try:",
+            Line(f"{inner}try:", self.line),
             *body,
-            f"{inner}except NextRecord:",
-            f"{inner}    continue",
+            Line(f"{inner}except NextRecord:", self.line),
+            Line(f"{inner}    continue", self.line),
         ]
 
     def _block_rule(self, index: int, rule: Rule, ready: bool, several: bool) -> None:

@@ -17,6 +17,7 @@ from .awk_syntax import (
     Regex,
     String,
     Target,
+    TypedRegex,
     fatal,
 )
 
@@ -42,6 +43,7 @@ class Calls:
     """The part of the compiler that writes calls."""
 
     analysis: Analysis
+    line: int
     program: Program
     scope: str
 
@@ -68,7 +70,7 @@ class Calls:
     def _user(self, node: Call) -> str:
         function = self.program.functions.get(node.name)
         if function is None:
-            raise AwkError(f"cmd. line:1: fatal: function `{node.name}' not defined", 2)
+            raise fatal(f"function `{node.name}' not defined")
         extra = node.arguments[len(function.parameters) :]
         if extra:
             self.program.warnings.append(f"function `{node.name}' called with more arguments than declared")
@@ -90,7 +92,9 @@ class Calls:
         name, arguments = node.name, node.arguments
         least, most = _COUNTS[name]
         if not least <= len(arguments) <= most:
-            raise AwkError(f"cmd. line:1: {len(arguments)} is invalid as number of arguments for {name}")
+            raise AwkError(
+                f"cmd. line:{self.line}: {len(arguments)} is invalid as number of arguments for {name}"
+            )
         record = Field(Number(0.0))
         match name:
             case "length":
@@ -185,7 +189,7 @@ class Calls:
     def pattern(self, node: Expression) -> str:
         """The code for a compiled pattern: of an expression in slashes, or of the text of any other."""
         node = _bare(node)
-        if isinstance(node, Regex):
+        if isinstance(node, Regex | TypedRegex):
             return self.constant_pattern(node.source)
         return f"pattern({self.text(node)})"
 
@@ -199,6 +203,8 @@ class Calls:
             else:
                 separator = self.text(given)
         between = f", {self._array_argument(arguments[3])}" if len(arguments) > 3 else ""
+        if between and self._array_argument(arguments[1]) == self._array_argument(arguments[3]):
+            raise fatal(f"{node.name}: cannot use the same array for second and fourth args")
         return (
             f"F.{node.name}({self.text(arguments[0])}, {self._array_argument(arguments[1])},"
             f" {separator}{between})"

@@ -7,19 +7,20 @@ condition or a value of any kind. What prints is a generator, so that it can let
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from .awk_analysis import Analysis
-from .awk_blocks import Blocks
+from .awk_analysis import GIVEN_ARRAYS, Analysis
+from .awk_blocks import Blocks, Line
 from .awk_expressions import Expressions
+from .awk_lexer import BUILTINS
+from .awk_namespace import NAMESPACE, PROLOGUE
 from .awk_parser import parse_program
-from .awk_printf import format_values
-from .awk_runtime import NO_FIELD, Exit, NextFile, NextRecord
 from .awk_syntax import (
+    COMPILED,
+    LINE_NUMBERS,
     Assign,
     AwkError,
     Block,
@@ -48,7 +49,6 @@ from .awk_syntax import (
     While,
     fatal,
 )
-from .awk_values import Array, Input, number, special_text, text_number, truth
 from .regex import Pattern, compile_extended
 from .regex_syntax import RegexError
 
@@ -62,11 +62,16 @@ def compile_program(source: str, external: frozenset[str]) -> tuple[Callable[...
     """
     program = parse_program(source)
     compiler = Compiler(Analysis(program, external))
-    code = compiler.compile()
-    namespace: dict[str, Any] = dict(_NAMESPACE)
+    try:
+        code = compiler.compile()
+    except AwkError as problem:
+        if problem.status == 2 and problem.line is None:
+            problem.line = compiler.line
+        raise
+    namespace: dict[str, Any] = {**NAMESPACE, LINE_NUMBERS: [line.number for line in compiler.lines]}
     namespace.update(compiler.constants)
     try:
-        exec(compile(code, "<awk>", "exec"), namespace)
+        exec(compile(code, COMPILED, "exec"), namespace)
     except (RecursionError, SyntaxError, MemoryError) as problem:
         raise fatal(f"program is nested too deeply: {problem}") from problem
     return namespace["program"], program.warnings
@@ -78,7 +83,9 @@ class Compiler(Expressions, Blocks):
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self.program = analysis.program
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
+        #: The line of the program at hand.
+        self.line = 1
         self.depth = 0
         self.scope = ""
         #: "rule" in the loop over records, else "begin", "end" or "function".
@@ -93,7 +100,7 @@ class Compiler(Expressions, Blocks):
     # Writing.
 
     def write(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
+        self.lines.append(Line("    " * self.depth + line, self.line))
 
     @contextmanager
     def indented(self, head: str) -> Any:
@@ -118,7 +125,7 @@ class Compiler(Expressions, Blocks):
             try:
                 pattern = compile_extended(source, tool="awk")
             except RegexError as problem:
-                raise AwkError(f"cmd. line:1: error: {problem}: /{source}/") from None
+                raise AwkError(f"cmd. line:{self.line}: error: {problem}: /{source}/") from None
             name = self.patterns[source] = f"p{len(self.patterns)}"
             self.constants[name] = pattern
             self.constants[name + "_find"] = pattern.find
@@ -132,7 +139,7 @@ class Compiler(Expressions, Blocks):
 
     def compile(self) -> str:
         with self.indented("def program(R, F):"):
-            for line in _PROLOGUE:
+            for line in PROLOGUE:
                 self.write(line)
             for name in self.analysis.globals:
                 self.write(f"g_{name} = {'Array()' if ('', name) in self.analysis.arrays else 'None'}")
@@ -146,6 +153,11 @@ class Compiler(Expressions, Blocks):
                 main = "main"
                 self._main(rules)
             self._assigner()
+            if self.analysis.reads_symbols:
+                self._symbols()
+            if "FUNCTAB" in self.analysis.names:
+                names = sorted({*self.program.functions, *BUILTINS})
+                self.write(f"FUNCTAB.fill({{name: name for name in {names!r}}})")
             users = ", ".join(f"{name!r}: f_{name}" for name in self.program.functions)
             self.write(f"return {begin}, {main}, {end}, assign, {{{users}}}")
         return "\n".join(self.lines)
@@ -162,6 +174,18 @@ class Compiler(Expressions, Blocks):
                 if ("", name) not in self.analysis.arrays and ("", name) not in self.analysis.numeric:
                     with self.indented(f"if name == {name!r}:"):
                         self.write(f"g_{name} = value")
+
+    def _symbols(self) -> None:
+        """SYMTAB: how the variables are read by their names."""
+        with self.indented("def lookup(name):"):
+            for name in self.analysis.globals:
+                with self.indented(f"if name == {name!r}:"):
+                    self.write(f"return g_{name}")
+            for name in sorted(GIVEN_ARRAYS - {"SYMTAB", "FUNCTAB"}):
+                with self.indented(f"if name == {name!r}:"):
+                    self.write(f"return {name}")
+        names = [*self.analysis.globals, *sorted(GIVEN_ARRAYS - {"SYMTAB", "FUNCTAB"})]
+        self.write(f"SYMTAB.connect({names!r}, lookup, assign)")
 
     def _function(self, function: Function) -> None:
         self.scope, self.place = function.name, "function"
@@ -227,9 +251,16 @@ class Compiler(Expressions, Blocks):
 
     def _hooks(self, rules: list[Rule]) -> None:
         with self.indented("if R.reader is None:"):
-            with self.indented("if not R.open_next():"):
+            with self.indented("if not R.open_next(True):"):
                 self.write("break")
-            self._hook(rules, "BEGINFILE")
+            with self.indented("try:"):
+                self._hook(rules, "BEGINFILE")
+            with self.indented("except NextFile:"):
+                with self.indented("if R.reader is not None:"):
+                    self._hook(rules, "ENDFILE")
+                    self.write("R.close_current()")
+                self.write("continue")
+            self.write("R.must_be_open()")
         with self.indented("if not R.next_of_file():"):
             self._hook(rules, "ENDFILE")
             self.write("R.close_current()")
@@ -253,6 +284,7 @@ class Compiler(Expressions, Blocks):
     # Statements.
 
     def statement(self, node: Statement) -> None:
+        self.line = self.program.lines.get(id(node), self.line)
         match node:
             case Block(body):
                 for part in body:
@@ -344,7 +376,9 @@ class Compiler(Expressions, Blocks):
         match kind:
             case "next" | "nextfile":
                 if self.place in ("begin", "end"):
-                    raise AwkError(f"cmd. line:1: error: `{kind}' used in {self.place.upper()} action")
+                    raise AwkError(
+                        f"cmd. line:{self.line}: error: `{kind}' used in {self.place.upper()} action"
+                    )
                 if kind == "next" and self.place in ("rule", "block") and not self.loops:
                     self.write("continue")
                 else:
@@ -418,51 +452,3 @@ class Compiler(Expressions, Blocks):
         if self.loops or self.place == "function":
             with self.indented("if len(printed) > 512:"):
                 self.write("yield from R.pass_on()")
-
-
-def _power(base: float, exponent: float) -> float:
-    try:
-        result = base**exponent
-    except OverflowError:
-        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
-    except ZeroDivisionError:
-        return math.inf
-    return -math.nan if isinstance(result, complex) else result
-
-
-def _modulo(left: float, right: float) -> float:
-    if right == 0:
-        raise fatal("division by zero attempted in `%'")
-    return math.fmod(left, right) if left - left == 0.0 else math.nan
-
-
-def _put(array: Array, key: str, value: Any) -> Any:
-    array[key] = value
-    return value
-
-
-def _integer_text(template: str, value: float) -> str:
-    return template % int(value) if value - value == 0.0 else format_values(template, (value,))
-
-
-def _float_text(template: str, value: float) -> str:
-    return template % value if value - value == 0.0 else format_values(template, (value,))
-
-
-_NAMESPACE: dict[str, Any] = {
-    "Array": Array, "Input": Input, "number": number, "text_number": text_number, "truth": truth,
-    "power": _power, "modulo": _modulo, "put": _put, "format_values": format_values,
-    "NextRecord": NextRecord, "NextFile": NextFile, "Exit": Exit, "special_text": special_text,
-    "integer_text": _integer_text, "NO_FIELD": NO_FIELD, "float_text": _float_text,
-}  # fmt: skip
-_PROLOGUE = (
-    "text, compare = R.conversion.text, R.conversion.compare",
-    "compare_field = R.conversion.compare_field",
-    "number_text, known = R.conversion.number_text, R.conversion.known.get",
-    "output_text, output_number_text = R.output_conversion.text, R.output_conversion.number_text",
-    "output_known = R.output_conversion.known.get",
-    "field, field_value, pattern = R.field, R.field_value, R.pattern",
-    "dynamic_field, dynamic_text = R.dynamic_field, R.dynamic_text",
-    "next_record, printed, out = R.next_record, R.printed, R.printed.append",
-    "ENVIRON, ARGV, PROCINFO = R.environment, R.arguments, R.information",
-)

@@ -15,6 +15,7 @@ from .awk_syntax import (
     Grouping,
     Increment,
     Index,
+    IndirectCall,
     Match,
     Membership,
     Name,
@@ -22,6 +23,7 @@ from .awk_syntax import (
     Regex,
     String,
     Target,
+    TypedRegex,
     Unary,
 )
 
@@ -40,6 +42,7 @@ class ExpressionParser:
         self.no_in = False
         self.function = False
         self.loops = 0
+        self.lines: dict[int, int] = {}
 
     def advance(self) -> Token:
         token = self.tokens[self.at]
@@ -288,6 +291,13 @@ class ExpressionParser:
                 if self.kind != "(":
                     raise self.error()
                 return Call(name, self._arguments(), True)
+            case "@":
+                self.advance()
+                if self.kind == "regex":
+                    return TypedRegex(self.advance().text)
+                if self.kind != "call":
+                    raise self.error()
+                return IndirectCall(Name(self.advance().text), self._arguments())
             case "getline":
                 self.advance()
                 destination = self._optional_target()
@@ -325,7 +335,7 @@ _COMPARISONS = {"<", "<=", "==", "!=", ">", ">="}
 
 
 #: What may begin the right side of a concatenation (a sign would be arithmetic).
-_STARTS = {"number", "string", "regex", "name", "call", "builtin", "$", "!", "(", "-", "+", "++", "--"}
+_STARTS = {"number", "string", "regex", "name", "call", "builtin", "$", "!", "(", "-", "+", "++", "--", "@"}
 
 
 _CONCATENATED = _STARTS - {"+", "-", "!", "regex"}

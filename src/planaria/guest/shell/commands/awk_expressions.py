@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .awk_analysis import GIVEN_ARRAYS
 from .awk_calls import Calls
-from .awk_runtime import SPECIAL, SPECIAL_NUMBERS, SPECIAL_TEXTS
+from .awk_symbols import SPECIAL, SPECIAL_NUMBERS, SPECIAL_TEXTS
 from .awk_syntax import (
     Assign,
     AwkError,
@@ -20,6 +20,7 @@ from .awk_syntax import (
     Grouping,
     Increment,
     Index,
+    IndirectCall,
     Match,
     Membership,
     Name,
@@ -27,6 +28,7 @@ from .awk_syntax import (
     Regex,
     String,
     Target,
+    TypedRegex,
     Unary,
     fatal,
 )
@@ -176,7 +178,15 @@ class Expressions(Calls):
                 return self.value(inner)
             case Call():
                 return self.call(node)
-        raise AwkError("cmd. line:1: syntax error")
+            case IndirectCall(variable, arguments):
+                codes = [
+                    self.array(part) if self.is_array(part) and isinstance(part, Name) else self.value(part)
+                    for part in arguments
+                ]
+                return f"F.call_named({self.text(variable)}, [{', '.join(codes)}])"
+            case TypedRegex(source):
+                return f"Regexp({source!r})"
+        raise AwkError(f"cmd. line:{self.line}: syntax error")
 
     def _name(self, name: str) -> str:
         if name in SPECIAL or name == "ARGC":
@@ -221,6 +231,9 @@ class Expressions(Calls):
                 return f"(1.0 if {self.condition(node)} else 0.0)"
             case Binary(" "):
                 return f"text_number({self.text(node)})"
+            case Binary("/" | "%" as operator, Number(), Number(0.0)):
+                what = " in `%'" if operator == "%" else ""
+                raise AwkError(f"cmd. line:{self.line}: error: division by zero attempted{what}")
             case Binary(operator, left, right):
                 return self.operation(operator, self.number(left), self.number(right))
             case Conditional(condition, then, otherwise):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import random
 import re
@@ -14,7 +15,7 @@ from .awk_order import listing_order
 from .awk_runtime import NO_FIELD, Runtime
 from .awk_splitting import find_all, split_by
 from .awk_syntax import fatal
-from .awk_values import Array, Input, looks_numeric, number
+from .awk_values import Array, Input, Regexp, looks_numeric, number
 from .regex import Pattern
 from .streams import decode, encode
 
@@ -29,9 +30,21 @@ class Functions:
         self.random: random.Random | None = None
         #: User functions by name, for asort and sorted_in.
         self.user: dict[str, Callable[..., Any]] = {}
+        #: A ready-made function, by its name and the number of its arguments, as one of the program's.
+        self.ready_made: Callable[[str, int], Callable[..., Any] | None] = lambda name, count: None
 
     def warn(self, message: str) -> None:
-        self.runtime.process.error(f"warning: {message}")
+        self.runtime.warn(message)
+
+    def call_named(self, name: str, arguments: list[Any]) -> Any:
+        """Call the function of this name, the program's or a ready-made one."""
+        function = self.user.get(name) or self.ready_made(name, len(arguments))
+        if function is None:
+            raise fatal(f"`{name}' is not a function, so it cannot be called indirectly")
+        most = len(inspect.signature(function).parameters)
+        if len(arguments) > most:
+            self.warn(f"function `{name}' called with more arguments than declared")
+        return function(*arguments[:most])
 
     # Texts.
 
@@ -186,8 +199,10 @@ class Functions:
 
     def bits(self, name: str, values: list[float]) -> float:
         """and, or, xor, lshift, rshift and compl."""
-        if any(value < 0 for value in values):
-            raise fatal(f"{name}: argument has a negative value, which is not allowed")
+        for place, value in enumerate(values, 1):
+            if value < 0:
+                shown = self.runtime.conversion.text(value)
+                raise fatal(f"{name}: argument {place} negative value {shown} is not allowed")
         numbers = [int(value) for value in values]
         match name:
             case "and":
@@ -249,6 +264,8 @@ class Functions:
             return "untyped" if value is None else "unassigned"
         if value.__class__ is float:
             return "number"
+        if value.__class__ is Regexp:
+            return "regexp"
         if value.__class__ is Input:
             return "string" if looks_numeric(value) is None else "strnum"
         return "string"

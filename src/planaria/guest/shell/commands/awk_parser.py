@@ -42,12 +42,12 @@ class _Parser(ExpressionParser):
     # Rules and functions.
 
     def program(self) -> Program:
-        program = Program(warnings=self.warnings)
+        program = Program(warnings=self.warnings, lines=self.lines)
         self.separators()
         while self.kind != "end":
             if self.kind == "function":
                 self._function(program)
-            elif self.kind == "@":
+            elif self.kind == "@" and self.peek() == "name":
                 raise self.error("@-directives are not supported")
             else:
                 program.rules.append(self._rule())
@@ -68,7 +68,15 @@ class _Parser(ExpressionParser):
         self.expect("(")
         parameters: list[str] = []
         while self.kind == "name":
-            parameters.append(self.advance().text)
+            parameter = self.advance().text
+            where = f"cmd. line:{self.tokens[self.at].line}: error: function `{name}': "
+            if parameter == name:
+                raise AwkError(f"{where}cannot use function name as parameter name")
+            if parameter in parameters:
+                number = f"#{len(parameters) + 1}, `{parameter}'"
+                first = parameters.index(parameter) + 1
+                raise AwkError(f"{where}parameter {number}, duplicates parameter #{first}")
+            parameters.append(parameter)
             if not self.accept(","):
                 break
             self.newlines()
@@ -127,6 +135,12 @@ class _Parser(ExpressionParser):
         return body
 
     def _statement(self) -> Statement:
+        line = self.tokens[self.at].line
+        statement = self._plain_statement()
+        self.lines[id(statement)] = line
+        return statement
+
+    def _plain_statement(self) -> Statement:
         match self.kind:
             case "{":
                 return self._block()

@@ -118,7 +118,7 @@ def _one(directive: str, kind: str, value: Any, text: Callable[[Any], str]) -> s
             return _octal(directive, whole)
         return (directive + kind) % whole
     if kind in "aA":
-        shown = amount.hex()
+        shown = re.sub(r"\.?0*p", "p", amount.hex())
         return _pad(directive.partition(".")[0], shown if kind == "a" else shown.upper())
     return (directive + kind) % amount
 

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 
 from ..command import Process
 from .awk_lexer import unescape
-from .awk_output import Sink, StandardSink, UnbufferedSink
+from .awk_output import Printing, Sink
 from .awk_records import RecordReader, is_plain
 from .awk_splitting import WORDS, cut_widths, expression_splitter, find_all, is_character
-from .awk_syntax import fatal
+from .awk_symbols import SPECIAL, SPECIAL_NUMBERS, SPECIAL_TEXTS, FunctionTable, SymbolTable
+from .awk_syntax import AwkError, fatal, running_line
 from .awk_values import Array, Conversion, Input, number
 from .regex import Pattern, compile_extended
 from .regex_syntax import RegexError
 from .streams import encode, open_input, reason
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
-#: Special variables that programs read as attributes of the runtime.
-SPECIAL = frozenset((
-    "NR", "FNR", "NF", "FS", "OFS", "ORS", "RS", "RT", "SUBSEP", "CONVFMT", "OFMT", "RSTART", "RLENGTH",
-    "FILENAME", "IGNORECASE", "FIELDWIDTHS", "FPAT", "ERRNO", "ARGIND",
-))  # fmt: skip
-SPECIAL_NUMBERS = frozenset(["NR", "FNR", "NF", "RSTART", "RLENGTH", "ARGIND"])
-SPECIAL_TEXTS = frozenset(
-    ["FS", "OFS", "ORS", "RS", "RT", "SUBSEP", "CONVFMT", "OFMT", "FIELDWIDTHS", "FPAT", "ERRNO"]
-)
-
-
 #: A field that is not there: the empty text, but `typeof` tells.
 NO_FIELD = Input("")
 
@@ -59,7 +49,7 @@ class _Collector:
         pass
 
 
-class Runtime:
+class Runtime(Printing):
     """One run of a program."""
 
     def __init__(self, process: Process, arguments: list[str]) -> None:
@@ -90,7 +80,16 @@ class Runtime:
         self.ARGC: Any = float(len(arguments))
         self.environment = Array({name: Input(value) for name, value in process.env.items()})
         self.information = Array({"version": "5.2.1", "FS": "FS", "platform": "posix"})
+        self.symbols = SymbolTable(self)
+        self.functions = FunctionTable()
         self.reader: RecordReader | None = None
+        #: With `-i inplace` what is printed while a file is read takes its place; the parts of it so far.
+        self.in_place = False
+        self.edited: list[bytes] | None = None
+        #: False while many lines are run at once, when FNR is that of none of them.
+        self.place_known = True
+        #: Why the file that a BEGINFILE rule looks at could not be opened.
+        self.problem: AwkError | None = None
         self.argument = 0
         self.read_a_file = False
         self.exit_status = 0
@@ -102,6 +101,19 @@ class Runtime:
         self.assign_variable: Callable[[str, Any], None] = lambda name, value: None
         #: What `sub` and getline left for the program to assign.
         self.result = ""
+
+    def place(self) -> str:
+        """Where in the input the program is, for messages."""
+        if not self.FNR or not self.place_known:
+            return ""
+        return f"(FILENAME={self.conversion.text(self.FILENAME) or '-'} FNR={self.FNR:.0f}) "
+
+    def warn(self, message: str) -> None:
+        """Write a warning with the place it is about."""
+        line = running_line()
+        where = "" if line is None else f"cmd. line:{line}: {self.place()}"
+        self.flush_all()
+        self.process.error(f"{where}warning: {message}")
 
     # Expressions.
 
@@ -332,15 +344,21 @@ class Runtime:
         if self.reader is not None:
             self.reader.close()
             self.reader = None
+            if self.edited is not None:
+                self.flush()
+                with open(self.process.path(self.FILENAME), "wb") as file:
+                    file.writelines(self.edited)
+                self.edited = None
 
-    def open_next(self) -> bool:
-        """Open the next operand that is a file; False when there is none."""
+    def open_next(self, tried: bool = False) -> bool:
+        """Open the next operand that is a file; False when there is none. With `tried` one that cannot be
+        opened counts, with the reason in ERRNO, until `must_be_open`."""
         while True:
             self.argument += 1
             if self.argument >= number(self.ARGC):
                 if self.read_a_file:
                     return False
-                return self._open("-")
+                return self._open("-", tried)
             name = self.conversion.text(self.arguments.get(str(self.argument)))
             if not name:
                 continue
@@ -349,10 +367,19 @@ class Runtime:
                 self.command_line_assignment(assignment[1], assignment[2])
                 continue
             self.ARGIND = float(self.argument)
-            if self._open(name):
+            if self._open(name, tried):
                 return True
 
-    def _open(self, name: str) -> bool:
+    def must_be_open(self) -> None:
+        """After BEGINFILE: a file that it did not leave out must be there."""
+        if self.problem is not None:
+            self.problem.line = running_line()
+            raise self.problem
+
+    def _open(self, name: str, tried: bool) -> bool:
+        self.problem = None
+        if tried:
+            self.ERRNO = ""
         try:
             source = open_input(self.process, name)
         except IsADirectoryError:
@@ -360,11 +387,20 @@ class Runtime:
             self.read_a_file = True
             return False
         except OSError as problem:
-            raise fatal(f"cannot open file `{name}' for reading: {reason(problem)}") from None
+            failure = AwkError(f"fatal: cannot open file `{name}' for reading: {reason(problem)}", 2)
+            if not tried:
+                raise failure from None
+            self.problem, self.ERRNO = failure, reason(problem)
+            self.FILENAME, self.FNR = Input(name), 0.0
+            self.read_a_file = True
+            return True
         self.read_a_file = True
         self.reader = RecordReader(source.chunks(), lambda: source.close())
         self.FILENAME = Input(name)
         self.FNR = 0.0
+        if self.in_place and name != "-":
+            self.flush()
+            self.edited = []
         return True
 
     def command_line_assignment(self, name: str, text: str) -> None:
@@ -413,93 +449,3 @@ class Runtime:
         self.result = reader.record
         self.RT = reader.terminator
         return 1.0
-
-    # Output.
-
-    def flush(self) -> None:
-        """Write what was printed to standard output."""
-        if self.printed:
-            data = encode("".join(self.printed))
-            self.printed.clear()
-            self.process.stdout.write(data)
-
-    def flush_all(self) -> None:
-        self.flush()
-        for sink in self.sinks.values():
-            sink.flush()
-
-    def sink(self, redirection: str, name: str) -> Callable[[str], None]:
-        """Where `print > name`, `>> name` or `| name` writes to."""
-        if redirection == "|&" and name in self.readers:
-            raise fatal(f"coprocess `{name}' has given its answer: it reads nothing more here")
-        found = self.sinks.get(name)
-        if found is None:
-            found = self.sinks[name] = self._open_sink(redirection, name)
-        return found.add
-
-    def _open_sink(self, redirection: str, name: str) -> Sink:
-        if redirection in ("|", "|&"):
-            return Sink(lambda data: None, None, name)
-        if name in ("/dev/stdout", "-", "/dev/fd/1"):
-            return StandardSink(self.printed)
-        if name in ("/dev/stderr", "/dev/fd/2"):
-            return UnbufferedSink(self.process.stderr.write, None, None)
-        if not name:
-            raise fatal(f"expression for `{redirection}' redirection has null string value")
-        try:
-            file = open(self.process.path(name), "ab" if redirection == ">>" else "wb", buffering=0)
-        except OSError as problem:
-            raise fatal(f"cannot redirect to `{name}': {reason(problem)}") from None
-        return Sink(file.write, file, None)
-
-    def fflush(self, name: str | None) -> float:
-        """The function of that name; -1 for a name that nothing is printed to."""
-        if not name:
-            self.flush_all()
-            return 0.0
-        sink = self.sinks.get(name)
-        if sink is None:
-            return 0.0 if name in self.readers else -1.0
-        sink.flush()
-        return 0.0
-
-    def close(self, name: str, end: str = "") -> float:
-        """Close a file or command; its status, or -1 for a name that is not open.
-
-        Of a coprocess, the end "to" may be closed alone: it runs when its answer is first asked for.
-        """
-        status = -1.0
-        if end == "to":
-            return 0.0 if name in self.sinks else status
-        sink = self.sinks.pop(name, None)
-        if sink is not None:
-            status = 0.0
-            if sink.shell is not None:
-                self.flush_all()
-                status = float(self.process.run(["sh", "-c", sink.shell], stdin=encode("".join(sink.parts))))
-            else:
-                sink.flush()
-                if sink.file is not None:
-                    sink.file.close()
-        reader = self.readers.pop(name, None)
-        if reader is not None:
-            reader.close()
-            status = float(self.command_status.pop(name, 0))
-        return status
-
-    def close_all(self) -> None:
-        """The end of the program: everything is written, and commands that are printed to run."""
-        self.flush()
-        for name in list(self.sinks):
-            self.close(name)
-        self.close_current()
-
-    def system(self, script: str) -> float:
-        self.flush_all()
-        return float(self.process.run(["sh", "-c", script]))
-
-    def pass_on(self) -> Generator[None, None, None]:
-        """Write what was printed and let the reader run when it should."""
-        self.flush()
-        if self.process.stdout.full:
-            yield

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+
+#: The name under which compiled code finds the awk line that each of its own lines comes from.
+LINE_NUMBERS = "line_numbers"
+#: The file name of compiled code.
+COMPILED = "<awk>"
 
 
 class AwkError(Exception):
-    """An error in a program (status 1), or one that ends it (status 2); the text is the message."""
+    """An error in a program (status 1), or one that ends it (status 2); the text is the message.
 
-    def __init__(self, message: str, status: int = 1) -> None:
+    `line` is the line of the program that ran, None where the message says it or none did.
+    """
+
+    def __init__(self, message: str, status: int = 1, line: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.line = line
 
 
 def fatal(message: str) -> AwkError:
     """An error that ends the program while it runs."""
-    return AwkError(f"fatal: {message}", 2)
+    return AwkError(f"fatal: {message}", 2, running_line())
+
+
+def running_line() -> int | None:
+    """The line of the awk program that is running, None outside of one."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == COMPILED:
+            return frame.f_globals[LINE_NUMBERS][frame.f_lineno - 1]  # type: ignore[no-any-return]
+        frame = frame.f_back
+    return None
+
+
+def line_of(traceback: TracebackType | None) -> int | None:
+    """The line of the awk program that raised an exception of Python's."""
+    line: int | None = None
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == COMPILED:
+            line = traceback.tb_frame.f_globals[LINE_NUMBERS][traceback.tb_lineno - 1]
+        traceback = traceback.tb_next
+    return line
 
 
 @dataclass(slots=True)
@@ -30,6 +61,13 @@ class String:
 
 @dataclass(slots=True)
 class Regex:
+    source: str
+
+
+@dataclass(slots=True)
+class TypedRegex:
+    """`@/source/`, a value."""
+
     source: str
 
 
@@ -110,6 +148,14 @@ class Call:
 
 
 @dataclass(slots=True)
+class IndirectCall:
+    """`@variable(arguments)`: a call of the function that the variable names."""
+
+    variable: Name
+    arguments: list[Expression]
+
+
+@dataclass(slots=True)
 class Getline:
     """`kind`: "" (main input), "<" (file) or "|" (command)."""
 
@@ -127,8 +173,8 @@ class Grouping:
 
 Target = Name | Field | Index
 Expression = (
-    Number | String | Regex | Name | Field | Index | Unary | Binary | Match | Membership | Conditional
-    | Assign | Increment | Call | Getline | Grouping
+    Number | String | Regex | TypedRegex | Name | Field | Index | Unary | Binary | Match | Membership
+    | Conditional | Assign | Increment | Call | IndirectCall | Getline | Grouping
 )  # fmt: skip
 
 
@@ -230,3 +276,5 @@ class Program:
     rules: list[Rule] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    #: The line on which a statement begins, by the statement's id.
+    lines: dict[int, int] = field(default_factory=dict)

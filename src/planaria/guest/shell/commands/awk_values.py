@@ -23,6 +23,12 @@ class Input(str):
     __slots__ = ()
 
 
+class Regexp(str):
+    """The value of `@/.../`: its source, which counts as an expression wherever one is wanted."""
+
+    __slots__ = ()
+
+
 class Array(dict[str, Any]):
     """An awk array: reading an element that is not there creates it."""
 
@@ -145,6 +151,8 @@ class Conversion:
             return self.known.get(value) or self.number_text(value)
         if value is None:
             return ""
+        if kind is Regexp:
+            return str(value)
         raise fatal("attempt to use an array in a scalar context")
 
     def compare(self, left: Any, right: Any) -> int:

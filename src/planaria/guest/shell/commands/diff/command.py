@@ -7,14 +7,17 @@ import os
 import re
 import stat
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
 from planaria.guest.shell.command import Process, command
 from planaria.guest.shell.commands import usage
 from planaria.guest.shell.commands.date.zones import local_zone
 from planaria.guest.shell.commands.diff import styles
+from planaria.guest.shell.commands.diff.formats import Formats, formatted
 from planaria.guest.shell.commands.diff.hunks import Change, Comparison, compare, split_lines
+from planaria.guest.shell.commands.diff.presentation import COLORS, Presentation, palette
+from planaria.guest.shell.commands.quoting import shell_quote
 
 _LONG = {
     "normal": "normal",
@@ -48,6 +51,18 @@ _LONG = {
     "minimal": "d",
     "speed-large-files": "H",
     "exclude=": "x",
+    "tabsize=": "tabsize",
+    "initial-tab": "T",
+    "suppress-blank-empty": "suppress-blank-empty",
+    "palette=": "palette",
+    "from-file=": "from-file",
+    "to-file=": "to-file",
+    "horizon-lines=": "horizon-lines",
+    "forward-ed": "f",
+    "ifdef=": "D",
+    "line-format=": "line-format",
+    **{f"{kind}-line-format=": f"{kind}-line-format" for kind in ("old", "new", "unchanged")},
+    **{f"{kind}-group-format=": f"{kind}-group-format" for kind in ("old", "new", "unchanged", "changed")},
     "exclude-from=": "X",
     "starting-file=": "S",
     "color[=]": "color",
@@ -61,7 +76,8 @@ class Settings:
     """What was asked for."""
 
     how: Comparison
-    style: str = "normal"
+    #: Empty for the normal one, which was not asked for.
+    style: str = ""
     context: int = 3
     brief: bool = False
     report_same: bool = False
@@ -72,7 +88,10 @@ class Settings:
     width: int = 130
     left_column: bool = False
     suppress_common: bool = False
-    expand: bool = False
+    shown: Presentation = field(default_factory=Presentation)
+    formats: Formats = field(default_factory=Formats)
+    links: bool = True
+    starting: str = ""
     labels: list[str] = field(default_factory=list)
     function: re.Pattern[bytes] | None = None
     exclude: list[str] = field(default_factory=list)
@@ -82,19 +101,35 @@ class Settings:
 def _settings(arguments: usage.Arguments, words: list[str], process: Process) -> Settings:
     settings = Settings(Comparison())
     how = settings.how
+    colors, colored, shows_function = COLORS, False, False
     for name, value in arguments.options:
         if name in ("c", "C", "u", "U"):
-            settings.style = "context" if name in "cC" else "unified"
+            _choose(settings, "context" if name in "cC" else "unified")
             if name in "CU" and value:
                 if not value.isdigit():
                     raise usage.UsageError(f"invalid context length '{value}'")
                 settings.context = int(value)
-        elif name in ("e", "n", "y", "normal"):
-            settings.style = {"e": "ed", "n": "rcs", "y": "side", "normal": "normal"}[name]
+        elif name in _STYLES:
+            _choose(settings, _STYLES[name])
+        elif name == "D":
+            _choose(settings, "formats")
+            settings.formats.define(value)
+        elif name == "line-format":
+            _choose(settings, "formats")
+            settings.formats.lines |= dict.fromkeys(("old", "new", "unchanged"), value)
+        elif name.endswith(("-line-format", "-group-format")):
+            _choose(settings, "formats")
+            kind, what, _ = name.split("-")
+            formats = settings.formats.lines if what == "line" else settings.formats.groups
+            if formats.get(kind, value) != value:
+                raise usage.UsageError(f"conflicting --{name} option value '{value}'")
+            formats[kind] = value
         elif name == "i":
             how.ignore_case = True
         elif name == "w":
             how.ignore_all_space = True
+        elif name == "E":
+            how.expand_tabs = True
         elif name == "b":
             how.ignore_space_change = True
         elif name == "Z":
@@ -118,25 +153,46 @@ def _settings(arguments: usage.Arguments, words: list[str], process: Process) ->
         elif name == "a":
             settings.text = True
         elif name == "W":
-            settings.width = int(value)
+            settings.width = _positive(value, "width")
+        elif name == "tabsize":
+            settings.shown.tab_size = how.tab_size = _positive(value, "tabsize")
+        elif name == "T":
+            settings.shown.initial_tab = True
+        elif name == "suppress-blank-empty":
+            settings.shown.suppress_blank_empty = True
+        elif name == "horizon-lines" and not value.isdigit():
+            raise usage.UsageError(f"invalid horizon length '{value}'")
+        elif name == "palette":
+            colors = palette(value)
+        elif name == "color":
+            if value not in ("", "always", "never", "auto"):
+                raise usage.UsageError(f"invalid color '{value}'")
+            colored = value == "always"
+        elif name == "no-dereference":
+            settings.links = False
+        elif name == "S":
+            settings.starting = value
         elif name == "left-column":
             settings.left_column = True
         elif name == "suppress-common-lines":
             settings.suppress_common = True
         elif name == "t":
-            settings.expand = True
+            settings.shown.expand = True
         elif name == "L":
             settings.labels.append(value)
         elif name == "p":
             settings.function = re.compile(rb"^[A-Za-z$_]")
-            if settings.style == "normal":
-                settings.style = "context"
+            shows_function = True
         elif name == "F":
             settings.function = re.compile(value.encode("utf-8", "surrogateescape"))
         elif name == "x":
             settings.exclude.append(value)
         elif name == "X":
             settings.exclude += usage.read_file(process, value).decode("utf-8", "surrogateescape").split("\n")
+    if colored:
+        settings.shown.colors = colors
+    if shows_function and not settings.style:
+        settings.style = "context"
     number = "".join(name for name, _ in arguments.options if name.isdigit())
     if number and settings.style in ("unified", "context"):
         settings.context = int(number)  # the old form: -u3
@@ -145,8 +201,24 @@ def _settings(arguments: usage.Arguments, words: list[str], process: Process) ->
         options.reverse()
         options.remove(operand)
         options.reverse()
-    settings.options = "".join(f" {word}" for word in options)
+    settings.options = "".join(f" {shell_quote(word)}" for word in options)
     return settings
+
+
+#: Options that choose a style.
+_STYLES = {"e": "ed", "f": "forward ed", "n": "rcs", "y": "side", "normal": "normal"}
+
+
+def _choose(settings: Settings, style: str) -> None:
+    if settings.style not in ("", style):
+        raise usage.UsageError("conflicting output style options")
+    settings.style = style
+
+
+def _positive(text: str, what: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise usage.UsageError(f"invalid {what} '{text}'")
+    return int(text)
 
 
 @command("diff")
@@ -172,6 +244,17 @@ def diff(process: Process) -> Generator[None, None, int]:
         process.error(f"{error.filename}: {usage.reason(error)}")
         return 2
     operands = arguments.operands
+    fixed = [(name, value) for name, value in arguments.options if name in ("from-file", "to-file")]
+    if fixed:
+        status = 0
+        if len(fixed) > 1 and len({name for name, _ in fixed}) > 1:
+            process.error("--from-file and --to-file both specified")
+            return 2
+        name, value = fixed[-1]
+        for operand in operands:
+            pair = (value, operand) if name == "from-file" else (operand, value)
+            status = max(status, (yield from _operands(process, settings, *pair)))
+        return status
     if len(operands) < 2:
         missing = f"missing operand after '{(words or ['diff'])[-1]}'"
         usage.complain(process, missing, named=True)
@@ -179,10 +262,19 @@ def diff(process: Process) -> Generator[None, None, int]:
     if len(operands) > 2:
         usage.complain(process, f"extra operand '{operands[2]}'", named=True)
         return 2
-    one, two = operands
+    return (yield from _operands(process, settings, *operands))
+
+
+def _operands(process: Process, settings: Settings, one: str, two: str) -> Generator[None, None, int]:
+    """Compare two operands: files, directories, or a file with the one of its name in a directory."""
+    if settings.new_file_first and not os.path.lexists(process.path(one)):
+        settings = replace(settings, new_file=True)
     if one != "-" and two != "-":
         directory_one, directory_two = os.path.isdir(process.path(one)), os.path.isdir(process.path(two))
         if directory_one and directory_two:
+            if settings.style == "formats" and settings.formats.defined:
+                process.error("-D option not supported with directories")
+                return 2
             return (yield from _directories(process, settings, one, two))
         if directory_one and os.path.exists(process.path(two)):
             one = os.path.join(one, os.path.basename(two))
@@ -211,9 +303,11 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
             {
                 name
                 for name in found
-                if not any(fnmatch.fnmatchcase(name, pattern) for pattern in settings.exclude)
+                if name >= settings.starting
+                and not any(fnmatch.fnmatchcase(name, pattern) for pattern in settings.exclude)
             }
         )
+    settings = replace(settings, starting="")
     status = 0
     for name in sorted(names[0] | names[1], key=os.fsencode):
         left, right = _join(one, name), _join(two, name)
@@ -242,7 +336,8 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
             _write(process, f"File {left} is a {kinds[0]} while file {right} is a {kinds[1]}\n")
             status = max(status, 1)
         else:
-            head = f"diff{settings.options} {left} {right}\n"
+            shown = [*settings.labels[:2], *(left, right)[len(settings.labels) :]]
+            head = f"diff{settings.options} {' '.join(shown)}\n"
             status = max(status, (yield from _files(process, settings, left, right, head)))
     return status
 
@@ -263,6 +358,20 @@ def _kind(process: Process, name: str) -> str:
 def _files(
     process: Process, settings: Settings, one: str, two: str, head: str = ""
 ) -> Generator[None, None, int]:
+    if not settings.links and "-" not in (one, two):
+        links = [os.path.islink(process.path(name)) for name in (one, two)]
+        if all(links):
+            if os.readlink(process.path(one)) == os.readlink(process.path(two)):
+                return 0
+            _write(process, f"Symbolic links {one} and {two} differ\n")
+            return 1
+        if any(links):
+            kinds = [
+                "symbolic link" if link else _kind(process, name)
+                for link, name in zip(links, (one, two), strict=True)
+            ]
+            _write(process, f"File {one} is a {kinds[0]} while file {two} is a {kinds[1]}\n")
+            return 1
     contents: list[bytes] = []
     trouble = False
     for name in (one, two):
@@ -277,6 +386,8 @@ def _files(
             trouble = True
     if trouble:
         return 2
+    if settings.how.strip_trailing_cr:
+        contents = [content.replace(b"\r\n", b"\n") for content in contents]
     before, after = contents
     same = before == after
     if not same and not settings.text and (b"\0" in before[:32768] or b"\0" in after[:32768]):
@@ -285,7 +396,7 @@ def _files(
         return 1
     old, new = split_lines(before), split_lines(after)
     incomplete = []
-    if settings.style == "ed":  # ed(1) knows no line without a newline
+    if settings.style in ("ed", "forward ed"):  # ed(1) knows no line without a newline
         for name, lines in ((one, old), (two, new)):
             if lines and not lines[-1].endswith(b"\n"):
                 lines[-1] += b"\n"
@@ -297,7 +408,7 @@ def _files(
     if all(change.ignored for change in found):
         if settings.report_same:
             _write(process, f"Files {one} and {two} are identical\n")
-        if settings.style == "side" and not settings.brief:
+        if settings.style in ("side", "formats") and not settings.brief:
             yield from _emit(process, _style(settings, old, new, []))
         return 2 if incomplete and not same else 0
     if settings.brief:
@@ -309,29 +420,36 @@ def _files(
         marks = ("---", "+++") if settings.style == "unified" else ("***", "---")
         for position, (mark, name) in enumerate(zip(marks, (one, two), strict=True)):
             if position < len(settings.labels):
-                _write(process, f"{mark} {settings.labels[position]}\n")
+                text = f"{mark} {settings.labels[position]}"
             else:
-                _write(process, f"{mark} {_quoted(name)}\t{_time(process, name, settings.style)}\n")
+                text = f"{mark} {_quoted(name)}\t{_time(process, name, settings.style)}"
+            process.stdout.write(settings.shown.paint("hd", text.encode("utf-8", "surrogateescape")) + b"\n")
     yield from _emit(process, _style(settings, old, new, found))
     return 2 if incomplete else 1
 
 
 def _style(settings: Settings, old: list[bytes], new: list[bytes], found: list[Change]) -> Iterator[bytes]:
     if settings.style == "unified":
-        return styles.unified(old, new, found, settings.context, settings.function)
+        return styles.unified(old, new, found, settings.context, settings.shown, settings.function)
     if settings.style == "context":
-        return styles.context(old, new, found, settings.context, settings.function)
+        return styles.context(old, new, found, settings.context, settings.shown, settings.function)
+    if settings.style == "formats":
+        return formatted(old, new, found, settings.formats)
     if settings.style == "side":
         return styles.side_by_side(
             old,
             new,
             found,
             settings.width,
+            settings.shown,
             left_column=settings.left_column,
             suppress_common=settings.suppress_common,
-            expand=settings.expand,
         )
-    return {"normal": styles.normal, "ed": styles.ed, "rcs": styles.rcs}[settings.style](old, new, found)
+    if settings.style in ("", "normal"):
+        return styles.normal(old, new, found, settings.shown)
+    return {"ed": styles.ed, "forward ed": styles.forward_ed, "rcs": styles.rcs}[settings.style](
+        old, new, found
+    )
 
 
 def _emit(process: Process, pieces: Iterator[bytes]) -> Generator[None, None, None]:

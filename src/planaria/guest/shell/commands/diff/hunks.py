@@ -33,12 +33,15 @@ class Comparison:
     ignore_blank_lines: bool = False
     strip_trailing_cr: bool = False
     expand_tabs: bool = False
+    tab_size: int = 8
     ignore_matching: list[re.Pattern[bytes]] = field(default_factory=list)
 
     def key(self, line: bytes) -> bytes:
         """What is compared of a line (given with its newline)."""
         if self.strip_trailing_cr and line.endswith(b"\r\n"):
             line = line[:-2] + b"\n"
+        if self.expand_tabs:
+            line = line.expandtabs(self.tab_size)
         if self.ignore_all_space:
             line = _SPACES.sub(b"", line)
         elif self.ignore_space_change:
@@ -55,6 +58,7 @@ class Comparison:
             or self.ignore_space_change
             or self.ignore_trailing_space
             or self.strip_trailing_cr
+            or self.expand_tabs
         )
 
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from planaria.guest.shell.commands.diff.hunks import Change, group
-
-_NO_NEWLINE = b"\\ No newline at end of file\n"
-
-
-def _with_newline(mark: bytes, line: bytes) -> bytes:
-    return mark + line if line.endswith(b"\n") else mark + line + b"\n" + _NO_NEWLINE
+from planaria.guest.shell.commands.diff.presentation import Presentation
 
 
 def _range(start: int, stop: int) -> str:
@@ -22,7 +17,7 @@ def _range(start: int, stop: int) -> str:
     return str(start + 1) if stop == start + 1 else f"{start + 1},{stop}"
 
 
-def normal(old: list[bytes], new: list[bytes], changes: list[Change]) -> Iterator[bytes]:
+def normal(old: list[bytes], new: list[bytes], changes: list[Change], shown: Presentation) -> Iterator[bytes]:
     """`3,4c3`, `<`, `---`, `>`"""
     for change in changes:
         if change.ignored:
@@ -33,13 +28,13 @@ def normal(old: list[bytes], new: list[bytes], changes: list[Change]) -> Iterato
         elif change.new_start == change.new_stop:
             letter = "d"
         before, after = _range(change.old_start, change.old_stop), _range(change.new_start, change.new_stop)
-        yield f"{before}{letter}{after}\n".encode()
+        yield shown.paint("ln", f"{before}{letter}{after}".encode()) + b"\n"
         for line in old[change.old_start : change.old_stop]:
-            yield _with_newline(b"< ", line)
+            yield shown.line(b"< ", line, "de")
         if letter == "c":
             yield b"---\n"
         for line in new[change.new_start : change.new_stop]:
-            yield _with_newline(b"> ", line)
+            yield shown.line(b"> ", line, "ad")
 
 
 def ed(old: list[bytes], new: list[bytes], changes: list[Change]) -> Iterator[bytes]:
@@ -71,6 +66,21 @@ def ed(old: list[bytes], new: list[bytes], changes: list[Change]) -> Iterator[by
             yield b".\n"
 
 
+def forward_ed(old: list[bytes], new: list[bytes], changes: list[Change]) -> Iterator[bytes]:
+    """Like a script for ed(1), but from the first change to the last."""
+    for change in changes:
+        if change.ignored:
+            continue
+        letter = "a" if change.old_start == change.old_stop else "c"
+        if change.new_start == change.new_stop:
+            letter = "d"
+        yield f"{letter}{_range(change.old_start, change.old_stop).replace(',', ' ')}\n".encode()
+        if letter != "d":
+            for line in new[change.new_start : change.new_stop]:
+                yield line if line.endswith(b"\n") else line + b"\n"
+            yield b".\n"
+
+
 def rcs(old: list[bytes], new: list[bytes], changes: list[Change]) -> Iterator[bytes]:
     """The format of RCS files."""
     for change in changes:
@@ -96,6 +106,7 @@ def unified(
     new: list[bytes],
     changes: list[Change],
     context: int,
+    shown: Presentation,
     pattern: re.Pattern[bytes] | None = None,
 ) -> Iterator[bytes]:
     """`@@ -1,3 +1,4 @@`"""
@@ -104,18 +115,18 @@ def unified(
         start_new = max(some[0].new_start - context, 0)
         stop_new = min(some[-1].new_stop + context, len(new))
         head = f"@@ -{_span(start, stop)} +{_span(start_new, stop_new)} @@".encode()
-        yield head + _function(old, start, pattern) + b"\n"
+        yield shown.paint("ln", head) + _function(old, start, pattern) + b"\n"
         place = start
         for change in some:
             for line in old[place : change.old_start]:
-                yield _with_newline(b" ", line)
+                yield shown.line(b" ", line)
             for line in old[change.old_start : change.old_stop]:
-                yield _with_newline(b"-", line)
+                yield shown.line(b"-", line, "de")
             for line in new[change.new_start : change.new_stop]:
-                yield _with_newline(b"+", line)
+                yield shown.line(b"+", line, "ad")
             place = change.old_stop
         for line in old[place:stop]:
-            yield _with_newline(b" ", line)
+            yield shown.line(b" ", line)
 
 
 def _span(start: int, stop: int) -> str:
@@ -130,6 +141,7 @@ def context(
     new: list[bytes],
     changes: list[Change],
     size: int,
+    shown: Presentation,
     pattern: re.Pattern[bytes] | None = None,
 ) -> Iterator[bytes]:
     """`*** 1,3 ****`, `--- 1,4 ----`"""
@@ -137,30 +149,30 @@ def context(
         start, stop = max(some[0].old_start - size, 0), min(some[-1].old_stop + size, len(old))
         start_new, stop_new = max(some[0].new_start - size, 0), min(some[-1].new_stop + size, len(new))
         yield b"***************" + _function(old, start, pattern) + b"\n"
-        yield f"*** {_lines(start, stop)} ****\n".encode()
+        yield shown.paint("ln", f"*** {_lines(start, stop)} ****".encode()) + b"\n"
         if any(change.old_stop > change.old_start for change in some):
             place = start
             for change in some:
                 mark = b"! " if change.new_stop > change.new_start else b"- "
                 for line in old[place : change.old_start]:
-                    yield _with_newline(b"  ", line)
+                    yield shown.line(b"  ", line, "de")
                 for line in old[change.old_start : change.old_stop]:
-                    yield _with_newline(mark, line)
+                    yield shown.line(mark, line, "de")
                 place = change.old_stop
             for line in old[place:stop]:
-                yield _with_newline(b"  ", line)
-        yield f"--- {_lines(start_new, stop_new)} ----\n".encode()
+                yield shown.line(b"  ", line, "de")
+        yield shown.paint("ln", f"--- {_lines(start_new, stop_new)} ----".encode()) + b"\n"
         if any(change.new_stop > change.new_start for change in some):
             place = start_new
             for change in some:
                 mark = b"! " if change.old_stop > change.old_start else b"+ "
                 for line in new[place : change.new_start]:
-                    yield _with_newline(b"  ", line)
+                    yield shown.line(b"  ", line, "ad")
                 for line in new[change.new_start : change.new_stop]:
-                    yield _with_newline(mark, line)
+                    yield shown.line(mark, line, "ad")
                 place = change.new_stop
             for line in new[place:stop_new]:
-                yield _with_newline(b"  ", line)
+                yield shown.line(b"  ", line, "ad")
 
 
 def _lines(start: int, stop: int) -> str:
@@ -172,13 +184,14 @@ def side_by_side(
     new: list[bytes],
     changes: list[Change],
     width: int,
+    shown: Presentation,
     *,
     left_column: bool = False,
     suppress_common: bool = False,
-    expand: bool = False,
 ) -> Iterator[bytes]:
     """Two columns with a mark between them."""
-    tab = 1 if expand else 8
+    expand, size = shown.expand, shown.tab_size
+    tab = 1 if expand else size
     # Both columns of the same width, the right one at a multiple of the tab stop.
     unit = width + tab + 3
     right = (unit // (2 * tab)) * tab
@@ -187,17 +200,17 @@ def side_by_side(
         right = width
 
     def row(left: bytes | None, mark: str, other: bytes | None) -> bytes:
-        text, column = _fit(left, half, expand)
+        text, column = _fit(left, half, expand, size)
         out = text
         newline = b"\n" if any(side is not None and side.endswith(b"\n") for side in (left, other)) else b""
         gap = (half + right - 1) // 2
         if mark != " ":
-            out += _pad(column, gap, expand) + mark.encode()
+            out += _pad(column, gap, expand, size) + mark.encode()
             column = gap + 1
         if other is None or not other.rstrip(b"\n"):
             return out + newline
-        out += _pad(column, right, expand)
-        return out + _fit(other, half, expand)[0] + newline
+        out += _pad(column, right, expand, size)
+        return out + _fit(other, half, expand, size)[0] + newline
 
     place = other_place = 0
     for change in [*changes, Change(len(old), len(old), len(new), len(new))]:
@@ -213,7 +226,7 @@ def side_by_side(
             left = old[place] if place < change.old_stop else None
             after = new[other_place] if other_place < change.new_stop else None
             mark = "<" if after is None else ">" if left is None else _joint(left, after)
-            yield row(left, mark, after)
+            yield shown.paint({"<": "de", ">": "ad"}.get(mark, ""), row(left, mark, after))
             place += left is not None
             other_place += after is not None
 
@@ -225,7 +238,7 @@ def _joint(left: bytes, right: bytes) -> str:
     return "/" if left.endswith(b"\n") else "\\"
 
 
-def _fit(line: bytes | None, width: int, expand: bool) -> tuple[bytes, int]:
+def _fit(line: bytes | None, width: int, expand: bool, size: int) -> tuple[bytes, int]:
     """As much of a line as a column holds, and where it ends."""
     if line is None:
         return b"", 0
@@ -233,7 +246,7 @@ def _fit(line: bytes | None, width: int, expand: bool) -> tuple[bytes, int]:
     column = 0
     for character in line.rstrip(b"\n").decode("utf-8", "surrogateescape"):
         if character == "\t":
-            step = 8 - column % 8
+            step = size - column % size
             if column + step > width:
                 break
             out.append(" " * step if expand else "\t")
@@ -250,14 +263,11 @@ def _fit(line: bytes | None, width: int, expand: bool) -> tuple[bytes, int]:
     return "".join(out).encode("utf-8", "surrogateescape"), column
 
 
-def _pad(column: int, target: int, expand: bool) -> bytes:
+def _pad(column: int, target: int, expand: bool, size: int) -> bytes:
     """From a column to another, with tabs where they fit."""
     out = b""
     if not expand:
-        while column // 8 * 8 + 8 <= target:
+        while column // size * size + size <= target:
             out += b"\t"
-            column = column // 8 * 8 + 8
+            column = column // size * size + size
     return out + b" " * max(target - column, 0)
-
-
-Style = Callable[[list[bytes], list[bytes], list[Change]], Iterator[bytes]]
