@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Generator
 from pathlib import Path
@@ -14,6 +15,7 @@ from planaria.guest.shell.limits import Limits
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.state import StateError
 from planaria.guest.shell.streams import CapturedOutput, NullStream
+from planaria.guest.shell.variable import Variable
 
 
 class Session:
@@ -137,6 +139,27 @@ def test_a_program_that_cannot_be_here_says_what_there_is_instead() -> None:
     assert session.errors == (
         "bash: line 1: git: command not found (use the host's git, or diff and patch here)\n"
     )
+
+
+@pytest.mark.parametrize(
+    "command", ["x=$(echo $i | tr 1 2)", "(a+=(y)); (:) &", "cat <(echo $i; :) > /dev/null", "bash -c : $i"]
+)
+def test_subshells_that_have_ended_keep_nothing(command: str) -> None:
+    """Copies of the variables go with the subshell, without waiting for Python to look for cycles."""
+
+    def arrays() -> int:
+        return sum(isinstance(one, Variable) and len(one.array or ()) >= 1000 for one in gc.get_objects())
+
+    session = Session()
+    session("for ((i = 0; i < 1000; i++)); do a+=($i); done")
+    gc.collect()
+    gc.disable()
+    try:
+        before = arrays()
+        session(f"for i in 1 2 3 4 5 6 7 8 9; do {command}; done; wait")
+        assert arrays() == before
+    finally:
+        gc.enable()
 
 
 def test_jobs_run_while_the_shell_waits() -> None:

@@ -155,7 +155,7 @@ def bash(process: Process) -> Generator[None, None, int]:
     except BrokenPipeError:
         return BROKEN_PIPE
     finally:
-        child.close_streams()
+        child.let_go()
 
 
 def _startup(child: Shell) -> str | None:

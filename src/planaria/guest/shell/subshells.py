@@ -37,7 +37,7 @@ class Subshells:
             self.status = status
             return self._end_subshell(status)
         finally:
-            self.close_streams()
+            self.let_go()
 
     def stream_subshell(self: Shell, code: StreamCode) -> Generator[None, None, int]:
         """The same, yielding when the output is full."""
@@ -51,7 +51,7 @@ class Subshells:
             self.status = status
             return self._end_subshell(status)
         finally:
-            self.close_streams()
+            self.let_go()
 
     def _ended_by(self: Shell, error: BaseException) -> int:
         """The status of a subshell that an exception ended; what must go further is raised again."""
@@ -98,8 +98,8 @@ class Subshells:
                     status = self._write_failed(error)
         return status
 
-    def close_streams(self: Shell) -> None:
-        """Let go of all descriptors, and have the limits of the shell around it hold again."""
+    def let_go(self: Shell) -> None:
+        """The end of a subshell: close its descriptors, drop its variables, put the outer limits back."""
         if self.bounds is not self.outer_bounds:
             self.set_bounds(self.outer_bounds)
         streams = list(self.fds.values())
@@ -109,6 +109,10 @@ class Subshells:
                 stream.release()
             except OSError:
                 pass
+        # A shell and its variables know each other, so they stay until cycles are looked for: at least not
+        # with copies of large arrays, of which a loop of substitutions would leave hundreds.
+        self.variables.table.clear()
+        self.variables.scopes.clear()
 
     # -- captures ----------------------------------------------------------------------------------
 
