@@ -87,7 +87,7 @@ class ExpansionLexer(Cursor):
             self.position = start + 2
         else:
             self.position = match.end()
-        return Parameter(name, bare=name.isidentifier())
+        return Parameter(name, bare=True)
 
     def _ansi_quoted(self) -> Quoted:
         position = self.position + 2

@@ -66,13 +66,14 @@ def _count(shell: Shell, argv: list[str]) -> int:
     if not shell.loops:
         shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
         return 0
-    if len(argv) == 1:
+    words = argv[2:] if argv[1:2] == ["--"] else argv[1:]
+    if not words:
         return 1
-    text = argv[1]
+    text = words[0]
     if not text.lstrip("+-").isdecimal():
         shell.complain(f"{argv[0]}: {text}: numeric argument required")
         raise Exit(128)
-    no_more(argv[0], argv[2:])
+    no_more(argv[0], words[1:])
     count = int(text)
     if count < 1:
         shell.complain(f"{argv[0]}: {text}: loop count out of range")

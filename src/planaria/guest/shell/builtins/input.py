@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..streams import Stream
+from ..subscripts import is_reference
 from ..variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, is_name
 from .registry import UsageError, builtin, options_of
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _BLANKS = re.compile(r"[ \t\n]+")
 _OPTIONS = "ersa:d:i:n:N:p:t:u:"
-_TARGET = re.compile(r"[A-Za-z_]\w*(\[.+\])?\Z", re.ASCII | re.DOTALL)
 
 
 def _input(shell: Shell, number: int) -> Stream:
@@ -148,7 +148,7 @@ def _read_line(shell: Shell, names: list[str]) -> int:
 
 def _check_names(names: list[str]) -> None:
     for name in names:
-        if not (name.isidentifier() and name.isascii()) and not _TARGET.match(name):
+        if not (name.isidentifier() and name.isascii()) and not is_reference(name):
             raise UsageError(f"`{name}': not a valid identifier", 1)
 
 
