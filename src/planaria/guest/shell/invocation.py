@@ -118,6 +118,8 @@ def bash(process: Process) -> Generator[None, None, int]:
         from .builtins.options import turn
         from .builtins.registry import UsageError
 
+        if os.path.basename(process.argv[0]) != "bash":
+            turn(child, "posix", True)
         try:
             for option, on in asked.options:
                 turn(child, option, on)
@@ -141,7 +143,7 @@ def bash(process: Process) -> Generator[None, None, int]:
             child.script = asked.script
         else:
             return (yield from _standard_input(child))
-        if not child.posix and os.path.basename(process.argv[0]) != "sh":
+        if not child.posix:
             startup = _startup(child)
             if startup is not None:
                 try:

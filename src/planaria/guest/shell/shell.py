@@ -355,6 +355,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         from .compiler import Compiler
 
         lexer: Lexer = Parser(text, line=self.line, extglob="extglob" in self.shopts)
+        lexer.posix = self.posix
         return Compiler().words.text(Word([DoubleQuoted(lexer.double_quoted(here_document=True))]))(self)
 
     def assign(self, target: str, value: str) -> None:
