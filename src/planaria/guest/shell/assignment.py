@@ -304,7 +304,7 @@ class AssignmentCompiler:
             elements = node.source.partition("=")[2]
 
             def value(sh: Shell) -> str:
-                return key_of(sh, elements)
+                return key_of(sh, elements, declared=True)
 
         elif node.subscript is not None:
             source = node.source.partition("=")[0]

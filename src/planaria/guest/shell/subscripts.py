@@ -1,7 +1,8 @@
 """Elements of arrays as builtins are told them, by a text: `printf -v 'm[$key]'`, `unset 'm[a b]'`.
 
 What stands between the brackets is read as in an assignment, whatever has been expanded in it before:
-brackets and quotes in it are balanced, and it is expanded once more.
+brackets and quotes in it are balanced, and it is expanded once more. With `shopt -s assoc_expand_once` only
+brackets are, and it stands for itself, save in `declare` and its like.
 """
 
 from __future__ import annotations
@@ -24,13 +25,29 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PLAIN = re.compile(r"[^]\[\\\"'`$]+")
 
 
-def is_reference(text: str) -> bool:
+def is_reference(shell: Shell, text: str) -> bool:
     """Whether a text is the name of a variable or of an element of one."""
     name = _NAME.match(text)
     if name is None:
         return False
     end = name.end()
-    return end == len(text) or (text[end] == "[" and span_of(text, end) == len(text))
+    if end == len(text):
+        return True
+    if text[end] != "[":
+        return False
+    if "assoc_expand_once" in shell.shopts:
+        return _is_balanced(text[end:])
+    return span_of(text, end) == len(text)
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether the bracket that a text begins with is closed by its last character, and no sooner."""
+    depth = 0
+    for place, char in enumerate(text):
+        depth += (char == "[") - (char == "]")
+        if not depth:
+            return 1 < place == len(text) - 1
+    return False
 
 
 def span_of(text: str, start: int) -> int:
@@ -48,8 +65,10 @@ def span_of(text: str, start: int) -> int:
     return found if found > start + 2 and text[found - 1] == "]" else -1
 
 
-def key_of(shell: Shell, text: str) -> str:
-    """The key of an associative array that a subscript stands for."""
+def key_of(shell: Shell, text: str, *, declared: bool = False) -> str:
+    """The key of an associative array that a subscript stands for; `declared` by `declare` and its like."""
+    if not declared and "assoc_expand_once" in shell.shopts:
+        return text
     if _PLAIN.fullmatch(text):
         return text
     code = _code(text)

@@ -213,3 +213,19 @@ set -u; case $nope in x) ;; esac; echo no
 set -u; for i in $nope; do :; done; echo no
 # ----
 bash -uc 'echo $1; echo b'; echo $?; bash -c 'trap "echo E \$? \$0" EXIT; exit 5' name; echo $?; bash -c 'set -e; trap "echo E \$?" EXIT; (exit 3); echo no'; echo $?
+# ----
+set -o posix; . ./nofile; echo no
+# ----
+set -o posix; command . ./nofile; echo $?; . ./nofile || echo no
+# ----
+. ./nofile; echo $?; echo 'echo in; return 3' > f; . ./f; echo $?; bash -c '. ./nofile; echo yes'; bash --posix -c '. ./nofile; echo yes'; echo $?
+# ----
+set -o posix; shift 5; echo $?
+# ----
+set -o posix
+echo "${x+'a}" "${HOME+it's}" "${x:-don't}"
+echo "${x-'$HOME'}" ${x-'$HOME'}
+cat <<EOF
+${x:-don't} ${x-'$HOME'} "${x-"a'b"}"
+EOF
+y="a'b'c"; echo "${y#a'b'}" "${y%'c'}" "${y/'/q}"

@@ -246,7 +246,7 @@ def _assign(
     if shell.table.get(name) is target:
         if subscript is not None:
             if target.flags & ASSOCIATIVE:
-                subscript = key_of(shell, subscript)
+                subscript = key_of(shell, subscript, declared=True)
             variables.set_element(name, subscript, value, append=append)
         else:
             variables.set(name, value, append=append)
@@ -256,7 +256,7 @@ def _assign(
         variables.set_indexed(name, target, variables.index_of(subscript or "0"), value, append=append)
     elif target.flags & ASSOCIATIVE:
         target.array = target.array if target.array is not None else {}
-        target.array[key_of(shell, subscript) if subscript else "0"] = value  # type: ignore[index]
+        target.array[key_of(shell, subscript, declared=True) if subscript else "0"] = value  # type: ignore[index]
     else:
         target.value = variables.converted(target, value, target.value, append)
 
@@ -509,7 +509,7 @@ def _unset_one(shell: Shell, name: str, letters: set[str]) -> None:
             raise ShellError(f"`{name}': not a valid identifier")
         variable = shell.variables.find(base)
         if variable is not None and variable.flags & ASSOCIATIVE:
-            if not is_reference(name):
+            if not is_reference(shell, name):
                 return
             subscript = key_of(shell, subscript)
             if not subscript:

@@ -9,6 +9,7 @@ from ..condition import TestError, evaluate_test
 from ..control import Break, Continue, Exit, Return
 from ..functions import Frame
 from ..redirection import open_stream
+from ..syntax import Simple
 from ..variable import ShellError
 from .registry import BUILTINS, OptionError, UsageError, builtin, no_more, operands_of, running, usage
 
@@ -111,6 +112,15 @@ def eval_(shell: Shell, argv: list[str]) -> int:
     return shell.run_text(" ".join(words), line=shell.line, where="eval: ")
 
 
+def _unreadable(shell: Shell, name: str) -> int:
+    """A file that cannot be sourced ends the shell in POSIX mode, unless it is `command` that sources it."""
+    node = shell.node
+    words = node.words if isinstance(node, Simple) else []
+    if shell.posix and words and getattr(words[0], "source", "") == name:
+        raise Exit(1)
+    return 1
+
+
 @running("source", ".")
 def source(shell: Shell, argv: list[str]) -> int:
     words = operands_of(argv)
@@ -128,10 +138,10 @@ def source(shell: Shell, argv: list[str]) -> int:
         stream.release()
     except ShellError as error:
         shell.complain(error.message)
-        return 1
+        return _unreadable(shell, argv[0])
     except OSError as error:
         shell.complain(f"{name}: {error.strerror}")
-        return 1
+        return _unreadable(shell, argv[0])
     text = data.decode("utf-8", "surrogateescape")
     saved = shell.positional
     if len(words) > 1:

@@ -432,7 +432,7 @@ def printf(shell: Shell, argv: list[str]) -> int:
                 place += 1
             else:
                 variable = word[2:]
-            if not is_reference(variable):
+            if not is_reference(shell, variable):
                 raise UsageError(f"`{variable}': not a valid identifier")
         else:
             raise OptionError(f"{word[:2]}: invalid option")
