@@ -112,7 +112,8 @@ class SessionShell:
         here = os.getcwd()
         if here != shell.cwd:
             shell.run(f"cd -- {_quoted(here)}")
-        shell.fds[0] = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
+        given = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
+        shell.fds[0] = shell.plain_input = given
         try:
             with _SettingsOfTheShell():
                 status = shell.run(source)

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError, Parser, Target, wrap
+from .subscripts import key_of
 from .variable import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE, ShellError, abandoning
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _read_element(target: Target) -> Code:
                 raise abandoning(error) from None
             return 0
         if variable.flags & ASSOCIATIVE:
-            text = (variable.array or {}).get(_key(_substituted(subscript, a)))  # type: ignore[call-overload]
+            text = (variable.array or {}).get(_key(sh, subscript, a))  # type: ignore[call-overload]
         else:
             if subscript in ("@", "*"):
                 return number(sh, " ".join(variable.values()))
@@ -179,8 +180,11 @@ def _read_element(target: Target) -> Code:
     return read
 
 
-def _key(text: str) -> str:
-    """An associative key with its quotes taken off."""
+def _key(sh: Shell, subscript: str, a: Sequence[str]) -> str:
+    """The key that a subscript stands for: without its quotes, and if it stood in a text expanded now."""
+    if "\0" not in subscript and ("$" in subscript or "`" in subscript):
+        return key_of(sh, subscript)
+    text = _substituted(subscript, a)
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
     return text
@@ -211,7 +215,7 @@ def _write(target: Target) -> Callable[[Shell, Sequence[str], int], None]:
         return write
 
     def write_element(sh: Shell, a: Sequence[str], value: int) -> None:
-        sh.variables.set_element(name, _key(_substituted(subscript, a)), str(value))
+        sh.variables.set_element(name, _key(sh, subscript, a), str(value))
 
     return write_element
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .expansion import ArgumentsCode, TextCode, WordCompiler
 from .quoting import single_quoted, value_quoted
+from .subscripts import key_of
 from .syntax import Arithmetic, ArrayElement, Assignment, Word
 from .variable import (
     ASSOCIATIVE,
@@ -298,7 +299,14 @@ class AssignmentCompiler:
         """The function that does an assignment before a command, for as long as it runs."""
         name = node.name
         value = self.words.text(node.value, assignment=True)
-        if node.elements is not None or node.subscript is not None:
+        if node.elements is not None and node.subscript is None:
+            # Programs know no arrays: they get its text, expanded.
+            elements = node.source.partition("=")[2]
+
+            def value(sh: Shell) -> str:
+                return key_of(sh, elements, declared=True)
+
+        elif node.subscript is not None:
             source = node.source.partition("=")[0]
             return lambda sh, scope: sh.complain(f"`{source}': not a valid identifier")
 

@@ -77,7 +77,7 @@ def _close(parts: list[Part], text: list[str]) -> None:
     literal = "".join(text)
     text.clear()
     before = parts[-1] if parts else None
-    if isinstance(before, Parameter) and before.bare:
+    if isinstance(before, Parameter) and before.bare and before.name.isidentifier():
         name = _NAME.match(literal)
         if name is not None:
             parts[-1] = Parameter(before.name + name.group(), bare=True)

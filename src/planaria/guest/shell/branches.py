@@ -186,8 +186,8 @@ class BranchCompiler:
         def run(sh: Shell) -> int:
             sh.line = line
             sh.substitution_status = 0
-            if sh.tracing:
-                sh.heading(node, line)
+            if sh.tracing and sh.heading(node, line):
+                return 0
             text = subject(sh)
             status = 0
             falls = False
@@ -213,8 +213,8 @@ class BranchCompiler:
 
         def stream(sh: Shell) -> Generator[None, None, int]:
             sh.line = node.line
-            if sh.tracing:
-                sh.heading(node, node.line)
+            if sh.tracing and sh.heading(node, node.line):
+                return 0
             text = subject(sh)
             status = 0
             falls = False

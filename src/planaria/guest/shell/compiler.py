@@ -355,8 +355,8 @@ class Compiler(SimpleCompiler):
             sh.line = line
             sh.node = node
             try:
-                if sh.tracing:
-                    sh.heading(node, line)
+                if sh.tracing and sh.heading(node, line):
+                    return 0
                 if sh.xtrace:
                     text = self.words.arithmetic_text(node.expression)(sh)
                     sh.trace_line(f"(( {text} ))")
@@ -385,7 +385,8 @@ class Compiler(SimpleCompiler):
             sh.node = node
             holds = test
             if sh.tracing:
-                sh.heading(node, line)
+                if sh.heading(node, line):
+                    return 0
                 if sh.xtrace:
                     holds = condition.compile_test(node.test, self.words, shown=True)
             try:

@@ -171,7 +171,7 @@ class CompoundParser(SimpleParser):
             raise self.fail(f"syntax error: {what}\nsyntax error: `{shown}'", show=False)
         words = []
         for text in texts:
-            inner = type(self)(text.lstrip() + "))", line=line, extglob=self.extglob)
+            inner = self.inner(text.lstrip() + "))", line)
             word = inner.arithmetic("))")
             assert word is not None
             words.append(word)

@@ -13,8 +13,9 @@ from .expansion import TextCode, WordCompiler
 from .patterns import is_literal, matcher, unescape
 from .redirection import descriptor_of
 from .streams import flush_all
+from .subscripts import key_of
 from .syntax import Test, Word
-from .variable import NAMEREF, ReadonlyError, ShellError
+from .variable import ASSOCIATIVE, NAMEREF, ReadonlyError, ShellError
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -127,6 +128,9 @@ def _is_set(shell: Shell, name: str) -> bool:
         if subscript in ("@", "*"):
             variable = shell.variables.find(base)
             return variable is not None and bool(variable.values())
+        variable = shell.variables.find(base)
+        if variable is not None and variable.flags & ASSOCIATIVE:
+            return shell.variables.get_element(base, key_of(shell, subscript)) is not None
         return shell.variables.get_element(base, shell.expand_text(subscript)) is not None
     return shell.variables.get(base) is not None
 

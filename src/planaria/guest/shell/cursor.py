@@ -69,6 +69,8 @@ class Cursor:
         self.source = source
         self.position = 0
         self.extglob = extglob
+        #: Whether a single quote between double ones means nothing in `"${name:-…}"`.
+        self.posix = False
         self._line = line
         #: A stretch of the source that is on this line: from a place that was counted up to the next newline.
         self._line_start = 0

@@ -124,9 +124,10 @@ class Diagnostics:
         if self.xtrace and argv:
             self.trace_line(" ".join([_traced(text) for text in argv]))
 
-    def heading(self: Shell, node: Command | str | None, line: int) -> None:
-        """A command that is no simple one begins, or one round of it: the DEBUG trap, and what `set -x` shows
-        of its head. `(( ))` and `[[ ]]` are shown when their words are expanded.
+    def heading(self: Shell, node: Command | str | None, line: int) -> bool:
+        """A command that is no simple one begins, or one round of it: the DEBUG trap, which may tell to leave
+        it out (then this is true), and what `set -x` shows of its head. `(( ))` and `[[ ]]` are shown when
+        their words are expanded.
 
         Args:
             node: the command, or the part of it that `$BASH_COMMAND` shows.
@@ -134,11 +135,13 @@ class Diagnostics:
         """
         self.line = line
         self.node = node
-        self.run_debug_trap()
+        if self.run_debug_trap():
+            return True
         if self.xtrace and isinstance(node, For | Select | Case):
             from .printing import heading_of
 
             self.trace_line(heading_of(node).rstrip())
+        return False
 
     def trace_line(self: Shell, text: str) -> None:
         """One line of `set -x`."""

@@ -87,7 +87,7 @@ class ExpansionLexer(Cursor):
             self.position = start + 2
         else:
             self.position = match.end()
-        return Parameter(name, bare=name.isidentifier())
+        return Parameter(name, bare=True)
 
     def _ansi_quoted(self) -> Quoted:
         position = self.position + 2
@@ -319,7 +319,7 @@ class ExpansionLexer(Cursor):
                 if apostrophe >= 0:
                     raise self.unmatched("'", apostrophe)
                 raise self.unmatched("]" if brackets else "}", start)
-            if char == "'" and quoted and not arithmetic:
+            if char == "'" and quoted and not arithmetic and not self.posix:
                 apostrophe = self.position if apostrophe < 0 else -1
             if apostrophe >= 0 and char in '}"':
                 if char == "}":
@@ -334,7 +334,7 @@ class ExpansionLexer(Cursor):
             if char == "\\":
                 flush()
                 following = source[self.position + 1 : self.position + 2]
-                if quoted and not arithmetic and following == "'":
+                if quoted and not arithmetic and following == "'" and not self.posix:
                     # It escapes the quote where that would begin a stretch, not where it ends one.
                     escaped = apostrophe < 0
                     plain.append("\\'" if escaped else "\\")

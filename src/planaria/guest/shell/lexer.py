@@ -174,7 +174,9 @@ class Lexer(ExpansionLexer):
 
     def inner(self, source: str, line: int) -> Lexer:
         """A lexer of the same kind over other text (a here-document, backquotes)."""
-        return type(self)(source, line=line, extglob=self.extglob)
+        inner = type(self)(source, line=line, extglob=self.extglob)
+        inner.posix = self.posix
+        return inner
 
     # -- words -------------------------------------------------------------------------------------
 

@@ -148,8 +148,8 @@ class LoopCompiler(BranchCompiler):
                     counters.iterations += 1
                     if counters.iterations > counters.next_iteration:
                         counters.check()
-                    if sh.tracing:
-                        sh.heading(node, line)
+                    if sh.tracing and sh.heading(node, line):
+                        continue
                     variable = sh.table.get(name)
                     if variable is not None and not variable.flags & SLOW_WRITE:
                         variable.value = word
@@ -190,8 +190,8 @@ class LoopCompiler(BranchCompiler):
             try:
                 for word in words(sh):
                     sh.counters.count_iteration()
-                    if sh.tracing:
-                        sh.heading(node, node.line)
+                    if sh.tracing and sh.heading(node, node.line):
+                        continue
                     if not _set_loop_variable(sh, name, word):
                         return 1
                     try:
@@ -335,8 +335,8 @@ class LoopCompiler(BranchCompiler):
 
         def run(sh: Shell) -> int:
             sh.line = node.line
-            if sh.tracing:
-                sh.heading(node, node.line)
+            if sh.tracing and sh.heading(node, node.line):
+                return 0
             items = list(words(sh))
             if not items:
                 return 0

@@ -85,7 +85,7 @@ class ValueCompiler:
                 return lambda sh: sh.ifs[:1].join(values(sh))
             return lambda sh: " ".join(values(sh))
         maybe = value.maybe
-        name = f"${value.name}" if value.name.isdecimal() or value.name == "!" else value.name
+        name = value.name
 
         def text(sh: Shell) -> str:
             found = maybe(sh)
@@ -99,7 +99,7 @@ class ValueCompiler:
 
     def _plain(self, part: Parameter) -> Value:
         name = part.name
-        value = Value(name)
+        value = Value(f"${name}" if part.bare and not name.isidentifier() else name)
         if part.prefix:
             value.many = True
             value.star = part.prefix == "*"

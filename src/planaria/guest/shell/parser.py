@@ -79,6 +79,7 @@ class Parser(CompoundParser):
 
     def inner(self, source: str, line: int) -> Parser:
         inner = Parser(source, line=line, extglob=self.extglob, aliases=self.aliases)
+        inner.posix = self.posix
         inner.warnings = self.warnings
         return inner
 
@@ -125,7 +126,7 @@ class Parser(CompoundParser):
     def _known_definition(self, name: str, start: int, end: int) -> Sequence:
         """A definition that is known to be well formed: the body is parsed when it is used."""
         line = self.line()
-        parse = partial(_parse_body, self.source[start:end], name, line, self.extglob)
+        parse = partial(_parse_body, self.source[start:end], name, line, self.extglob, self.posix)
         self.position = end
         if self.skip() == "\n":
             self.newline()
@@ -344,8 +345,10 @@ class Parser(CompoundParser):
         return subshell
 
 
-def _parse_body(text: str, name: str, line: int, extglob: bool) -> Command:
-    return Parser(text, line=line, extglob=extglob).function_body(name, line).body
+def _parse_body(text: str, name: str, line: int, extglob: bool, posix: bool) -> Command:
+    parser = Parser(text, line=line, extglob=extglob)
+    parser.posix = posix
+    return parser.function_body(name, line).body
 
 
 def parse(source: str, *, extglob: bool = False) -> list[Sequence]:

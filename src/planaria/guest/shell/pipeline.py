@@ -199,6 +199,7 @@ def _connect(
             child.gives_way = True
             child.alarm = pipe.alarm
             child.becomes_subshell = stage.subshell
+            child.loops = shell.loops if isinstance(stage.node, Simple) else 0
             if source is not None:
                 child.set_stream(0, source)
             child.set_stream(1, output)
@@ -274,6 +275,7 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[S
                     announce(sh, last.node)
                 child = sh.fork()
                 child.becomes_subshell = last.subshell
+                child.loops = sh.loops if isinstance(last.node, Simple) else 0
                 child.set_stream(0, source)
                 source.release()
                 status = child.run_subshell(final)
@@ -318,6 +320,7 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
                 announce(sh, last.node)
             child = sh.fork()
             child.becomes_subshell = last.subshell
+            child.loops = sh.loops if isinstance(last.node, Simple) else 0
             child.set_stream(0, source)
             source.release()
             status = yield from child.stream_subshell(last.stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
@@ -134,6 +135,16 @@ class RunningCommand:
         words = _searched(child, argv)
         child.must_be_executable(words[0])
         return child.run_subshell(lambda sh: sh.external(words))
+
+    def wait_until(self, deadline: float) -> Generator[None, None, None]:
+        """Let time pass to a deadline (of `time.monotonic()`): jobs run meanwhile or, in one of them or in a
+        stage of a pipeline, everything else."""
+        shell = self.shell
+        if not (shell.background or shell.gives_way):
+            shell.run_jobs(lambda: False, deadline=deadline)
+        while time.monotonic() < deadline:
+            shell.alarm[0] = deadline
+            yield
 
     @property
     def run_until(self) -> Callable[[float, list[str]], int] | None:

@@ -19,18 +19,24 @@ __all__ = ["Program", "TypedProgram", "Unit"]
 _MOST = 512
 #: The line that is read next, behind empty ones and comments.
 _NEXT_LINE = re.compile(r"(?:[ \t]*(?:#.*)?\n)*(.*)")
-_cache: dict[tuple[str, int, bool], Program] = {}
+#: What changes how a text is parsed: `shopt -s extglob` and `set -o posix`.
+Grammar = tuple[bool, bool]
+_cache: dict[tuple[str, int, Grammar], Program] = {}
+
+
+def _grammar(shell: Shell) -> Grammar:
+    return "extglob" in shell.shopts, shell.posix
 
 
 class Unit:
     """The commands of one line, with all that belongs to them."""
 
-    __slots__ = ("_compiler", "_run", "_stream", "extglob", "node", "text")
+    __slots__ = ("_compiler", "_run", "_stream", "grammar", "node", "text")
 
-    def __init__(self, node: Sequence, compiler: Compiler, extglob: bool, text: str) -> None:
+    def __init__(self, node: Sequence, compiler: Compiler, grammar: Grammar, text: str) -> None:
         self.node = node
         self.text = text
-        self.extglob = extglob
+        self.grammar = grammar
         self._compiler = compiler
         self._run: Code | None = None
         self._stream: StreamCode | None = None
@@ -49,24 +55,25 @@ class Unit:
 class Program:
     """A script's text; `units` gives its lines, parsed as late as bash parses them."""
 
-    def __init__(self, text: str, line: int, *, extglob: bool) -> None:
+    def __init__(self, text: str, line: int, grammar: Grammar = (False, False)) -> None:
         self.text = text
         self.line = line
         self._units: list[Unit | ShellSyntaxError] = []
-        self._parser = Parser(text, line=line, extglob=extglob)
+        self._parser = Parser(text, line=line)
+        self._parser.extglob, self._parser.posix = grammar
         self.compiler = Compiler()
         self._ended = False
 
     @classmethod
     def of(cls, text: str, shell: Shell, line: int = 1) -> Program:
         """The program of this text, from the cache when it was run before."""
-        extglob = "extglob" in shell.shopts
+        grammar = _grammar(shell)
         if "expand_aliases" in shell.shopts or len(text) > 1_000_000:
-            return cls(text, line, extglob=extglob)
-        key = (text, line, extglob)
+            return cls(text, line, grammar)
+        key = (text, line, grammar)
         program = _cache.pop(key, None)
         if program is None:
-            program = cls(text, line, extglob=extglob)
+            program = cls(text, line, grammar)
             if len(_cache) >= _MOST:
                 del _cache[next(iter(_cache))]
         _cache[key] = program
@@ -96,7 +103,7 @@ class Program:
         if self._ended:
             return None
         parser = self._parser
-        parser.extglob = "extglob" in shell.shopts
+        parser.extglob, parser.posix = grammar = _grammar(shell)
         parser.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
         start = parser.position
         try:
@@ -115,7 +122,7 @@ class Program:
         if node is None:
             self._ended = True
             return None
-        unit = Unit(node, self.compiler, parser.extglob, parser.source[start : parser.position])
+        unit = Unit(node, self.compiler, grammar, parser.source[start : parser.position])
         self._units.append(unit)
         return unit
 
@@ -125,6 +132,11 @@ class TypedProgram(Program):
 
     Lines in the midst of a command (its second and later ones) are read as they are.
     """
+
+    @classmethod
+    def of(cls, text: str, shell: Shell, line: int = 1) -> Program:
+        """A new program: what becomes of the same text depends on the history."""
+        return cls(text, line, _grammar(shell))
 
     def _next(self, shell: Shell) -> Unit | ShellSyntaxError | None:
         while not self._ended and self._expand(shell):
@@ -166,12 +178,12 @@ class _Units(Iterator[Unit]):
 
     def __next__(self) -> Unit:
         shell, place = self._shell, self._place
-        extglob = "extglob" in shell.shopts
+        grammar = _grammar(shell)
         self._place += 1
         unit = self._program.unit(place, shell)
-        if unit is not None and unit.extglob != extglob and self._program is self._own:
+        if unit is not None and unit.grammar != grammar and self._program is self._own:
             # An option that changes parsing is set otherwise than when this line was parsed.
-            self._program = Program(self._own.text, self._own.line, extglob=extglob)
+            self._program = Program(self._own.text, self._own.line, grammar)
             unit = None
             for number in range(place + 1):
                 try:

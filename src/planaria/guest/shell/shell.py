@@ -11,7 +11,7 @@ from typing import Any
 
 from .arithmetic import evaluate
 from .builtins import BUILTINS, Builtin
-from .command import COMMANDS, CommandFunction, Input, Output
+from .command import CommandFunction, Input, Output
 from .diagnostics import Diagnostics
 from .execution import Execution
 from .functions import Frame, FunctionBody
@@ -27,10 +27,11 @@ from .resources import FROM_THE_START, Bounds, Resources, System
 from .sources import Sources
 from .specials import Random, define
 from .streams import AdaptedStream, FileInput, FileOutput, Stream
+from .subscripts import key_of
 from .subshells import Subshells
 from .syntax import Command, DoubleQuoted, Word
 from .traps import Traps
-from .variable import EXPORT, INDEXED, Variable
+from .variable import ASSOCIATIVE, EXPORT, INDEXED, Variable
 from .variables import Variables
 
 __all__ = ["Shell"]
@@ -283,7 +284,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         if self.functrace:
             child.traps.update({n: c for n, c in self.traps.items() if n in ("DEBUG", "RETURN")})
         child.shown_traps = self.traps or self.shown_traps
-        child.running_traps = set()
+        child.running_traps = self.running_traps & {"DEBUG", "ERR", "RETURN"}
         child.loops = 0
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
@@ -314,6 +315,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
             env=env, cwd=self.cwd, commands=self.commands, limits=self.limits, name=name, arguments=arguments
         )
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
+        child.plain_input = child.fds.get(0)
         child.counters = self.counters
         child.fifos = self.fifos
         child.fifos_expected = self.fifos_expected
@@ -354,6 +356,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         from .compiler import Compiler
 
         lexer: Lexer = Parser(text, line=self.line, extglob="extglob" in self.shopts)
+        lexer.posix = self.posix
         return Compiler().words.text(Word([DoubleQuoted(lexer.double_quoted(here_document=True))]))(self)
 
     def assign(self, target: str, value: str) -> None:
@@ -361,8 +364,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         if "[" in target and target.endswith("]"):
             name, _, subscript = target[:-1].partition("[")
             variable = self.variables.find(name)
-            if variable is not None and variable.flags & 256:
-                self.variables.set_element(name, subscript, value)
+            if variable is not None and variable.flags & ASSOCIATIVE:
+                self.variables.set_element(name, key_of(self, subscript), value)
             else:
                 self.variables.set_element(name, self.expand_text(subscript), value)
             return
@@ -450,8 +453,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
 
     def load_commands(self) -> None:
         """Import the modules that register commands."""
-        from . import commands, invocation
+        from . import commands, invocation  # noqa: F401
 
         commands.load()
-        COMMANDS.update(invocation.OWN)
         self.commands_loaded = True

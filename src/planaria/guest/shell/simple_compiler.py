@@ -213,8 +213,8 @@ class SimpleCompiler(LoopCompiler):
                 if dynamic:
                     sh.substitution_status = 0
                 tracing = sh.tracing
-                if tracing:
-                    sh.run_debug_trap()
+                if tracing and sh.run_debug_trap():
+                    return 0
                 argv = arguments(sh)
                 if not argv:
                     return _nothing_run(sh, node, tested)
@@ -257,8 +257,8 @@ class SimpleCompiler(LoopCompiler):
             keep = bound = False
             try:
                 tracing = sh.tracing
-                if tracing:
-                    sh.run_debug_trap()
+                if tracing and sh.run_debug_trap():
+                    return 0
                 argv = arguments(sh)
                 if prepared.temporary and argv:
                     sh.bind_temporary(prepared.temporary)
@@ -318,8 +318,8 @@ class SimpleCompiler(LoopCompiler):
             def one(sh: Shell) -> int:
                 sh.line = line
                 sh.node = node
-                if sh.debug_trap:
-                    sh.run_debug_trap()
+                if sh.debug_trap and sh.run_debug_trap():
+                    return 0
                 only(sh)
                 sh.pipe_statuses = None
                 sh.last_argument = ""
@@ -331,8 +331,8 @@ class SimpleCompiler(LoopCompiler):
             sh.line = line
             sh.node = node
             sh.substitution_status = 0
-            if sh.debug_trap:
-                sh.run_debug_trap()
+            if sh.debug_trap and sh.run_debug_trap():
+                return 0
             saved: Saved = []
             mark = len(sh.process_descriptors)
             try:
@@ -377,8 +377,8 @@ class SimpleCompiler(LoopCompiler):
             keep = bound = False
             try:
                 tracing = sh.tracing
-                if tracing:
-                    sh.run_debug_trap()
+                if tracing and sh.run_debug_trap():
+                    return 0
                 argv = prepared.arguments(sh)
                 if prepared.temporary and argv:
                     sh.bind_temporary(prepared.temporary)

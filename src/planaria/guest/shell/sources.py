@@ -37,11 +37,8 @@ class Sources:
         if self.bounds is not FROM_THE_START:
             self.heed_limits()
         try:
-            if self.histexpand and self.history_enabled:
-                program: Program = TypedProgram(source, 1, extglob="extglob" in self.shopts)
-            else:
-                program = Program.of(source, self)
-            self._run_program(program, where)
+            kind = TypedProgram if self.histexpand and self.history_enabled else Program
+            self._run_program(kind.of(source, self), where)
         except Exit as jump:
             self.status = jump.status
             self.exited = jump.asked

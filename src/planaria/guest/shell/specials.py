@@ -92,7 +92,10 @@ def _arguments(shell: Shell) -> dict[int, str]:
 
 
 def _argument_counts(shell: Shell) -> dict[int, str]:
-    return dict(enumerate(str(len(frame.arguments)) for frame in reversed(shell.frames)))
+    counts = [str(len(frame.arguments)) for frame in reversed(shell.frames)]
+    if "extdebug" in shell.shopts:
+        counts.append("0")
+    return dict(enumerate(counts))
 
 
 def _statuses(shell: Shell) -> dict[int, str]:

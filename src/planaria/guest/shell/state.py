@@ -156,7 +156,7 @@ def _functions(document: dict[str, Any]) -> dict[str, FunctionBody]:
         node = unit.items[0][0] if unit is not None and unit.items else None
         if not isinstance(node, Function):
             raise StateError(f"shell state: the source of function {name!r} defines no function")
-        body = FunctionBody(node, Program("", 1, extglob=True).compiler)
+        body = FunctionBody(node, Program("", 1).compiler)
         body.exported = bool(entry.get("exported"))
         body.source = str(entry.get("file", ""))
         result[name] = body

@@ -99,7 +99,15 @@ class Subshells:
         return status
 
     def let_go(self: Shell) -> None:
-        """The end of a subshell: close its descriptors, drop its variables, put the outer limits back."""
+        """The end of a subshell: close its descriptors, and drop its variables."""
+        self.close_streams()
+        # A shell and its variables know each other, so they stay until cycles are looked for: at least not
+        # with copies of large arrays, of which a loop of substitutions would leave hundreds.
+        self.variables.table.clear()
+        self.variables.scopes.clear()
+
+    def close_streams(self: Shell) -> None:
+        """Let go of all descriptors, and have the limits of the shell around it hold again."""
         if self.bounds is not self.outer_bounds:
             self.set_bounds(self.outer_bounds)
         streams = list(self.fds.values())
@@ -109,10 +117,6 @@ class Subshells:
                 stream.release()
             except OSError:
                 pass
-        # A shell and its variables know each other, so they stay until cycles are looked for: at least not
-        # with copies of large arrays, of which a loop of substitutions would leave hundreds.
-        self.variables.table.clear()
-        self.variables.scopes.clear()
 
     # -- captures ----------------------------------------------------------------------------------
 

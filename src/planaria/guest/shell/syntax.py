@@ -88,7 +88,7 @@ class Parameter:
     prefix: str = ""
     #: Set when `${…}` is not well formed: the text, to report when it is expanded.
     bad: str = ""
-    #: Whether it is a name without braces, to which more may be joined by brace expansion (`$x{1,2}`).
+    #: Whether it is written without braces: to a name more may be joined by brace expansion (`$x{1,2}`).
     bare: bool = False
 
 

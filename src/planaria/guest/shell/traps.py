@@ -57,11 +57,11 @@ def signal_name(text: str) -> str | None:
 class Traps:
     """Running the commands of traps."""
 
-    def run_trap(self: Shell, name: str) -> None:
-        """Run the trap of this name, if there is one; `$?` is kept."""
+    def run_trap(self: Shell, name: str) -> int:
+        """Run the trap of this name, if there is one; its status, while `$?` is kept."""
         command = self.traps.get(name)
         if not command or name in self.running_traps:
-            return
+            return 0
         status = self.status
         statuses = self.pipe_statuses
         line = self.line
@@ -69,10 +69,10 @@ class Traps:
         trapped, self.trapped = self.trapped, self.trapped or node
         self.running_traps.add(name)
         try:
-            self.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1)
-        except Return:
+            return self.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1)
+        except Return as jump:
             if name in ("DEBUG", "ERR", "EXIT"):
-                return
+                return jump.status
             raise
         finally:
             self.running_traps.discard(name)
@@ -82,10 +82,17 @@ class Traps:
             self.pipe_statuses = statuses
             self.line = line
 
-    def run_debug_trap(self: Shell) -> None:
-        """Before each command: the DEBUG trap, if there is one that counts here."""
-        if self.debug_trap:
-            self.run_trap("DEBUG")
+    def run_debug_trap(self: Shell) -> bool:
+        """Before each command: the DEBUG trap, if there is one that counts here. With `shopt -s extdebug` its
+        status tells whether the command is left out (which is what this returns), or all of the function."""
+        if not self.debug_trap:
+            return False
+        status = self.run_trap("DEBUG")
+        if not status or "extdebug" not in self.shopts or "DEBUG" in self.running_traps:
+            return False
+        if status == 2 and (self.function_depth or self.sourcing):
+            raise Return(2)
+        return True
 
     def failed(self: Shell, status: int) -> int:
         """A command whose failure nobody looks at has failed: the ERR trap, then `set -e`."""

@@ -175,3 +175,57 @@ set -e; echo z > /dev/full || echo failed; echo y > /dev/full; echo never
 # ----
 ulimit -S -n 100; ulimit -n; ulimit -Hn 100; ulimit -n; ulimit -H -n; (ulimit -n 50; ulimit -n); ulimit -n; exec 100>x; echo $?
 ulimit -n 20; exec 30>x; echo $?; exec 12>x; echo $?; bash -c 'ulimit -n'; for i in {1..30}; do exec {fd}>x || break; done 2>&-; echo $fd
+# ----
+x=(1 2) echo hi; echo $?; x=(1 2) ; echo ${x[@]}; x=(1 2) y=3 env | grep ^y; x=1 y=(3) f
+# ----
+for i in 1 2; do { sleep 0.1; echo $i; } | break; done; echo ${PIPESTATUS[@]}; for i in 1 2; do echo a | while read x; do break; done; echo $i; done; for i in 1 2; do echo x | { break; echo no; }; echo $?; echo y | (break; echo yes); continue | cat; done
+# ----
+x=(1 2) env | grep ^x; x=([3]=b "q r") bash -c "echo \$x"; f() { declare -p x; }; x=(1 2) f; x=(1 2) eval "declare -p x"; y=5; x=($y '$y' "$y z") env | grep ^x; x[1]=3 env | grep ^x
+# ----
+set -u; (echo $1); (echo ${1}); (echo "${1%a}"); (echo $12); (echo ${!}); (echo $!); set -- a; echo $1{b,c}; x=q xa=1 xb=2; echo $x{a,b}
+# ----
+for i in 1; do break x; done; echo $?
+# ----
+for i in 1; do break -- 1; done; echo $?; for i in 1; do break -1; done; echo $?; for i in 1 2; do continue 0; done; echo $?
+# ----
+a=(1 2); a[-5]=3; echo $?; echo ${a[-5]}; echo $?; ((a[-5]=2)); echo $?; unset 'a[-7]'; echo $?; x=$((a[-5])); echo $? $x
+# ----
+set -u; echo $1; echo no
+# ----
+set -u; f() { echo $1; }; (f); echo $?; x=$(f); echo $?; f; echo no
+# ----
+set -u; echo ${1};
+# ----
+set -u; x=$(echo $1) y=$2 echo a; echo no
+# ----
+set -u; trap 'echo T $?' EXIT ERR; echo ${a[0]}; echo no
+# ----
+set -u; a=(); echo "${a[@]}" ${#a[@]}; echo ${a[0]-x}; echo ${#a}; echo no
+# ----
+set -u; declare -A m; echo "${m[x]}"; echo no
+# ----
+set -u; echo $((nope + 1)); echo no
+# ----
+set -u; [[ $nope ]]; echo no
+# ----
+set -u; case $nope in x) ;; esac; echo no
+# ----
+set -u; for i in $nope; do :; done; echo no
+# ----
+bash -uc 'echo $1; echo b'; echo $?; bash -c 'trap "echo E \$? \$0" EXIT; exit 5' name; echo $?; bash -c 'set -e; trap "echo E \$?" EXIT; (exit 3); echo no'; echo $?
+# ----
+set -o posix; . ./nofile; echo no
+# ----
+set -o posix; command . ./nofile; echo $?; . ./nofile || echo no
+# ----
+. ./nofile; echo $?; echo 'echo in; return 3' > f; . ./f; echo $?; bash -c '. ./nofile; echo yes'; bash --posix -c '. ./nofile; echo yes'; echo $?
+# ----
+set -o posix; shift 5; echo $?
+# ----
+set -o posix
+echo "${x+'a}" "${HOME+it's}" "${x:-don't}"
+echo "${x-'$HOME'}" ${x-'$HOME'}
+cat <<EOF
+${x:-don't} ${x-'$HOME'} "${x-"a'b"}"
+EOF
+y="a'b'c"; echo "${y#a'b'}" "${y%'c'}" "${y/'/q}"

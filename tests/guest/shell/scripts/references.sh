@@ -20,3 +20,7 @@ readonly x=1; declare -n r=x; r=2; echo same
 declare -rn ro=y; ro=5; echo $y; ro=6; echo $y; unset -n ro; declare -n ro=z; declare -p ro
 # ----
 f() { local -n out=$1; local tmp=5; out=$((tmp*2)); }; f result; echo $result; g() { local x=1; h x; echo $x; }; h() { local -n ref=$1; ref=2; local x=3; ref=4; echo $x; }; g
+# ----
+declare -n r='a b'; echo $?; declare -n r2=1x; echo $?; r=x; declare -n e=; echo $?; declare -n q=q; echo $?; declare -n ok='a[1]'; ok=5; echo ${a[1]}
+# ----
+declare -n r; r='1bad'; echo $?; declare -p r; r=good; r=v; echo $good; unset -n r; declare -n r="x y"

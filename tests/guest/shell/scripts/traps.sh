@@ -55,3 +55,34 @@ trap 'echo chld' CHLD; (exit 1) & wait; echo done
 trap 'echo u1' USR1; (kill -USR1 $$); echo x; bash -c 'kill -USR1 $PPID'; echo y; f() { kill -USR1 $BASHPID; echo inf; }; f; x=$(kill -USR1 $$; echo sub); echo $x; trap 'false' USR1; kill -USR1 $$; echo $?
 # ----
 f() { trap 'echo f-exit' EXIT; echo in; }; f; echo after; (f; echo s); trap - EXIT; g() { return 1; }; trap g EXIT; exit 0
+# ----
+shopt -s extdebug; f() { echo "${BASH_ARGV[@]} | ${BASH_ARGC[@]}"; g x y z; }; g() { echo "${BASH_ARGV[@]} | ${BASH_ARGC[@]}"; }; f 1 2; g
+# ----
+shopt -s extdebug; f() {
+echo; }; declare -F f; declare -F; shopt -u extdebug; declare -F f
+# ----
+shopt -s extdebug; trap '[[ $BASH_COMMAND != "echo skip" ]]' DEBUG; echo a; echo skip; echo b; trap - DEBUG; echo c
+# ----
+shopt -s extdebug; trap 'case $BASH_COMMAND in *ret*) (exit 2);; *) true;; esac' DEBUG; f() { echo in; echo ret; echo not; }; f; echo "after $?"; trap - DEBUG
+# ----
+set -T; trap 'echo "D:$BASH_COMMAND"' DEBUG; f() { echo x; (echo y); }; f; x=$(echo q); trap - DEBUG
+# ----
+set -T; trap 'echo "R:$FUNCNAME"' RETURN; f() { g; }; g() { :; }; f; set +T; f
+# ----
+shopt -s extdebug; trap 'echo "<$LINENO:$BASH_COMMAND>"' DEBUG; for i in 1 2; do :; done; if true; then :; fi; case a in a) :;; esac; f() { :; }; f; trap - DEBUG
+# ----
+shopt -s extdebug; f() { local i; for ((i=0; i<${#FUNCNAME[@]}; i++)); do echo "${FUNCNAME[i]} ${BASH_LINENO[i]} ${BASH_SOURCE[i]}"; caller $i; done; }; g() { f; }; g a
+# ----
+set -E; trap 'echo "E:$LINENO:$BASH_COMMAND"' ERR; f() { false; }; f; (false); x=$(false); echo $(f)
+# ----
+shopt -s extdebug; trap 'case $BASH_COMMAND in *ret*) (exit 2);; *) true;; esac' DEBUG; f() { echo in; echo ret; echo not; }; f; echo "after $?"; trap - DEBUG
+# ----
+shopt -s extdebug; n=0; trap '((n++ % 2 == 0))' DEBUG; echo a; echo b; x=1; y=2; [[ a == b ]]; echo $? $x $y; for i in 1 2 3; do echo $i; done; if false; then echo t; else echo e; fi; case a in a) echo case;; esac; ((1==2)); echo $?
+# ----
+trap 'echo E $?' EXIT; f() { return 4; }; f
+# ----
+trap 'echo E $?; exit 9' EXIT; exit 3
+# ----
+trap 'echo E $?' EXIT; set -e; false; echo no
+# ----
+trap 'echo E $? "$@"' EXIT; set -u; f() { echo $nope; }; f a b; echo no

@@ -104,3 +104,157 @@ env -i sort <<< $'b\na'
 env -u PATH printf '%s\n' x
 env -i LC_ALL=C sed s/x/y/ <<< x
 echo 'a b' | env -i xargs -n1 echo
+# ----
+#!/bin/bash
+# option parser
+set -euo pipefail
+usage() { cat <<EOF
+Usage: ${0##*/} [-v] [-o FILE] [--name=NAME] ARG...
+  -v   verbose
+EOF
+}
+verbose=0 out= name=
+args=()
+while (($#)); do
+  case $1 in
+    -v|--verbose) ((verbose+=1)) ;;
+    -o) out=${2:?-o needs a value}; shift ;;
+    --name=*) name=${1#*=} ;;
+    --) shift; args+=("$@"); break ;;
+    -*) echo "unknown option $1" >&2; usage >&2; exit 64 ;;
+    *) args+=("$1") ;;
+  esac
+  shift
+done
+printf '%s=%q\n' verbose "$verbose" out "$out" name "$name"
+printf 'arg: %q\n' "${args[@]:-none}"
+usage
+set -- -v -o
+while getopts ':vo:' opt; do case $opt in v) echo V;; o) echo "O $OPTARG";; :) echo "missing $OPTARG";; \?) echo "bad $OPTARG";; esac; done
+echo $OPTIND
+# ----
+#!/bin/bash
+# config reader
+declare -A cfg
+cat > app.ini <<'INI'
+; comment
+[server]
+host = example.org
+port=8080   # trailing
+[paths]
+root = "/var/www/my site"
+empty =
+INI
+section=
+while IFS= read -r line || [[ -n $line ]]; do
+  line=${line%%[;#]*}
+  line=${line#"${line%%[![:space:]]*}"}; line=${line%"${line##*[![:space:]]}"}
+  [[ -z $line ]] && continue
+  if [[ $line =~ ^\[([^]]+)\]$ ]]; then section=${BASH_REMATCH[1]}
+  elif [[ $line =~ ^([A-Za-z_]+)[[:space:]]*=[[:space:]]*(.*)$ ]]; then
+    v=${BASH_REMATCH[2]}; v=${v#\"}; v=${v%\"}
+    cfg[$section.${BASH_REMATCH[1]}]=$v
+  else echo "bad line: $line"; fi
+done < app.ini
+for k in "${!cfg[@]}"; do printf '%-14s => [%s]\n' "$k" "${cfg[$k]}"; done | sort
+[[ -v cfg[server.host] ]] && echo has; [[ -v cfg[nope] ]] || echo hasnt
+# ----
+#!/bin/bash
+# traps and temp
+tmp=$(mktemp -d) || exit
+cleanup() { local s=$?; rm -rf "$tmp"; echo "cleanup $s"; exit $s; }
+trap cleanup EXIT
+trap 'echo INT; exit 130' INT TERM
+touch "$tmp"/{a,b,c}.txt
+for f in "$tmp"/*.txt; do echo "${f##*/}" >> "$tmp/list"; done
+mapfile -t L < "$tmp/list"; echo "${#L[@]} ${L[*]}"
+( trap - EXIT; exit 3 ); echo $?
+f() { trap 'echo ret' RETURN; return 4; }; f; echo $?
+kill -TERM $$
+echo not reached
+# ----
+#!/bin/bash
+# retry, backoff
+retry() { local n=$1 d=$2 i; shift 2; for ((i=1;i<=n;i++)); do "$@" && return 0; echo "try $i failed ($?)" >&2; ((i<n)) && sleep "$d"; done; return 1; }
+c=0; flaky() { ((++c >= 3)); }
+retry 5 0.01 flaky; echo "st $? c $c"
+retry 2 0.01 false; echo $?
+# ----
+#!/bin/bash
+# parallel with wait -n and max jobs
+max=3 running=0
+job() { sleep "0.$1"; echo "done $1" >> log; return $(( $1 % 2 )); }
+declare -A pids
+for i in 1 2 3 4 5; do
+  job $i & pids[$!]=$i; ((++running >= max)) && { wait -n; ((running--)); }
+done
+wait; sort log; echo ${#pids[@]}
+fail=0; for i in 1 2 3; do (exit $((i-1))) & p+=($!); done; for x in "${p[@]}"; do wait $x || ((fail++)); done; echo fail $fail
+wait -n 2>/dev/null; echo $?
+sleep 0.05 & wait -n -p who; [[ $who == $! ]] && echo same
+# ----
+#!/bin/bash
+# coproc server
+coproc CALC { while IFS= read -r e; do [[ $e == quit ]] && break; echo $((e)); done; echo bye; }
+for e in '1+2' '3*4' '2**10'; do echo "$e" >&"${CALC[1]}"; read -r r <&"${CALC[0]}"; echo "$e = $r"; done
+echo quit >&${CALC[1]}; read -r r <&${CALC[0]}; echo $r; wait $CALC_PID; echo $?
+# ----
+#!/bin/bash
+# select menu
+PS3='pick> '
+select x in apple "banana split" quit; do
+  case $x in quit) break;; '') echo "bad $REPLY";; *) echo "got $x ($REPLY)";; esac
+done <<< $'1\n2\n9\n\n3'
+echo end
+# ----
+#!/bin/bash
+# log report
+cat > acc.log <<'L'
+10.0.0.1 - - [10/Oct] "GET /a HTTP/1.1" 200 123
+10.0.0.2 - - [10/Oct] "POST /b HTTP/1.1" 404 55
+10.0.0.1 - - [11/Oct] "GET /a HTTP/1.1" 500 1
+bad line
+L
+declare -A hits bytes codes; bad=0
+re='^([0-9.]+) [^[]*\[([^]]+)\] "([A-Z]+) ([^ "]+)[^"]*" ([0-9]{3}) ([0-9]+)$'
+while read -r l; do
+ if [[ $l =~ $re ]]; then ip=${BASH_REMATCH[1]}; ((hits[$ip]++)); ((bytes[$ip]+=BASH_REMATCH[6])); let "codes[${BASH_REMATCH[5]}]++"; else ((bad++)); fi
+done < acc.log
+printf '%-10s %5s %6s\n' IP HITS BYTES; for ip in "${!hits[@]}"; do printf '%-10s %5d %6d\n' "$ip" "${hits[$ip]}" "${bytes[$ip]}"; done | sort
+for c in $(printf '%s\n' "${!codes[@]}" | sort); do printf '%s=%s ' $c ${codes[$c]}; done; echo "bad=$bad"
+# ----
+#!/bin/bash
+# nameref utils, local -n, trap chains
+push() { local -n _a=$1; shift; _a+=("$@"); }
+pop() { local -n _a=$1 _r=$2; _r=${_a[-1]}; unset '_a[-1]'; }
+join() { local IFS=$1; shift; echo "$*"; }
+declare -a st; push st a "b c" d; pop st v; echo "$v | $(join , "${st[@]}")"
+add_trap() { local cur; cur=$(trap -p EXIT); cur=${cur#"trap -- '"}; cur=${cur%"' EXIT"}; trap "${cur:+$cur; }$1" EXIT; }
+add_trap 'echo one'; add_trap 'echo two'; add_trap "echo 'three'"; trap -p EXIT
+deep() { local -n m=$1; for k in "${!m[@]}"; do echo "$k:${m[$k]}"; done | sort; }; declare -A mm=([x]=1 [y z]=2); deep mm
+upper() { declare -n ref=$1; ref=${ref^^}; }; w=hello; upper w; echo $w
+# ----
+#!/bin/bash
+# dynamic source, heredocs
+lib=lib.sh; cat > $lib <<'EOF'
+greet() { printf 'hi %s from %s:%s\n' "$1" "${BASH_SOURCE[0]##*/}" "$LINENO"; }
+[[ ${BASH_SOURCE[0]} == "$0" ]] && echo main
+return 7
+EOF
+source ./$lib; echo $?; greet bob
+gen() { cat <<-EOF
+	name: $1
+	list: $(for i in 1 2; do cat <<IN
+	  - $i$(printf '%s' "<$i>")
+IN
+	done)
+	literal: \$HOME \`x\` \\
+	EOF
+}
+gen "a b"
+cat <<'A' - <<B | sed 's/^/> /'
+raw $x
+A
+cooked ${x:-dflt} $((6*7))
+B
+eval "$(printf 'fn_%s() { echo "%s: $*"; }\n' a A b B)"; fn_a 1 2; fn_b; type fn_a | head -3; declare -f fn_b

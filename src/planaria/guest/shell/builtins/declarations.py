@@ -10,6 +10,7 @@ from ..parameters import declaration, key_quoted
 from ..parser import Parser
 from ..printing import function_source
 from ..quoting import double_quoted, value_quoted
+from ..subscripts import is_reference, key_of, span_of
 from ..variable import (
     ASSOCIATIVE,
     CAPITALIZE,
@@ -36,6 +37,7 @@ _FLAGS = {
     "a": INDEXED, "A": ASSOCIATIVE, "i": INTEGER, "l": LOWER, "n": NAMEREF, "r": READONLY, "t": TRACE,
     "u": UPPER, "x": EXPORT, "c": CAPITALIZE,
 }  # fmt: skip
+_VALUE = re.compile(r"(?:(\+?=)(.*))?\Z", re.DOTALL)
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)(?:\[(.*?)\])?(?:(\+?=)(.*))?\Z", re.DOTALL | re.ASCII)
 
 
@@ -130,6 +132,13 @@ def _declare_one(shell: Shell, request: _Request, argument: str, *, local: bool)
     if match is None:
         raise ShellError(f"`{argument}': not a valid identifier")
     name, subscript, operator, value = match.groups()
+    if subscript and not subscript.isalnum() and not isinstance(argument, ArrayArgument):
+        end = span_of(argument, len(name))
+        match = _VALUE.match(argument, end) if end > 0 else None
+        if match is None:
+            raise ShellError(f"`{argument}': not a valid identifier")
+        subscript = argument[len(name) + 1 : end - 1]
+        operator, value = match.groups()
     variables = shell.variables
     if subscript is not None and request.command in ("export", "readonly"):
         raise ShellError(f"`{argument.partition('=')[0]}': not a valid identifier")
@@ -185,7 +194,8 @@ def _apply(
             raise ReadonlyError(name)
         if given is not None:
             if not re.match(r"[A-Za-z_]\w*(\[.*\])?\Z", given, re.ASCII | re.DOTALL):
-                raise ShellError(f"`{given}': invalid variable name for name reference")
+                wrong = "invalid variable name for name reference" if given else "not a valid identifier"
+                raise ShellError(f"`{given}': {wrong}")
             if given == name:
                 if not shell.function_depth:
                     raise ShellError(f"{name}: nameref variable self references not allowed")
@@ -235,6 +245,8 @@ def _assign(
         return
     if shell.table.get(name) is target:
         if subscript is not None:
+            if target.flags & ASSOCIATIVE:
+                subscript = key_of(shell, subscript, declared=True)
             variables.set_element(name, subscript, value, append=append)
         else:
             variables.set(name, value, append=append)
@@ -244,7 +256,7 @@ def _assign(
         variables.set_indexed(name, target, variables.index_of(subscript or "0"), value, append=append)
     elif target.flags & ASSOCIATIVE:
         target.array = target.array if target.array is not None else {}
-        target.array[subscript or "0"] = value  # type: ignore[index]
+        target.array[key_of(shell, subscript, declared=True) if subscript else "0"] = value  # type: ignore[index]
     else:
         target.value = variables.converted(target, value, target.value, append)
 
@@ -496,7 +508,13 @@ def _unset_one(shell: Shell, name: str, letters: set[str]) -> None:
         if not is_name(base):
             raise ShellError(f"`{name}': not a valid identifier")
         variable = shell.variables.find(base)
-        if variable is not None and not variable.flags & ASSOCIATIVE and subscript not in ("@", "*"):
+        if variable is not None and variable.flags & ASSOCIATIVE:
+            if not is_reference(shell, name):
+                return
+            subscript = key_of(shell, subscript)
+            if not subscript:
+                raise ShellError(f"{name.removeprefix(base)}: bad array subscript")
+        elif subscript not in ("@", "*"):
             subscript = shell.expand_text(subscript) if "$" in subscript else subscript
         shell.variables.unset_element(base, subscript)
         return

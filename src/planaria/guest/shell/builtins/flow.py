@@ -9,6 +9,7 @@ from ..condition import TestError, evaluate_test
 from ..control import Break, Continue, Exit, Return
 from ..functions import Frame
 from ..redirection import open_stream
+from ..syntax import Simple
 from ..variable import ShellError
 from .registry import BUILTINS, OptionError, UsageError, builtin, no_more, operands_of, running, usage
 
@@ -66,13 +67,14 @@ def _count(shell: Shell, argv: list[str]) -> int:
     if not shell.loops:
         shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
         return 0
-    if len(argv) == 1:
+    words = argv[2:] if argv[1:2] == ["--"] else argv[1:]
+    if not words:
         return 1
-    text = argv[1]
+    text = words[0]
     if not text.lstrip("+-").isdecimal():
         shell.complain(f"{argv[0]}: {text}: numeric argument required")
         raise Exit(128)
-    no_more(argv[0], argv[2:])
+    no_more(argv[0], words[1:])
     count = int(text)
     if count < 1:
         shell.complain(f"{argv[0]}: {text}: loop count out of range")
@@ -110,6 +112,15 @@ def eval_(shell: Shell, argv: list[str]) -> int:
     return shell.run_text(" ".join(words), line=shell.line, where="eval: ")
 
 
+def _unreadable(shell: Shell, name: str) -> int:
+    """A file that cannot be sourced ends the shell in POSIX mode, unless it is `command` that sources it."""
+    node = shell.node
+    words = node.words if isinstance(node, Simple) else []
+    if shell.posix and words and getattr(words[0], "source", "") == name:
+        raise Exit(1)
+    return 1
+
+
 @running("source", ".")
 def source(shell: Shell, argv: list[str]) -> int:
     words = operands_of(argv)
@@ -127,10 +138,10 @@ def source(shell: Shell, argv: list[str]) -> int:
         stream.release()
     except ShellError as error:
         shell.complain(error.message)
-        return 1
+        return _unreadable(shell, argv[0])
     except OSError as error:
         shell.complain(f"{name}: {error.strerror}")
-        return 1
+        return _unreadable(shell, argv[0])
     text = data.decode("utf-8", "surrogateescape")
     saved = shell.positional
     if len(words) > 1:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..streams import Stream
+from ..subscripts import is_reference
 from ..variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, is_name
 from .registry import UsageError, builtin, options_of
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _BLANKS = re.compile(r"[ \t\n]+")
 _OPTIONS = "ersa:d:i:n:N:p:t:u:"
-_TARGET = re.compile(r"[A-Za-z_]\w*(\[.+\])?\Z", re.ASCII | re.DOTALL)
 
 
 def _input(shell: Shell, number: int) -> Stream:
@@ -100,7 +100,7 @@ def read(shell: Shell, argv: list[str]) -> int:
         if timeout == 0:
             ready = getattr(stream, "ready", None)
             return 0 if ready is None or ready() else 1
-    _check_names(names)
+    _check_names(shell, names)
     if prompt and stream.isatty():
         shell.error_output(prompt)
     deadline = time.monotonic() + timeout if timeout else None
@@ -136,7 +136,7 @@ def _read_line(shell: Shell, names: list[str]) -> int:
     stream = shell.fds.get(0)
     if stream is None or not stream.readable:
         raise ShellError("read error: 0: Bad file descriptor")
-    _check_names(names)
+    _check_names(shell, names)
     try:
         data = stream.readline()
     except OSError as error:
@@ -146,9 +146,9 @@ def _read_line(shell: Shell, names: list[str]) -> int:
     return 0 if ended else 1
 
 
-def _check_names(names: list[str]) -> None:
+def _check_names(shell: Shell, names: list[str]) -> None:
     for name in names:
-        if not (name.isidentifier() and name.isascii()) and not _TARGET.match(name):
+        if not (name.isidentifier() and name.isascii()) and not is_reference(shell, name):
             raise UsageError(f"`{name}': not a valid identifier", 1)
 
 

@@ -113,10 +113,11 @@ def shopt(shell: Shell, argv: list[str]) -> int:
                 status = 1
             elif "o" in letters:
                 turn(shell, name, on)
-            elif on:
-                shell.shopts.add(name)
             else:
-                shell.shopts.discard(name)
+                if name == "extdebug":
+                    turn(shell, "functrace", on)
+                    turn(shell, "errtrace", on)
+                shell.shopts.add(name) if on else shell.shopts.discard(name)
         return status
     lines: list[str] = []
     for name in names or known:

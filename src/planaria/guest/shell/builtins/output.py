@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..quoting import printf_quoted
+from ..subscripts import is_reference
 from ..variable import ShellError, is_name
 from .registry import OptionError, UsageError, builtin, usage
 
@@ -439,7 +440,7 @@ def printf(shell: Shell, argv: list[str]) -> int:
                 place += 1
             else:
                 variable = word[2:]
-            if not re.match(r"[A-Za-z_]\w*(\[.+\])?\Z", variable, re.ASCII):
+            if not is_reference(shell, variable):
                 raise UsageError(f"`{variable}': not a valid identifier")
         else:
             raise OptionError(f"{word[:2]}: invalid option")

@@ -23,7 +23,7 @@ def shift(shell: Shell, argv: list[str]) -> int:
     if count < 0:
         raise UsageError(f"{argv[1]}: shift count out of range", 1)
     if count > len(shell.positional):
-        if "shift_verbose" in shell.shopts:
+        if "shift_verbose" in shell.shopts or shell.posix:
             shell.complain(f"shift: {count}: shift count out of range")
         return 1
     if count:

@@ -252,7 +252,10 @@ def _duration(text: str) -> float | None:
 
 @utility("sleep", usage="NUMBER[SUFFIX]...")
 def sleep(call: Invocation) -> Generator[None, None, Status]:
-    """Pause for the sum of the NUMBERs: seconds, or with a suffix minutes (m), hours (h), days (d)."""
+    """Pause for the sum of the NUMBERs: seconds, or with a suffix minutes (m), hours (h), days (d).
+
+    A process with a method `wait_until(deadline)`, a generator, lets others run meanwhile.
+    """
     if not call.operands:
         raise UsageError("missing operand")
     total = 0.0
@@ -268,6 +271,9 @@ def sleep(call: Invocation) -> Generator[None, None, Status]:
         call.warn(f"Try '{call.argv[0]} --help' for more information.")
         return 1
     deadline = time.monotonic() + total
+    waiting = getattr(call.process, "wait_until", None)
+    if waiting is not None:
+        yield from waiting(deadline)
     while (left := deadline - time.monotonic()) > 0:
         time.sleep(min(left, _SLICE))
         yield

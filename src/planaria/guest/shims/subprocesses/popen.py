@@ -356,7 +356,7 @@ class Popen:
         self._generator.close()
         self._status = -int(sig)
         self._close_input()
-        self._child.close_streams()
+        self._child.let_go()
         flush_all()
 
     def terminate(self) -> None:
