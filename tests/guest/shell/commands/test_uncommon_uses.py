@@ -114,3 +114,31 @@ cp -r d d2; echo x >> d2/top.c; echo x > d2/e/deep.txt; diff -r -S f d d2; diff 
 def test_diff_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+HEXDUMP = r"""
+hexdump -e '"%08.8_ax  " 8/1 "%02x " "  " 8/1 "%02x " "\n"' f
+hexdump -e '16/1 "%02x " "\n"' f; hexdump -v -e '/1 "%02x "' f
+hexdump -e '1/1 "%d\n"' f; hexdump -e '4/2 "%5d" "\n"' f; hexdump -e '2/4 "%08x " "\n"' f
+hexdump -e '"%_p"' bad; hexdump -e '"%_c"' bad; hexdump -e '"%_u\n"' bad
+printf '\0\1\177\200 \t' > z; hexdump -e '16/1 "%_u " "\n"' z; hexdump -e '3/1 "%3_c|" "\n"' z
+hexdump -e '"%_Ax\n"' -e '8/1 "%_p" "\n"' f
+hexdump -e '"%s\n"' f; hexdump -e '"%5.3s|"' f; hexdump -e '"%-6.3s|"' f
+hexdump -e '1/8 "%e\n"' f; hexdump -e '1/4 "%e "' f; hexdump -e '1/4 "%12.3f|"' n
+hexdump -e '"%q"' f; hexdump -e 'x' f; hexdump -e '3/1 "%d %d"' a; hexdump -e '1/3 "%d"' a; hexdump -e '"%' a
+hexdump -e '"%10_ax|%-10_ad|%_ao\n" 4/1 "" ' a; hexdump -e '"%3c|%-3c|\n"' a
+hexdump -e '2/2 "%04x " "|" 1/1 "%c" "\n"' a; hexdump -e '"%x"  "\n"' a; hexdump -e '4/1 "%3_p" "\n"' a
+hexdump -e '"%+d % d %#x %#o\n"' a
+hexdump -b -c f; hexdump -bx a b; hexdump -C -d f; hexdump -cc f
+hexdump -n x f; hexdump -s x f; hexdump -s 100 f; hexdump -s 3 -n 4 a b; hexdump -n 0 a
+hexdump -C nope a nope2; hexdump nope; hexdump -f nope a
+echo '"%d\n"' > ff; hexdump -f ff a
+head -c 100 /dev/zero > z; hexdump z; hexdump -C z; hexdump -v z; hexdump -e '16/1 "%02x" "\n"' z; hexdump -n 40 -x z
+hd f; hd -n 3 f; hd -v a
+"""
+
+
+@pytest.mark.parametrize("script", HEXDUMP.strip().splitlines())
+def test_hexdump_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
