@@ -10,9 +10,11 @@ BLOCK = 1 << 17
 Sequence = tuple[int, int, int]
 
 _SHORT, _LONG = 4, 8
-#: How many places in a match are kept, so that later data can refer to them.
-_KEPT = 24
-#: After 2**_PATIENCE places without a match every second one is looked at, then every third, up to every eighth.
+#: How many places at the end of a match are kept, so that later data can refer to them; of those before one in
+#: so many.
+_KEPT, _SPARSE = 24, 32
+#: After 2**_PATIENCE places without a match every second one is looked at, then every third, at last every
+#: eighth.
 _PATIENCE, _STRIDE = 6, 8
 
 
@@ -21,6 +23,7 @@ class Matcher:
 
     def __init__(self) -> None:
         self._before = b""
+        self._distance = 0
         # Where the next bytes were last seen, by four and by eight of them; places in the block before are
         # counted from its start, those in the block at hand too.
         self._old: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
@@ -37,12 +40,12 @@ class Matcher:
         last = size - _LONG
         sequences: list[Sequence] = []
         literals: list[bytes] = []
-        distance = 0
+        distance = self._distance
         while at <= last:
             key = data[at : at + _LONG]
             small = key[:_SHORT]
             # The same distance as before costs least.
-            if distance and data[at - distance : at - distance + _SHORT] == small:
+            if 0 < distance <= at and data[at - distance : at - distance + _SHORT] == small:
                 found = at - distance
             else:
                 found = long.get(key, -1)
@@ -66,13 +69,16 @@ class Matcher:
             literals.append(data[anchor:at])
             sequences.append((at - anchor, length, distance))
             end = at + length
-            for place in range(max(at + 1, end - _KEPT), min(end, last)):
-                key = data[place : place + _LONG]
-                long[key] = place
-                short[key[:_SHORT]] = place
+            near = max(at + 1, end - _KEPT)
+            for places in (range(at + _SPARSE, near, _SPARSE), range(near, min(end, last))):
+                for place in places:
+                    key = data[place : place + _LONG]
+                    long[key] = place
+                    short[key[:_SHORT]] = place
             at = anchor = end
         literals.append(data[anchor:])
         self._before = block
+        self._distance = distance
         self._old = (_moved(short, base), _moved(long, base))
         return sequences, b"".join(literals)
 
