@@ -142,3 +142,28 @@ hd f; hd -n 3 f; hd -v a
 def test_hexdump_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+FILES = r"""
+find a -printf '%Tc|%Tr|%TS|%T+|%TX\n'
+find a -printf '%05s|%+s|%05m|%03d|%+d|%-4d|%05k|% d|%5.2f|\n'
+ln -s . d/loop; find -L d | sort; find -L d -depth | sort
+find a b -files0-from n; find -files0-from nope; printf 'd\0a\0' > z; find -files0-from z | sort
+printf 'a\0\0nope\0b' > z; find -files0-from z -name '[ab]'; find -files0-from empty
+find d -perm +111
+gzip -k d/link; ln a hard; gzip a; gzip -f a; ls; gzip -c d/link | gzip -dc; gzip -r d; ls d
+ln a h1; ln a h2; gzip h1; bzip2 h1; xz h1; xz -k h1; bzip2 d/link; xz d/link; ls d; bzip2 -c d/link | bzcat
+tar tf empty; tar xf empty; tar tf /dev/null
+tar cf x.tar a -b 1; wc -c < x.tar; tar cf x.tar a --record-size=2048; wc -c < x.tar; tar cf x.tar a -b x
+tar cf x.tar --owner=0 --group=0 --mtime=@0 a; tar tvf x.tar
+tar cf x.tar a b n; tar --delete -f x.tar b; tar tf x.tar; tar --delete -f x.tar nope; tar xOf x.tar n
+tar cf x.tar a; tar cf y.tar b; tar Af x.tar y.tar; tar tf x.tar; tar xOf x.tar b
+tar cf x.tar d; tar tf x.tar '*.c'
+n=$(printf 'x%.0s' $(seq 150)); touch $n; tar cf x.tar --format=ustar $n a; tar tf x.tar
+"""
+
+
+@pytest.mark.parametrize("script", FILES.strip().splitlines())
+def test_find_gzip_and_tar_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -204,6 +205,39 @@ def _target_name(job: _Job, name: str) -> str | None:
     return None
 
 
+def _linked(job: _Job, name: str, status: os.stat_result) -> bool:
+    """Report a file that is a link, or has others: its name alone must not be replaced unasked."""
+    call, kind = job.call, job.format.name
+    if job.force or job.to_stdout or job.test or (kind == "xz" and job.keep):
+        return False
+    if os.path.islink(call.path(name)):
+        if kind == "xz":
+            _warn(job, f"{name}: Is a symbolic link, skipping")
+        else:
+            call.error(
+                f"{name}: {os.strerror(errno.ELOOP)}"
+                if kind == "gzip"
+                else f"Input file {name} is not a normal file."
+            )
+            call.status = 1
+        return True
+    others = status.st_nlink - 1
+    if others < 1:
+        return False
+    count = f"{others} other link{'s' if others > 1 else ''}"
+    if kind == "bzip2":
+        call.error(f"Input file {name} has {count}.")
+        call.status = 1
+    else:
+        _warn(
+            job,
+            f"{name} has {count} -- file ignored"
+            if kind == "gzip"
+            else f"{name}: Input file has more than one hard link, skipping",
+        )
+    return True
+
+
 def _open(job: _Job, name: str) -> tuple[Source, os.stat_result] | None:
     """Open an operand, or report why not."""
     call, kind = job.call, job.format
@@ -232,6 +266,8 @@ def _open(job: _Job, name: str) -> tuple[Source, os.stat_result] | None:
             _warn(job, f"{name} is a directory -- ignored")
         else:
             _warn(job, f"{name}: Is a directory, skipping")
+        return None
+    if _linked(job, name, status):
         return None
     try:
         return call.open(name), status

@@ -10,8 +10,8 @@ BLOCK = 1 << 17
 Sequence = tuple[int, int, int]
 
 _SHORT, _LONG = 4, 8
-#: How many places at the end of a match are kept, so that later data can refer to them; of those before one in
-#: so many.
+#: How many places at the end of a match are kept, so that later data can refer to them; and of those before
+#: that, one in how many.
 _KEPT, _SPARSE = 24, 32
 #: After 2**_PATIENCE places without a match every second one is looked at, then every third, at last every
 #: eighth.
