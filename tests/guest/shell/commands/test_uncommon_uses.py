@@ -159,6 +159,10 @@ tar cf x.tar --owner=0 --group=0 --mtime=@0 a; tar tvf x.tar
 tar cf x.tar a b n; tar --delete -f x.tar b; tar tf x.tar; tar --delete -f x.tar nope; tar xOf x.tar n
 tar cf x.tar a; tar cf y.tar b; tar Af x.tar y.tar; tar tf x.tar; tar xOf x.tar b
 tar cf x.tar d; tar tf x.tar '*.c'
+zip -q x.zip a; zip -u x.zip a; zip -f x.zip a b; zip -u x.zip a b; touch a; zip -u x.zip a b; zip -f x.zip a
+printf 'a\nb\n' | zip w.zip -@; zip -T w.zip; zip -T v.zip a; zip -T nope.zip; zip -qT w.zip
+echo hi | zip y.zip a - ; unzip -Z1 y.zip; unzip -p y.zip -; echo ho | zip y.zip -; unzip -p y.zip -
+rev nope a; rev -0 a; rev u b
 n=$(printf 'x%.0s' $(seq 150)); touch $n; tar cf x.tar --format=ustar $n a; tar tf x.tar
 """
 
