@@ -171,3 +171,17 @@ n=$(printf 'x%.0s' $(seq 150)); touch $n; tar cf x.tar --format=ustar $n a; tar 
 def test_find_gzip_and_tar_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+SED = r"""
+sed -b p b; sed --binary -n 1p a
+sed --posix 'N;N;s/\n/+/g' a; POSIXLY_CORRECT=1 sed N a; sed --posix '$!N' a
+sed -n --follow-symlinks -i 'p;p' d/link; ls -l d | cut -c1; cat d/top.c; sed -i 's/t/T/' d/link; ls -l d | cut -c1
+cat a | sed '1r /dev/stdin' b
+"""
+
+
+@pytest.mark.parametrize("script", SED.strip().splitlines())
+def test_sed_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
