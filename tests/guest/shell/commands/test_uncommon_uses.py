@@ -185,3 +185,18 @@ cat a | sed '1r /dev/stdin' b
 def test_sed_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+PATCH = r"""
+diff -u a b > p; patch -R a < p; cat a; ls a.rej
+diff -u a b > p; patch -R -t a < p; cat a
+diff -u a b > p; patch -R -N a < p; cat a
+diff -u a b > p; patch -R -f a < p; cat a
+diff -u a b > p; patch a < p; patch -R a < p; cat a; patch -R a < p
+"""
+
+
+@pytest.mark.parametrize("script", PATCH.strip().splitlines())
+def test_patch_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
