@@ -200,3 +200,29 @@ diff -u a b > p; patch a < p; patch -R a < p; cat a; patch -R a < p
 def test_patch_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+NUMBERS = r"""
+bc <<< 'scale=-1; scale; 1/3'
+bc <<< 'ibase=1; 101'
+bc <<< 'ibase=40; 11'
+bc <<< 'obase=1; 5'
+bc <<< 'ibase=-3; obase=-5; 10; obase'
+"""
+
+
+@pytest.mark.parametrize("script", NUMBERS.strip().splitlines())
+def test_bc_goes_on_with_the_nearest_scale_or_base(script: str) -> None:
+    """A scale or a base that there is not becomes the nearest, with a warning, and the program goes on."""
+    same_as_bash(script, stderr=False)
+
+
+CMP = r"""
+cmp -n x a b; cmp -ls a b; cmp -i x a b; cmp -n 1k a b; cmp -n 2 a b; cmp -i 1:x a b
+"""
+
+
+@pytest.mark.parametrize("script", CMP.strip().splitlines())
+def test_cmp_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
