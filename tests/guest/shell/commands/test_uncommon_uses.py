@@ -153,6 +153,8 @@ printf 'a\0\0nope\0b' > z; find -files0-from z -name '[ab]'; find -files0-from e
 find d -perm +111
 gzip -k d/link; ln a hard; gzip a; gzip -f a; ls; gzip -c d/link | gzip -dc; gzip -r d; ls d
 ln a h1; ln a h2; gzip h1; bzip2 h1; xz h1; xz -k h1; bzip2 d/link; xz d/link; ls d; bzip2 -c d/link | bzcat
+gzip -N a; mv a.gz z.gz; touch z.gz; gunzip -N z.gz; ls; stat -c %Y a; gzip -k a; stat -c %Y a.gz
+gzip -N a; mv a.gz d/z.gz; gunzip -kN d/z.gz; ls d; gzip -n b; mv b.gz y.gz; gunzip -N y.gz; ls
 tar tf empty; tar xf empty; tar tf /dev/null
 tar cf x.tar a -b 1; wc -c < x.tar; tar cf x.tar a --record-size=2048; wc -c < x.tar; tar cf x.tar a -b x
 tar cf x.tar --owner=0 --group=0 --mtime=@0 a; tar tvf x.tar

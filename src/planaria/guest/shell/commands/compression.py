@@ -296,6 +296,13 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
         target = _target_name(job, name)
         if target is None:
             return
+        modified = status.st_mtime_ns
+        if job.restore_name and job.decompress and job.format.name == "gzip":
+            original, seconds = _original(call.path(name))
+            if original:
+                target = os.path.join(os.path.dirname(name), original)
+            if seconds:
+                modified = seconds * 10**9
         path, goal = call.path(name), call.path(target)
         if os.path.lexists(goal):
             if not job.force:
@@ -329,11 +336,25 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
             os.unlink(goal)
             return
         os.chmod(goal, stat.S_IMODE(status.st_mode))
-        os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
+        os.utime(goal, ns=(status.st_atime_ns, modified))
         if not job.keep:
             os.unlink(path)
         if job.verbose:
             _tell(job, name, target, read, written)
+
+
+def _original(path: str) -> tuple[str, int]:
+    """The name and the time (in seconds) that gzip has kept in a file; empty and 0 where it has not."""
+    with open(path, "rb") as file:
+        header = file.read(1024)
+    if len(header) < 10:
+        return "", 0
+    at = 10
+    if header[3] & 4:
+        at += 2 + int.from_bytes(header[10:12], "little")
+    name = header[at:].partition(b"\0")[0] if header[3] & 8 else b""
+    # Only the last part of it: nothing is written anywhere else.
+    return os.path.basename(os.fsdecode(name)), int.from_bytes(header[4:8], "little")
 
 
 def _exists(job: _Job, target: str) -> None:
