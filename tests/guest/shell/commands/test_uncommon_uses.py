@@ -164,6 +164,7 @@ tar cf x.tar d; tar tf x.tar '*.c'
 zip -q x.zip a; zip -u x.zip a; zip -f x.zip a b; zip -u x.zip a b; touch a; zip -u x.zip a b; zip -f x.zip a
 printf 'a\nb\n' | zip w.zip -@; zip -T w.zip; zip -T v.zip a; zip -T nope.zip; zip -qT w.zip
 echo hi | zip y.zip a - ; unzip -Z1 y.zip; unzip -p y.zip -; echo ho | zip y.zip -; unzip -p y.zip -
+column -t -O a t; column -t -N x,y,z -O z,x t; column -t -N x,y,z -H q t; column -t -R 1,x t
 rev nope a; rev -0 a; rev u b
 n=$(printf 'x%.0s' $(seq 150)); touch $n; tar cf x.tar --format=ustar $n a; tar tf x.tar
 """
