@@ -114,3 +114,118 @@ cp -r d d2; echo x >> d2/top.c; echo x > d2/e/deep.txt; diff -r -S f d d2; diff 
 def test_diff_in_scripts(script: str) -> None:
     """Output, messages and status of a script are those of the machine's tools."""
     same_as_bash(script)
+
+
+HEXDUMP = r"""
+hexdump -e '"%08.8_ax  " 8/1 "%02x " "  " 8/1 "%02x " "\n"' f
+hexdump -e '16/1 "%02x " "\n"' f; hexdump -v -e '/1 "%02x "' f
+hexdump -e '1/1 "%d\n"' f; hexdump -e '4/2 "%5d" "\n"' f; hexdump -e '2/4 "%08x " "\n"' f
+hexdump -e '"%_p"' bad; hexdump -e '"%_c"' bad; hexdump -e '"%_u\n"' bad
+printf '\0\1\177\200 \t' > z; hexdump -e '16/1 "%_u " "\n"' z; hexdump -e '3/1 "%3_c|" "\n"' z
+hexdump -e '"%_Ax\n"' -e '8/1 "%_p" "\n"' f
+hexdump -e '"%s\n"' f; hexdump -e '"%5.3s|"' f; hexdump -e '"%-6.3s|"' f
+hexdump -e '1/8 "%e\n"' f; hexdump -e '1/4 "%e "' f; hexdump -e '1/4 "%12.3f|"' n
+hexdump -e '"%q"' f; hexdump -e 'x' f; hexdump -e '3/1 "%d %d"' a; hexdump -e '1/3 "%d"' a; hexdump -e '"%' a
+hexdump -e '"%10_ax|%-10_ad|%_ao\n" 4/1 "" ' a; hexdump -e '"%3c|%-3c|\n"' a
+hexdump -e '2/2 "%04x " "|" 1/1 "%c" "\n"' a; hexdump -e '"%x"  "\n"' a; hexdump -e '4/1 "%3_p" "\n"' a
+hexdump -e '"%+d % d %#x %#o\n"' a
+hexdump -b -c f; hexdump -bx a b; hexdump -C -d f; hexdump -cc f
+hexdump -n x f; hexdump -s x f; hexdump -s 100 f; hexdump -s 3 -n 4 a b; hexdump -n 0 a
+hexdump -C nope a nope2; hexdump nope; hexdump -f nope a
+echo '"%d\n"' > ff; hexdump -f ff a
+head -c 100 /dev/zero > z; hexdump z; hexdump -C z; hexdump -v z; hexdump -e '16/1 "%02x" "\n"' z; hexdump -n 40 -x z
+hd f; hd -n 3 f; hd -v a
+"""
+
+
+@pytest.mark.parametrize("script", HEXDUMP.strip().splitlines())
+def test_hexdump_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
+
+
+FILES = r"""
+find a -printf '%Tc|%Tr|%TS|%T+|%TX\n'
+find a -printf '%05s|%+s|%05m|%03d|%+d|%-4d|%05k|% d|%5.2f|\n'
+ln -s . d/loop; find -L d | sort; find -L d -depth | sort
+find a b -files0-from n; find -files0-from nope; printf 'd\0a\0' > z; find -files0-from z | sort
+printf 'a\0\0nope\0b' > z; find -files0-from z -name '[ab]'; find -files0-from empty
+find d -perm +111
+gzip -k d/link; ln a hard; gzip a; gzip -f a; ls; gzip -c d/link | gzip -dc; gzip -r d; ls d
+ln a h1; ln a h2; gzip h1; bzip2 h1; xz h1; xz -k h1; bzip2 d/link; xz d/link; ls d; bzip2 -c d/link | bzcat
+gzip -N a; mv a.gz z.gz; touch z.gz; gunzip -N z.gz; ls; stat -c %Y a; gzip -k a; stat -c %Y a.gz
+gzip -N a; mv a.gz d/z.gz; gunzip -kN d/z.gz; ls d; gzip -n b; mv b.gz y.gz; gunzip -N y.gz; ls
+tar tf empty; tar xf empty; tar tf /dev/null
+tar cf x.tar a -b 1; wc -c < x.tar; tar cf x.tar a --record-size=2048; wc -c < x.tar; tar cf x.tar a -b x
+tar cf x.tar --owner=0 --group=0 --mtime=@0 a; tar tvf x.tar
+tar cf x.tar a b n; tar --delete -f x.tar b; tar tf x.tar; tar --delete -f x.tar nope; tar xOf x.tar n
+tar cf x.tar a; tar cf y.tar b; tar Af x.tar y.tar; tar tf x.tar; tar xOf x.tar b
+tar cf x.tar d; tar tf x.tar '*.c'
+zip -q x.zip a; zip -u x.zip a; zip -f x.zip a b; zip -u x.zip a b; touch a; zip -u x.zip a b; zip -f x.zip a
+printf 'a\nb\n' | zip w.zip -@; zip -T w.zip; zip -T v.zip a; zip -T nope.zip; zip -qT w.zip
+echo hi | zip y.zip a - ; unzip -Z1 y.zip; unzip -p y.zip -; echo ho | zip y.zip -; unzip -p y.zip -
+column -t -O a t; column -t -N x,y,z -O z,x t; column -t -N x,y,z -H q t; column -t -R 1,x t
+rev nope a; rev -0 a; rev u b
+n=$(printf 'x%.0s' $(seq 150)); touch $n; tar cf x.tar --format=ustar $n a; tar tf x.tar
+"""
+
+
+@pytest.mark.parametrize("script", FILES.strip().splitlines())
+def test_find_gzip_and_tar_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
+
+
+SED = r"""
+sed -b p b; sed --binary -n 1p a
+sed --posix 'N;N;s/\n/+/g' a; POSIXLY_CORRECT=1 sed N a; sed --posix '$!N' a
+sed -n --follow-symlinks -i 'p;p' d/link; ls -l d | cut -c1; cat d/top.c; sed -i 's/t/T/' d/link; ls -l d | cut -c1
+cat a | sed '1r /dev/stdin' b
+"""
+
+
+@pytest.mark.parametrize("script", SED.strip().splitlines())
+def test_sed_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
+
+
+PATCH = r"""
+diff -u a b > p; patch -R a < p; cat a; ls a.rej
+diff -u a b > p; patch -R -t a < p; cat a
+diff -u a b > p; patch -R -N a < p; cat a
+diff -u a b > p; patch -R -f a < p; cat a
+diff -u a b > p; patch a < p; patch -R a < p; cat a; patch -R a < p
+"""
+
+
+@pytest.mark.parametrize("script", PATCH.strip().splitlines())
+def test_patch_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)
+
+
+NUMBERS = r"""
+bc <<< 'scale=-1; scale; 1/3'
+bc <<< 'ibase=1; 101'
+bc <<< 'ibase=40; 11'
+bc <<< 'obase=1; 5'
+bc <<< 'ibase=-3; obase=-5; 10; obase'
+"""
+
+
+@pytest.mark.parametrize("script", NUMBERS.strip().splitlines())
+def test_bc_goes_on_with_the_nearest_scale_or_base(script: str) -> None:
+    """A scale or a base that there is not becomes the nearest, with a warning, and the program goes on."""
+    same_as_bash(script, stderr=False)
+
+
+CMP = r"""
+cmp -n x a b; cmp -ls a b; cmp -i x a b; cmp -n 1k a b; cmp -n 2 a b; cmp -i 1:x a b
+"""
+
+
+@pytest.mark.parametrize("script", CMP.strip().splitlines())
+def test_cmp_in_scripts(script: str) -> None:
+    """Output, messages and status of a script are those of the machine's tools."""
+    same_as_bash(script)

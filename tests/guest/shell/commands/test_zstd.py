@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -45,6 +47,47 @@ def test_the_real_decoder_reads_what_is_written(content: bytes) -> None:
     packed = compressor.compress(content) + compressor.flush()
     done = subprocess.run(["zstd", "-dc"], input=packed, capture_output=True, check=True)
     assert done.stdout == content
+
+
+def packed_by_ours(content: bytes) -> bytes:
+    compressor = ZstdCompressor()
+    return compressor.compress(content) + compressor.flush()
+
+
+#: Bytes of few and of many kinds, in runs, repeated near and far: every form that a block can take.
+PIECES = st.one_of(
+    st.binary(max_size=300),
+    st.tuples(st.binary(min_size=1, max_size=20), st.integers(1, 400)).map(lambda pair: pair[0] * pair[1]),
+    st.tuples(st.integers(0, 2**32), st.integers(1, 256), st.integers(1, 3000)).map(
+        lambda key: bytes(int(Random(key[0] + at).random() ** 3 * key[1]) for at in range(key[2]))
+    ),
+    st.sampled_from([TEXT[:5000], TEXT[40_000:100_000]]),
+)
+
+
+@needs_zstd
+@given(st.lists(PIECES, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_any_content_is_restored_by_both_decoders(pieces: list[bytes]) -> None:
+    """What ours compresses, the real zstd restores, and so does ours."""
+    content = b"".join(pieces)
+    packed = packed_by_ours(content)
+    assert subprocess.run(["zstd", "-dc"], input=packed, capture_output=True, check=True).stdout == content
+    assert restored(packed) == content
+
+
+@pytest.mark.parametrize("content", CONTENTS, ids=range(len(CONTENTS)))
+def test_what_is_written_is_about_as_small_as_with_gzip(content: bytes) -> None:
+    """A frame is at most a tenth larger than what zlib makes of the data, and never much larger than the data."""
+    packed = len(packed_by_ours(content))
+    assert packed <= len(zlib.compress(content)) * 1.1 + 32
+    assert packed <= len(content) + 32
+
+
+def test_repetitions_reach_back_into_the_block_before() -> None:
+    """Data without patterns that comes again is written once."""
+    content = Random(1).randbytes(100_000)
+    assert len(packed_by_ours(content * 4)) < 110_000
 
 
 @given(st.lists(st.binary(max_size=100)))

@@ -82,7 +82,11 @@ def column(process: Process) -> Generator[None, None, int]:
     if arguments.has("J"):
         output = _json(lines, arguments)
     elif arguments.has("t", "N", "R", "H", "O", "o"):
-        output = _table(lines, arguments)
+        try:
+            output = _table(lines, arguments)
+        except usage.UsageError as error:
+            process.error(str(error))
+            return 1
     else:
         output = _fill(lines, width, by_rows=arguments.has("x"))
     for line in output:
@@ -121,6 +125,8 @@ def _numbers(text: str | None, names: list[str], count: int) -> list[int]:
             found.append(count - 1)
         elif part.isdigit():
             found.append(int(part) - 1)
+        elif part:
+            raise usage.UsageError(f"undefined column name '{part}'")
     return found
 
 

@@ -86,10 +86,17 @@ def cmp(process: Process) -> Generator[None, None, int]:
             skips = [_bytes_count(first), _bytes_count(second or first)]
         for position, text in enumerate(operands[2:]):
             skips[position] = _bytes_count(text)
-        limit = arguments.last("n")
-        remaining = None if limit is None else _bytes_count(limit)
     except ValueError as error:
         usage.complain(process, f"invalid --ignore-initial value '{error}'", named=True)
+        return 2
+    limit = arguments.last("n")
+    try:
+        remaining = None if limit is None else _bytes_count(limit)
+    except ValueError as error:
+        usage.complain(process, f"invalid --bytes value '{error}'", named=True)
+        return 2
+    if arguments.has("l") and arguments.has("s"):
+        usage.complain(process, "options -l and -s are incompatible", named=True)
         return 2
     verbose, quiet, show = arguments.has("l"), arguments.has("s"), arguments.has("b", "c")
     sides = [_chunks(process, one, skips[0]), _chunks(process, two, skips[1])]

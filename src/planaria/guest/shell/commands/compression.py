@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -204,6 +205,39 @@ def _target_name(job: _Job, name: str) -> str | None:
     return None
 
 
+def _linked(job: _Job, name: str, status: os.stat_result) -> bool:
+    """Report a file that is a link, or has others: its name alone must not be replaced unasked."""
+    call, kind = job.call, job.format.name
+    if job.force or job.to_stdout or job.test or (kind == "xz" and job.keep):
+        return False
+    if os.path.islink(call.path(name)):
+        if kind == "xz":
+            _warn(job, f"{name}: Is a symbolic link, skipping")
+        else:
+            call.error(
+                f"{name}: {os.strerror(errno.ELOOP)}"
+                if kind == "gzip"
+                else f"Input file {name} is not a normal file."
+            )
+            call.status = 1
+        return True
+    others = status.st_nlink - 1
+    if others < 1:
+        return False
+    count = f"{others} other link{'s' if others > 1 else ''}"
+    if kind == "bzip2":
+        call.error(f"Input file {name} has {count}.")
+        call.status = 1
+    else:
+        _warn(
+            job,
+            f"{name} has {count} -- file ignored"
+            if kind == "gzip"
+            else f"{name}: Input file has more than one hard link, skipping",
+        )
+    return True
+
+
 def _open(job: _Job, name: str) -> tuple[Source, os.stat_result] | None:
     """Open an operand, or report why not."""
     call, kind = job.call, job.format
@@ -233,6 +267,8 @@ def _open(job: _Job, name: str) -> tuple[Source, os.stat_result] | None:
         else:
             _warn(job, f"{name}: Is a directory, skipping")
         return None
+    if _linked(job, name, status):
+        return None
     try:
         return call.open(name), status
     except OSError as error:
@@ -260,6 +296,13 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
         target = _target_name(job, name)
         if target is None:
             return
+        modified = status.st_mtime_ns
+        if job.restore_name and job.decompress and job.format.name == "gzip":
+            original, seconds = _original(call.path(name))
+            if original:
+                target = os.path.join(os.path.dirname(name), original)
+            if seconds:
+                modified = seconds * 10**9
         path, goal = call.path(name), call.path(target)
         if os.path.lexists(goal):
             if not job.force:
@@ -293,11 +336,25 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
             os.unlink(goal)
             return
         os.chmod(goal, stat.S_IMODE(status.st_mode))
-        os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
+        os.utime(goal, ns=(status.st_atime_ns, modified))
         if not job.keep:
             os.unlink(path)
         if job.verbose:
             _tell(job, name, target, read, written)
+
+
+def _original(path: str) -> tuple[str, int]:
+    """The name and the time (in seconds) that gzip has kept in a file; empty and 0 where it has not."""
+    with open(path, "rb") as file:
+        header = file.read(1024)
+    if len(header) < 10:
+        return "", 0
+    at = 10
+    if header[3] & 4:
+        at += 2 + int.from_bytes(header[10:12], "little")
+    name = header[at:].partition(b"\0")[0] if header[3] & 8 else b""
+    # Only the last part of it: nothing is written anywhere else.
+    return os.path.basename(os.fsdecode(name)), int.from_bytes(header[4:8], "little")
 
 
 def _exists(job: _Job, target: str) -> None:

@@ -154,11 +154,16 @@ def tac(call: Invocation) -> Generator[None, None, Status]:
     return call.status
 
 
-@utility("rev", short="0", long="zero=0")
+@utility("rev")
 def rev(call: Invocation) -> Generator[None, None, Status]:
     """Reverse the characters of each line."""
-    end = b"\0" if call.arguments.has("0") else b"\n"
-    for source in call.inputs():
+    end = b"\n"
+    for name in call.operands or ["-"]:
+        try:
+            source = call.open(name)
+        except OSError as error:
+            call.complain(f"cannot open {name}", error)
+            continue
         for block in whole_lines(source.chunks(), end):
             call.stdout.write(_reversed(block, end))
             if call.stdout.full:

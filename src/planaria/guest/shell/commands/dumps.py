@@ -1,4 +1,4 @@
-"""`xxd` and `hexdump`: bytes as text, and back."""
+"""`xxd`: bytes as text, and back; and how files are read for it and the like."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ Usage:
 """
 
 
-def _integer(text: str) -> int:
+def integer(text: str) -> int:
     """A number as strtol(3) with base 0 reads it."""
     match = re.match(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)", text)
     if match is None:
@@ -150,7 +150,7 @@ def _xxd_arguments(arguments: list[str]) -> tuple[_Xxd, list[str]]:
                 raise _XxdUsageError
             value = arguments[position]
             position += 1
-        setattr(options, valued[letter], value if letter == "n" else _integer(value))
+        setattr(options, valued[letter], value if letter == "n" else integer(value))
     return options, arguments[position:]
 
 
@@ -307,100 +307,3 @@ def _reverse(data: bytes, seek: int) -> bytes:
             result.extend(bytes(place - len(result)))
         result[max(place, 0) : max(place, 0) + len(block)] = block
     return bytes(result)
-
-
-@usage.command("hexdump", "hd", version="hexdump from util-linux 2.38.1")
-def hexdump(process: Process) -> Generator[None, None, int]:
-    """hexdump [-bcCdovx] [-n length] [-s offset] [-e format] [file...] (util-linux, BSD)."""
-    long = {
-        "canonical": "C",
-        "one-byte-octal": "b",
-        "one-byte-char": "c",
-        "two-bytes-decimal": "d",
-        "two-bytes-octal": "o",
-        "two-bytes-hex": "x",
-        "no-squeezing": "v",
-        "length=": "n",
-        "skip=": "s",
-        "format=": "e",
-    }
-    try:
-        arguments = usage.parse(process.argv[1:], "bcCde:n:os:vx", long)
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
-    if arguments.has("e"):
-        process.error("-e is not there; use -C, -b, -c, -d, -o or -x, or od")
-        return 1
-    style = "C" if process.argv[0] == "hd" else ""
-    for name, _ in arguments.options:
-        if name in "bcCdox":
-            style = name
-    skip, limit = _suffixed(arguments.last("s") or "0"), arguments.last("n")
-    failed = False
-
-    def source() -> Iterator[bytes]:
-        nonlocal failed
-        for name in arguments.operands or ["-"]:
-            try:
-                yield from file_chunks(process, name)
-            except OSError as error:
-                process.error(f"{name}: {usage.reason(error)}")
-                failed = True
-
-    content = window(source(), skip, None if limit is None else _suffixed(limit))
-    address = skip
-    previous: bytes | None = None
-    starred = False
-    width = 8 if style == "C" else 7
-    for block in blocks(content, 16):
-        if block == previous and len(block) == 16 and not arguments.has("v"):
-            if not starred:
-                process.stdout.write(b"*\n")
-                starred = True
-        else:
-            starred = False
-            process.stdout.write(f"{address:0{width}x}{_hexdump_line(block, style)}\n".encode())
-        previous = block
-        address += len(block)
-        if process.stdout.full:
-            yield
-    if address > skip:
-        process.stdout.write(f"{address:0{width}x}\n".encode())
-    return int(failed)
-
-
-def _suffixed(text: str) -> int:
-    factor = {"b": 512, "k": 1024, "K": 1024, "m": 1 << 20, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
-    hexadecimal = text.lower().startswith("0x")
-    if factor != 1 and not (hexadecimal and text[-1] == "b"):
-        text = text[:-1]
-    else:
-        factor = 1
-    return _integer(text) * factor
-
-
-_CHARACTERS = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
-
-
-def _hexdump_line(block: bytes, style: str) -> str:
-    if style == "C":
-        left = " ".join(f"{byte:02x}" for byte in block[:8])
-        right = " ".join(f"{byte:02x}" for byte in block[8:])
-        shown = block.translate(_VISIBLE).decode("ascii")
-        return f"  {left:<23}  {right:<23}  |{shown}|"
-    if style == "b":
-        return "".join(f" {byte:03o}" for byte in block).ljust(64)
-    if style == "c":
-        return "".join(
-            f" {_CHARACTERS.get(byte) or (chr(byte) if 32 <= byte < 127 else f'{byte:03o}'):>3}"
-            for byte in block
-        ).ljust(64)
-    words = [int.from_bytes(block[place : place + 2], "little") for place in range(0, len(block), 2)]
-    if style == "d":
-        return "".join(f"   {word:05d}" for word in words).ljust(64)
-    if style == "o":
-        return "".join(f"  {word:06o}" for word in words).ljust(64)
-    if style == "x":
-        return "".join(f"    {word:04x}" for word in words).ljust(64)
-    return "".join(f" {word:04x}" for word in words).ljust(40)

@@ -412,12 +412,13 @@ def find(call: Invocation) -> Generator[None, None, Status]:
         words.pop(0)
     while words and not (words[0].startswith("-") and len(words[0]) > 1) and words[0] not in ("(", "!"):
         settings.starts.append(words.pop(0))
-    settings.starts = settings.starts or ["."]
     compiler = _Compiler(call, words, settings)
     try:
         test = compiler.compile()
     except _Reported:
         return 1
+    if not settings.given_starts:
+        settings.starts = settings.starts or ["."]
     try:
         for entry in walk(call, settings):
             try:

@@ -62,13 +62,13 @@ def _moment(nanoseconds: int, letter: str, env: dict[str, str]) -> str:
         before = {"S": "%S", "X": "%H:%M:%S", "T": "%H:%M:%S"}[letter]
         return format_time(nanoseconds, f"{before}.{fraction}", env)
     if letter == "c":
-        return format_time(nanoseconds, f"%a %b %e %H:%M:%S.{fraction} %Y", env)
+        return format_time(nanoseconds, "%a %b %e %H:%M:%S %Y", env)
     if letter == "x":
         return format_time(nanoseconds, "%m/%d/%y", env)
     if letter == "D":
         return format_time(nanoseconds, "%m/%d/%y", env)
     if letter == "r":
-        return format_time(nanoseconds, f"%I:%M:%S.{fraction} %p", env)
+        return format_time(nanoseconds, "%I:%M:%S %p", env)
     return format_time(nanoseconds, "%" + letter, env)
 
 
@@ -160,16 +160,17 @@ def _piece(match: re.Match[str], env: dict[str, str]) -> Callable[[Entry], str] 
     else:
         return None
     precision = int(precision_text) if precision_text else None
-    zeros = "0" in flags and "-" not in flags and (letter in _NUMBERS or letter == "m")
-    if not width and precision is None and "+" not in flags:
+    # Only these are numbers to the format; the others are texts, for which zeros and signs mean nothing.
+    zeros = "0" in flags and "-" not in flags and letter in "dm"
+    sign = "" if letter != "d" else "+" if "+" in flags else " " if " " in flags else ""
+    if not width and precision is None and not sign:
         return value
 
     def padded(entry: Entry) -> str:
         text = value(entry)
         if precision is not None and letter not in _NUMBERS:
             text = text[:precision]
-        if "+" in flags and letter in _NUMBERS:
-            text = "+" + text
+        text = sign + text
         if zeros:
             return text.rjust(width, "0")
         return text.ljust(width) if "-" in flags else text.rjust(width)

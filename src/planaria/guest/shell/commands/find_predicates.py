@@ -280,11 +280,32 @@ class Predicates:
     def _find_nogroup(self, word: str) -> Test:
         return lambda entry: group_name(owner(entry.status())[1]) is None
 
+    def _find_files0_from(self, word: str) -> Test:
+        """Starting points from a file, each ended by a NUL."""
+        name = self._argument(word)
+        if self.settings.starts:
+            self.call.error(f"extra operand {quote(self.settings.starts[0])}")
+            raise wrong("file operands cannot be combined with -files0-from")
+        try:
+            with self.call.open(name) as source:
+                names = source.read().split(b"\0")
+        except OSError as error:
+            raise wrong(f"cannot open {quote(name)} for reading: {reason(error)}") from None
+        if not names[-1]:
+            names.pop()
+        for number, start in enumerate(names, 1):
+            if start:
+                self.settings.starts.append(os.fsdecode(start))
+            else:
+                self.call.complain(f"{quote(name)}:{number}: invalid zero-length file name")
+        self.settings.given_starts = True
+        return lambda entry: True
+
     def _find_perm(self, word: str) -> Test:
         text = self._argument(word)
         kind = text[:1] if text[:1] in ("-", "/") else ""
         mode = parse_mode(text[len(kind) :], 0, False, 0)
-        if mode is None:
+        if mode is None or re.match(r"\+[0-7]", text):
             raise wrong(f"invalid mode {quote(text)}")
         wanted = mode
         if kind == "-":

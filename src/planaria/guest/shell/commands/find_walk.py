@@ -83,6 +83,8 @@ class Settings:
     #: Set by `-prune` while an entry is looked at: do not go into it.
     pruned: bool = False
     starts: list[str] = field(default_factory=list)
+    #: They came from `-files0-from`, and may be none.
+    given_starts: bool = False
 
 
 def _complain(call: Invocation, path: str, error: OSError) -> None:
@@ -126,13 +128,6 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
             if follow_all:
                 status = entry.status()
                 identity = (status.st_dev, status.st_ino)
-                if identity in open_identities:
-                    same = quote(open_identities[identity])
-                    call.complain(
-                        f"File system loop detected; {quote(entry.path)} is part of the same file "
-                        f"system loop as {same}."
-                    )
-                    return False
             children = _children(entry, follow_all)
         except OSError as error:
             if not (settings.ignore_races and error.errno == errno.ENOENT):
@@ -141,6 +136,25 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
         if identity is not None:
             open_identities[identity] = entry.path
         stack.append((entry, iter(children), identity))
+        return True
+
+    def loops(entry: Entry) -> bool:
+        """Report a directory that is one of those that lead to it."""
+        if not follow_all or not stack:
+            return False
+        try:
+            if not entry.is_directory():
+                return False
+            status = entry.status()
+        except OSError:
+            return False
+        same = open_identities.get((status.st_dev, status.st_ino))
+        if same is None:
+            return False
+        call.complain(
+            f"File system loop detected; {quote(entry.path)} is part of the same file "
+            f"system loop as {quote(same)}."
+        )
         return True
 
     def visible(entry: Entry) -> bool:
@@ -162,6 +176,8 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
                     yield parent
                 continue
         first = None
+        if loops(entry):
+            continue
         if settings.contents_first:
             if not enter(entry) and visible(entry):
                 yield entry

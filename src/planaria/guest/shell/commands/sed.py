@@ -15,10 +15,10 @@ from .streams import decode, open_input, reason
 
 # In the order of GNU's own table, which messages about shortened names follow.
 _SYNTAX = OptionSyntax(
-    "ne:f:Eri::szul:",
+    "bne:f:Eri::szul:",
     "regexp-extended=E debug in-place=i:: expression=e: file=f: line-length=l: null-data=z "
     "zero-terminated=z quiet=n posix silent=n sandbox separate=s unbuffered=u version help "
-    "follow-symlinks",
+    "follow-symlinks binary=b",
 )
 _USAGE = """Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...
 
@@ -75,8 +75,9 @@ def sed(process: Process) -> Generator[None, None, Status]:
         machine = Machine(
             process, parser.commands, source, quiet="n" in given or parser.quiet, end=end, wrap=int(wrap)
         )
+        machine.posix = "posix" in given or "POSIXLY_CORRECT" in process.env
         if in_place:
-            _InPlace(process, machine, source, given["i"] or "")
+            _InPlace(process, machine, source, given["i"] or "", follow="follow-symlinks" in given)
         return (yield from machine.run())
     except ScriptError as problem:
         process.error(str(problem))
@@ -104,10 +105,14 @@ def _pieces(process: Process, given: list[tuple[str, str | None]]) -> list[Piece
 class _InPlace:
     """Sends the output for each file to a new file that takes its place."""
 
-    def __init__(self, process: Process, machine: Machine, source: LineSource, suffix: str) -> None:
+    def __init__(
+        self, process: Process, machine: Machine, source: LineSource, suffix: str, *, follow: bool
+    ) -> None:
         self.process = process
         self.machine = machine
         self.suffix = suffix
+        #: A symbolic link stays, and what it leads to is changed.
+        self.follow = follow
         self.path = ""
         self.temporary = ""
         self.file: BinaryIO | None = None
@@ -119,6 +124,8 @@ class _InPlace:
         """Begin the new file."""
         self.opened(name)
         self.path = self.process.path(name)
+        if self.follow:
+            self.path = os.path.realpath(self.path)
         directory, base = os.path.split(self.path)
         self.temporary = os.path.join(directory, f".sed-{base}")
         try:

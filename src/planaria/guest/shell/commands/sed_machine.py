@@ -44,6 +44,7 @@ class Machine:
         self.last_pattern: Pattern | None = None
         self.status = 0
         self.quitting = False
+        self.posix = False
         self.appended: list[tuple[str, str]] = []
         self.writers: dict[str, Writer] = {}
         self.readers: dict[str, Input | None] = {}
@@ -403,8 +404,8 @@ class Machine:
 
     def next_append(self) -> int | None:
         if self.source.is_last():
-            # GNU sed prints the pattern space before it ends.
-            return self.finish
+            # GNU sed prints the pattern space before it ends, POSIX's does not.
+            return self.discard if self.posix else self.finish
         space, substituted = self.space, self.substituted
         self._advance()
         self.space = space + self.end + self.space

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from ..command import Status
-from .invocation import CommandError, Invocation, utility
+from .invocation import Invocation, utility
 from .tar_reading import compare, extract, list_members
 from .tar_settings import Tar, misused
-from .tar_writing import append, create
+from .tar_writing import append, concatenate, create, delete
 
 __all__: list[str] = []
 
@@ -42,7 +42,8 @@ _LONG = (
     "dereference=h hard-dereference remove-files owner: group: mode: mtime: numeric-owner sort: "
     "format=format: "
     "wildcards no-wildcards anchored no-anchored ignore-case totals one-top-level:: full-time utc "
-    "verify=W blocking-factor=b: warning: checkpoint:: ignore-failed-read no-overwrite-dir sparse=S "
+    "verify=W record-size: "
+    "blocking-factor=b: warning: checkpoint:: ignore-failed-read no-overwrite-dir sparse=S "
     "one-file-system newer=N: index-file: quoting-style: show-transformed-names pax-option: no-auto-compress"
 )
 
@@ -71,4 +72,4 @@ def tar(call: Invocation) -> Generator[None, None, Status]:
         return (yield from extract(job))
     if job.operation == "d":
         return compare(job)
-    raise CommandError(f"the operation -{job.operation} is not supported", 2)
+    return delete(job) if job.operation == "delete" else concatenate(job)

@@ -86,7 +86,8 @@ def _open_archive(tar: Tar) -> tarfile.TarFile:
         stream = decompressed(stream, found)
     reader = io.BufferedReader(_Pieces(stream), BLOCK)
     if not first:
-        return tarfile.open(fileobj=io.BytesIO(bytes(1024)), mode="r|")
+        call.error("This does not look like a tar archive")
+        raise CommandError("Exiting with failure status due to previous errors", 2)
     try:
         return tarfile.open(fileobj=reader, mode="r|", errors="surrogateescape")
     except tarfile.ReadError:
@@ -126,6 +127,14 @@ class _Selection:
     def report(self, tar: Tar) -> None:
         for name, found in zip(self.names, self.found, strict=True):
             if not found:
+                if tar.call.arguments.last(("wildcards", "no-wildcards")) is None and re.search(
+                    r"[][*?]", name
+                ):
+                    tar.call.error("Pattern matching characters used in file names")
+                    tar.call.error(
+                        "Use --wildcards to enable pattern matching, or --no-wildcards to suppress this "
+                        "warning"
+                    )
                 tar.problem(f"{name}: Not found in archive")
 
 

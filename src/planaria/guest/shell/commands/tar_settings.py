@@ -42,6 +42,7 @@ class Tar:
         self.file = arguments.value("f") or "-"
         self.verbose = sum(1 for key, _ in arguments if key == "v")
         self.absolute = arguments.has("P")
+        self.record = self._record_size()
         self.strip = 0
         if (text := arguments.value("strip-components")) is not None:
             if not text.isdigit():
@@ -56,6 +57,20 @@ class Tar:
         self.told: set[str] = set()
         self.failed = False
         self.report_to_stderr = (self.operation == "c" and self.file == "-") or arguments.has("O")
+
+    def _record_size(self) -> int:
+        """How many bytes an archive's length is a multiple of."""
+        size = 20 * 512
+        for key, value in self.call.arguments:
+            if key not in ("b", "record-size"):
+                continue
+            if not (value or "").isdigit() or not int(value or ""):
+                what = "blocking factor" if key == "b" else "record size"
+                raise misused(f"{value}: Invalid {what}")
+            size = int(value or "") * (512 if key == "b" else 1)
+            if size % 512:
+                raise misused("Record size must be a multiple of 512.")
+        return size
 
     def _lines(self, name: str) -> list[str]:
         try:

@@ -7,7 +7,7 @@ import stat
 import tarfile
 import time
 from collections.abc import Generator
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from ..command import Status
 from .archive_names import safe_name
@@ -19,9 +19,7 @@ from .streams import BLOCK, FileInput, FileOutput, Target, reason
 from .tar_settings import Lister, Tar, misused
 from .users import group_name, group_number, owner, user_name, user_number
 
-__all__ = ["append", "create"]
-
-_RECORD = 10240
+__all__ = ["append", "concatenate", "create", "delete"]
 
 
 class _Writer:
@@ -68,7 +66,7 @@ class _Writer:
 
     def close(self) -> None:
         self.write(bytes(1024))
-        self.write(bytes(-self.size % _RECORD))
+        self.write(bytes(-self.size % self.tar.record))
         if self.compressor:
             self.target.write(self.compressor.flush())
         self.target.close()
@@ -88,10 +86,12 @@ class _Writer:
             text, _, number = self.owner.partition(":")
             member.uname = "" if text.isdigit() else text
             member.uid = int(number or (text if text.isdigit() else user_number(text) or user))
+            member.uname = member.uname or user_name(member.uid) or ""
         if self.group is not None:
             text, _, number = self.group.partition(":")
             member.gname = "" if text.isdigit() else text
             member.gid = int(number or (text if text.isdigit() else group_number(text) or group))
+            member.gname = member.gname or group_name(member.gid) or ""
         if arguments.has("numeric-owner"):
             member.uname = member.gname = ""
         member.mtime = (status.st_mtime_ns if self.moment is None else self.moment) // 10**9
@@ -155,10 +155,18 @@ class _Writer:
                 except OSError as error:
                     tar.problem(f"{current}: Cannot open: {reason(error)}")
                     continue
+            member.name = shown.rstrip("/") if member.isdir() else stored
+            try:
+                header = member.tobuf(self.format, "utf-8", "surrogateescape")
+            except ValueError:
+                # The format has no place for such a name, or number.
+                tar.problem(f"{current}: file name is too long (cannot be split); not dumped")
+                if source is not None:
+                    source.close()
+                continue
             if tar.verbose:
                 tar.tell(self.lister.line(member, shown, tar.verbose > 1))
-            member.name = shown.rstrip("/") if member.isdir() else stored
-            self.write(member.tobuf(self.format, "utf-8", "surrogateescape"))
+            self.write(header)
             if source is not None:
                 with source:
                     yield from self._contents(source, member.size, current)
@@ -227,3 +235,79 @@ def append(tar: Tar) -> Generator[None, None, Status]:
         yield from writer.add(name, directory, kept)
     writer.close()
     return tar.finish()
+
+
+def _positions(tar: Tar, path: str) -> tuple[list[tuple[tarfile.TarInfo, int, int]], int]:
+    """The members of an archive, each with where it begins and ends, and where the last one does."""
+    if tar.kind is not None:
+        raise CommandError("Cannot update compressed archives", 2)
+    members: list[tuple[tarfile.TarInfo, int, int]] = []
+    begin = 0
+    try:
+        with tarfile.open(path, "r:", errors="surrogateescape") as archive:
+            while (member := archive.next()) is not None:
+                members.append((member, begin, archive.offset))
+                begin = archive.offset
+                archive.members = []  # type: ignore[attr-defined]
+    except tarfile.TarError:
+        tar.call.error("This does not look like a tar archive")
+        raise CommandError("Exiting with failure status due to previous errors", 2) from None
+    except OSError as error:
+        raise tar.fatal(f"{path}: Cannot open: {reason(error)}") from None
+    return members, begin
+
+
+def delete(tar: Tar) -> Status:
+    """`--delete`: take members out of an archive."""
+    path = tar.call.path(tar.file)
+    wanted = [name.rstrip("/") for name, _ in tar.names()]
+    found: set[str] = set()
+    members, _ = _positions(tar, path)
+    with open(path, "r+b") as file:
+        end = 0
+        for member, begin, stop in members:
+            name = member.name.rstrip("/")
+            hits = [word for word in wanted if name == word or name.startswith(word + "/")]
+            found.update(hits)
+            if hits:
+                continue
+            end = _copy_within(file, begin, stop, file, end)
+        _finish(tar, file, end)
+    for word in wanted:
+        if word not in found:
+            tar.problem(f"{word}: Not found in archive")
+    return tar.finish()
+
+
+def concatenate(tar: Tar) -> Status:
+    """`-A`: the members of other archives at the end of this one."""
+    path = tar.call.path(tar.file)
+    _, end = _positions(tar, path)
+    with open(path, "r+b") as file:
+        for name, directory in tar.names():
+            other = os.path.join(directory, name)
+            _, stop = _positions(tar, other)
+            with open(other, "rb") as source:
+                end = _copy_within(source, 0, stop, file, end)
+        _finish(tar, file, end)
+    return tar.finish()
+
+
+def _copy_within(source: BinaryIO, begin: int, stop: int, target: BinaryIO, at: int) -> int:
+    """Copy a part of a file to a place in one, in the same file not behind it; where the copy ends."""
+    while begin < stop:
+        source.seek(begin)
+        block = source.read(min(BLOCK, stop - begin))
+        if not block:
+            break
+        target.seek(at)
+        target.write(block)
+        begin += len(block)
+        at += len(block)
+    return at
+
+
+def _finish(tar: Tar, file: BinaryIO, end: int) -> None:
+    file.seek(end)
+    file.truncate()
+    file.write(bytes(1024 + -(end + 1024) % tar.record))

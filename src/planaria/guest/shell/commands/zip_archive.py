@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import re
+import stat
+import time
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator
@@ -53,7 +55,7 @@ def stamp(moment: int, env: dict[str, str]) -> tuple[int, int, int, int, int, in
     when = local_time(moment, env)
     if when.year < 1980:
         return (1980, 1, 1, 0, 0, 0)
-    return (when.year, when.month, when.day, when.hour, when.minute, when.second)
+    return (when.year, when.month, when.day, when.hour, when.minute, when.second & ~1)
 
 
 class _Zip:
@@ -96,6 +98,9 @@ class _Zip:
         pending = list(reversed(operands))
         while pending:
             name = pending.pop()
+            if name == "-":
+                yield name
+                continue
             path = self.call.path(name)
             if not os.path.lexists(path):
                 self.warn(f"name not matched: {name}")
@@ -124,7 +129,7 @@ def _zip_words(words: list[str]) -> list[str]:
 
 @utility(
     "zip",
-    short="0123456789rjqymDfudx:i:XoTveglkncb:t:",
+    short="0123456789rjqymDfudx:i:XoTveglkncb:t:@",
     long="recurse-paths=r junk-paths=j quiet=q symlinks=y move=m no-dir-entries=D freshen=f update=u "
     "delete=d "
     "exclude=x: include=i: no-extra=X latest-time=o test=T verbose=v",
@@ -140,8 +145,6 @@ def zip_command(call: Invocation) -> Generator[None, None, Status]:
     archive_name, operands = call.operands[0], call.operands[1:]
     if archive_name != "-" and "." not in os.path.basename(archive_name):
         archive_name += ".zip"
-    if "-" in operands:
-        operands = [name for name in operands if name != "-"]
     if call.arguments.has("@"):
         operands += [os.fsdecode(line.rstrip(b"\n")) for line in call.stdin]
     chosen, left_out = matcher(call.arguments.values("i")), matcher(call.arguments.values("x"))
@@ -163,9 +166,17 @@ def zip_command(call: Invocation) -> Generator[None, None, Status]:
         stored[inner] = name
     if job.update and not old and stored:
         job.warn(f"{archive_name} not found or empty")
+    if not stored and call.arguments.has("T") and old:
+        job.say(f"test of {archive_name} OK")
+        return 0
     if not stored:
         return job.fail(f"Nothing to do! ({archive_name})", 12)
     known = {info.filename: info for info, _ in old}
+    if (job.update or job.freshen) and not any(
+        _is_older(job, known[inner], call.path(name)) if inner in known else job.update
+        for inner, name in stored.items()
+    ):
+        return 12
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for info, data in old:
@@ -192,16 +203,18 @@ def zip_command(call: Invocation) -> Generator[None, None, Status]:
             return job.fail(f"Could not create output file ({archive_name})", 15)
         target.write(buffer.getvalue())
         target.close()
+        if call.arguments.has("T"):
+            job.say(f"test of {archive_name} OK")
     if job.move:
         for name in stored.values():
-            if not os.path.isdir(call.path(name)):
+            if name != "-" and not os.path.isdir(call.path(name)):
                 os.unlink(call.path(name))
     return 0
 
 
 def _is_older(job: _Zip, info: zipfile.ZipInfo, path: str) -> bool:
     """Should the member be replaced by the file? Only when it is older, for `-u` and `-f`."""
-    if not (job.update or job.freshen):
+    if not (job.update or job.freshen) or path.endswith("/-"):
         return True
     return stamp(os.stat(path).st_mtime_ns, job.call.env) > info.date_time
 
@@ -209,12 +222,19 @@ def _is_older(job: _Zip, info: zipfile.ZipInfo, path: str) -> bool:
 def _store(job: _Zip, archive: zipfile.ZipFile, inner: str, name: str, verb: str) -> None:
     call = job.call
     path = call.path(name)
-    link = job.links and os.path.islink(path)
-    status = os.lstat(path) if link else os.stat(path)
-    info = zipfile.ZipInfo(inner, stamp(status.st_mtime_ns, call.env))
+    given = name == "-"
+    link = job.links and not given and os.path.islink(path)
+    if given:
+        moment, mode = time.time_ns(), stat.S_IFIFO | 0o600
+    else:
+        status = os.lstat(path) if link else os.stat(path)
+        moment, mode = status.st_mtime_ns, status.st_mode
+    info = zipfile.ZipInfo(inner, stamp(moment, call.env))
     info.create_system = 3
-    info.external_attr = status.st_mode << 16
-    if inner.endswith("/"):
+    info.external_attr = mode << 16
+    if given:
+        data = call.stdin.read()
+    elif inner.endswith("/"):
         info.external_attr |= 0x10
         data = b""
     elif link:

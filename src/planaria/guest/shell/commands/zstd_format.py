@@ -1,7 +1,6 @@
-"""The zstd format (RFC 8878): frames of any encoder are read, and written without compressing much.
+"""The zstd format (RFC 8878): frames of any encoder are read, and written.
 
-Python's own module for it is not in the sandbox. Blocks are written as they are, or as one byte repeated:
-valid for every decoder, if larger than they could be.
+Python's own module for it is not in the sandbox.
 """
 
 from __future__ import annotations
@@ -9,6 +8,14 @@ from __future__ import annotations
 import struct
 
 from .xxhash import XXHash64
+from .zstd_compression import (
+    DEFAULT_LITERALS,
+    DEFAULT_MATCHES,
+    DEFAULT_OFFSETS,
+    LITERAL_LENGTHS,
+    MATCH_LENGTHS,
+    compressed_block,
+)
 from .zstd_entropy import (
     BackwardBits,
     FseTable,
@@ -17,28 +24,13 @@ from .zstd_entropy import (
     read_fse_table,
     read_huffman_table,
 )
+from .zstd_matching import BLOCK, Matcher
 
 __all__ = ["MAGIC", "ZstdCompressor", "ZstdDecompressor", "ZstdError"]
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-_BLOCK = 1 << 17
 #: The largest window that is kept, as for `zstd -d` without `--long`.
 _LARGEST_WINDOW = 1 << 27
-
-# For each code of a length its base and its number of further bits.
-_LITERAL_LENGTHS = [(code, 0) for code in range(16)] + [
-    (16, 1), (18, 1), (20, 1), (22, 1), (24, 2), (28, 2), (32, 3), (40, 3), (48, 4), (64, 6),
-    *((1 << power, power) for power in range(7, 17)),
-]  # fmt: skip
-_MATCH_LENGTHS = [(code + 3, 0) for code in range(32)] + [
-    (35, 1), (37, 1), (39, 1), (41, 1), (43, 2), (47, 2), (51, 3), (59, 3), (67, 4), (83, 4), (99, 5),
-    *((3 + (1 << power), power) for power in range(7, 17)),
-]  # fmt: skip
-_DEFAULT_LITERALS = FseTable.from_probabilities(
-    [4, 3, *[2] * 11, 1, 1, 1, *[2] * 9, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1], 6
-)
-_DEFAULT_MATCHES = FseTable.from_probabilities([1, 4, 3, 2, 2, 2, 2, 2, 2, *[1] * 37, *[-1] * 7], 6)
-_DEFAULT_OFFSETS = FseTable.from_probabilities([*[1] * 6, 2, 2, 2, *[1] * 15, *[-1] * 5], 5)
 
 
 class ZstdCompressor:
@@ -46,9 +38,11 @@ class ZstdCompressor:
 
     def __init__(self) -> None:
         self._hash = XXHash64()
-        # A checksum, no size, a window as large as a block.
-        self._ahead = MAGIC + b"\x04\x38"
+        # A checksum, no size, a window of two blocks.
+        self._ahead = MAGIC + b"\x04\x40"
         self._pending = b""
+        self._matcher = Matcher()
+        self._offsets = [1, 4, 8]
 
     def compress(self, data: bytes) -> bytes:
         """What can be written after more data."""
@@ -57,22 +51,29 @@ class ZstdCompressor:
         out = [self._ahead]
         self._ahead = b""
         at = 0
-        while len(data) - at > _BLOCK:
-            out.append(_block(data[at : at + _BLOCK], last=False))
-            at += _BLOCK
+        while len(data) - at > BLOCK:
+            out.append(self._block(data[at : at + BLOCK], last=False))
+            at += BLOCK
         self._pending = data[at:]
         return b"".join(out)
 
     def flush(self) -> bytes:
         """The end of the frame."""
         checksum = struct.pack("<L", self._hash.value() & 0xFFFFFFFF)
-        return self._ahead + _block(self._pending, last=True) + checksum
+        return self._ahead + self._block(self._pending, last=True) + checksum
 
-
-def _block(data: bytes, *, last: bool) -> bytes:
-    repeated = len(data) > 3 and data == data[:1] * len(data)
-    header = struct.pack("<L", len(data) << 3 | (2 if repeated else 0) | last)[:3]
-    return header + (data[:1] if repeated else data)
+    def _block(self, data: bytes, *, last: bool) -> bytes:
+        """A block: one byte repeated, compressed, or as it is where that is shorter."""
+        kind, body = 0, data
+        if len(data) > 3 and data == data[:1] * len(data):
+            kind, body = 1, data[:1]
+        elif data:
+            offsets = self._offsets.copy()
+            packed = compressed_block(*self._matcher.find(data), offsets)
+            if len(packed) < len(data):
+                kind, body, self._offsets = 2, packed, offsets
+        size = len(data) if kind == 1 else len(body)
+        return struct.pack("<L", size << 3 | kind << 1 | last)[:3] + body
 
 
 class ZstdDecompressor:
@@ -109,7 +110,7 @@ class ZstdDecompressor:
             end = at + 3 + (1 if kind == 1 else size)
             if len(self._input) < end or len(self._input) < at + 3:
                 break
-            if size > _BLOCK or kind == 3:
+            if size > BLOCK or kind == 3:
                 raise ZstdError("a block is too large")
             body = self._input[at + 3 : end]
             if kind == 0:
@@ -178,7 +179,7 @@ class ZstdDecompressor:
         if self._checked:
             self._hash.update(given)
         self._written = len(self._out)
-        if self._written > 2 * self._window + _BLOCK:
+        if self._written > 2 * self._window + BLOCK:
             del self._out[: self._written - self._window]
             self._written = len(self._out)
         return given
@@ -216,9 +217,9 @@ class ZstdDecompressor:
             raise ZstdError("a block is cut short")
         modes = data[at]
         at += 1
-        self._literal_table, at = _table(data, at, modes >> 6, 9, 36, _DEFAULT_LITERALS, self._literal_table)
-        self._offset_table, at = _table(data, at, modes >> 4 & 3, 8, 32, _DEFAULT_OFFSETS, self._offset_table)
-        self._match_table, at = _table(data, at, modes >> 2 & 3, 9, 53, _DEFAULT_MATCHES, self._match_table)
+        self._literal_table, at = _table(data, at, modes >> 6, 9, 36, DEFAULT_LITERALS, self._literal_table)
+        self._offset_table, at = _table(data, at, modes >> 4 & 3, 8, 32, DEFAULT_OFFSETS, self._offset_table)
+        self._match_table, at = _table(data, at, modes >> 2 & 3, 9, 53, DEFAULT_MATCHES, self._match_table)
         self._sequences(BackwardBits(data[at:]), count, literals)
 
     def _literals(self, data: bytes) -> tuple[bytes, int]:
@@ -269,9 +270,9 @@ class ZstdDecompressor:
         for left in range(count - 1, -1, -1):
             code = of.symbols[offset_state]
             value = (1 << code) + read(code)
-            base, bits = _MATCH_LENGTHS[ml.symbols[match_state]]
+            base, bits = MATCH_LENGTHS[ml.symbols[match_state]]
             length = base + read(bits)
-            base, bits = _LITERAL_LENGTHS[ll.symbols[literal_state]]
+            base, bits = LITERAL_LENGTHS[ll.symbols[literal_state]]
             plain = base + read(bits)
             if left:
                 literal_state = ll.bases[literal_state] + read(ll.bits[literal_state])

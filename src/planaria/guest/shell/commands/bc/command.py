@@ -60,6 +60,9 @@ def bc(process: Process) -> Generator[None, None, int]:
         lambda piece: process.stdout.write(piece.encode("utf-8", "surrogateescape")),
         width if width != 1 else 70,
     )
+    machine.warn = lambda message: process.stderr.write(
+        f"Runtime warning (func=(main), adr=3): {message}\n".encode()
+    )
     library = arguments.has("l")
     if library:
         machine.scale = 20

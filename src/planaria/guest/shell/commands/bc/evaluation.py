@@ -74,14 +74,16 @@ class Place:
 
     def _special(self, number: int) -> None:
         machine = self.machine
-        if self.name == "scale":
-            if number < 0:
-                raise BcRuntimeError("negative scale, set to 0")
-            machine.scale = min(number, 2**31 - 1)
-        elif self.name == "ibase":
-            machine.ibase = max(2, min(number, 36))
-        else:
-            machine.obase = max(2, number)
+        least, most = {"scale": (0, 2**31 - 1), "ibase": (2, 36), "obase": (2, 2**31 - 1)}[self.name]
+        kept = max(least, min(number, most))
+        if kept != number:
+            what = (
+                f"negative {self.name}"
+                if number < 0
+                else f"{self.name} too {'small' if kept > number else 'large'}"
+            )
+            machine.warn(f"{what}, set to {kept}")
+        setattr(machine, self.name, kept)
 
 
 def invoke(machine: Machine, name: str, function: Function, arguments: list[Expression | str]) -> Number:

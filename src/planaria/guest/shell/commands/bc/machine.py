@@ -58,6 +58,8 @@ class Machine:
         self.obase = 10
         self.last: Number = ZERO
         self.read_line: Callable[[], str] = lambda: ""
+        #: Told of what is put right: a scale or a base that there is not.
+        self.warn: Callable[[str], None] = lambda message: None
 
     def out(self, text: str) -> None:
         """Write a text; lines of numbers are broken by `out_number`."""

@@ -177,18 +177,21 @@ class _Application:
         some_hunks = [hunk.reversed() for hunk in some.hunks] if self.reverse else some.hunks
         self.say(f"{'checking' if self.dry else 'patching'} file {_shown(self.output or name)}"
                  + (f" (read from {_shown(name)})" if self.output else ""))  # fmt: skip
-        if some_hunks and not self.reverse and self._already_applied(lines, some_hunks):
+        if some_hunks and self._already_applied(lines, some_hunks):
+            detected = (
+                f"{'Unreversed' if self.reverse else 'Reversed (or previously applied)'} patch detected!"
+            )
             if self.forward:
-                self.say("Reversed (or previously applied) patch detected!  Skipping patch.")
+                self.say(f"{detected}  Skipping patch.")
                 ignored = f"{len(some_hunks)} out of {len(some_hunks)} hunk{_s(some_hunks)} ignored"
                 self._reject(name, some, some_hunks, ignored)
                 return 1
             if self.arguments.has("t"):
-                self.say("Reversed (or previously applied) patch detected!  Assuming -R.")
+                self.say(f"{detected}  {'Ignoring' if self.reverse else 'Assuming'} -R.")
                 some_hunks = [hunk.reversed() for hunk in some_hunks]
             elif not self.arguments.has("f"):
                 # Nobody is there to be asked: the answer is no.
-                self.say("Reversed (or previously applied) patch detected!  Assume -R? [n] ")
+                self.say(f"{detected}  {'Ignore' if self.reverse else 'Assume'} -R? [n] ")
                 self.say("Apply anyway? [n] ")
                 self.say("Skipping patch.")
                 ignored = f"{len(some_hunks)} out of {len(some_hunks)} hunk{_s(some_hunks)} ignored"
