@@ -128,7 +128,9 @@ class ExpansionLexer(Cursor):
                 break
             if char == "\\" and position + 1 < len(source):
                 following = source[position + 1]
-                text.append(following if following in escapable else "\\" + following)
+                # A newline goes, whatever quotes are around.
+                if following != "\n":
+                    text.append(following if following in escapable else "\\" + following)
                 position += 2
             else:
                 text.append(char)
@@ -141,7 +143,8 @@ class ExpansionLexer(Cursor):
         return ProcessSubstitution(direction, self.enclosed())
 
     def arithmetic(self, closer: str) -> Word | None:
-        """The parts of an expression up to `closer`; None (and no sense of place) when it is not there."""
+        """The parts of an expression up to `closer` (`))`, `]` or `;`); None (and no sense of place) when it
+        is not there."""
         source = self.source
         parts: list[Part] = []
         start = self.position
@@ -160,9 +163,13 @@ class ExpansionLexer(Cursor):
                 raise self.unmatched(closing, start)
             if char == opening:
                 depth += 1
+            elif char == closer and depth == 0:
+                flush()
+                self.position = position + 1
+                return Word(parts, source[start:position])
             elif char == closing:
                 if depth == 0:
-                    if not source.startswith(closer, position):
+                    if closer == ";" or not source.startswith(closer, position):
                         return None
                     flush()
                     self.position = position + len(closer)

@@ -56,6 +56,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     """
 
     # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
+    alarm: list[float]
     background: bool
     gives_way: bool
     becomes_subshell: bool
@@ -73,6 +74,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     last_background: int
     line: int
     loops: int
+    running_trap: str
+    trap_status: int
     process_id: int
     own_process_id: int
     processes: int | None

@@ -147,7 +147,7 @@ def _declare_one(shell: Shell, request: _Request, argument: str, *, local: bool)
         operator = "+=" if argument.append else "="
     on = request.on
     scopes = variables.scopes
-    keeps = local or on & READONLY or request.command == "export"
+    keeps = local or on & (READONLY | EXPORT) or request.command == "export"
     if keeps and scopes and scopes[-1].temporary and name in scopes[-1].saved:
         variables.adopt(name, local=local)
     if local:
