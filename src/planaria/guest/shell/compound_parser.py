@@ -185,8 +185,7 @@ class CompoundParser(SimpleParser):
         texts: list[str] = []
         while inner.position < len(inner.source):
             start = inner.position
-            if inner.arithmetic(";") is None:
-                return []
+            inner.arithmetic(";")
             texts.append(inner.source[start : inner.position - 1])
         return texts
 

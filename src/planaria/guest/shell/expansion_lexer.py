@@ -30,6 +30,9 @@ _INDIRECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|#|[@*?$!](?=[^}])")
 _PREFIX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)([*@])\}")
 _OPERATOR = re.compile(r":[-=+?]|[-=+?]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:")
 
+#: What nests in an expression, by what ends it. Between the semicolons of `for (( ))` nothing does.
+_BRACKETS = {"]": ("[", "]"), "))": ("(", ")"), ";": (";", ";")}
+
 
 class ExpansionLexer(Cursor):
     """The part of the lexer that knows expansions."""
@@ -149,7 +152,7 @@ class ExpansionLexer(Cursor):
         parts: list[Part] = []
         start = self.position
         depth = 0
-        opening, closing = ("[", "]") if closer == "]" else ("(", ")")
+        opening, closing = _BRACKETS[closer]
         plain_start = start
         position = start
 
@@ -161,15 +164,11 @@ class ExpansionLexer(Cursor):
             char = source[position : position + 1]
             if char == "":
                 raise self.unmatched(closing, start)
-            if char == opening:
+            if char == opening != closing:
                 depth += 1
-            elif char == closer and depth == 0:
-                flush()
-                self.position = position + 1
-                return Word(parts, source[start:position])
             elif char == closing:
                 if depth == 0:
-                    if closer == ";" or not source.startswith(closer, position):
+                    if not source.startswith(closer, position):
                         return None
                     flush()
                     self.position = position + len(closer)
