@@ -434,7 +434,7 @@ class Compiler(SimpleCompiler):
         if not body.items:
 
             def nothing(sh: Shell) -> str:
-                sh.substitution_status = 0
+                sh.status = sh.substitution_status = 0
                 return ""
 
             return nothing
@@ -471,9 +471,9 @@ class Compiler(SimpleCompiler):
                     apply(sh, saved)
                 except ShellError as error:
                     sh.report(error)
-                    sh.substitution_status = 1
+                    sh.status = sh.substitution_status = 1
                     return ""
-                sh.substitution_status = 0
+                sh.status = sh.substitution_status = 0
                 return _decoded(sh, sh.fds[redirect.fd or 0].read())
             finally:
                 restore(sh, saved)

@@ -268,3 +268,14 @@ foo() { echo $(< x1); (cd /; if true; then ls; fi); { a; }; for i in 1; do b; do
 text $x
 EOF
 time -p f; coproc g { h; }; function k() { l; }; select s in a b; do m; done; until n; do o; done; a=(1 2); x=$(y; z) w; }; declare -f foo; type foo | head -3
+# ----
+exec {v}>f; echo hi >&$v; exec {v}>&-; cat f; { echo a; } {w}>g; echo x >&$w; cat g; exec 5<f 6>&5 2>/dev/null; read -u 5 l; echo $l; exec 5<&-; echo a 7>h >&7; cat h; echo b 8>&1 >&8; { echo 1; echo 2 >&2; } >i 2>&1; cat i; { echo 3; } &>j; cat j; echo 4 &>>j; cat j; cat <<< x 0<f; cat < f <<< y; ls nofile 2>&1 >/dev/null | grep -c No; echo z >| f; cat f; : > f; test -s f; echo $?; echo a > f > g; cat f g; cat 0< <(echo ps); echo err >&2 2>/dev/null; >k; ls k; { exec 1>l; echo in; }; cat l >&2
+# ----
+trap -p; trap 'echo x' USR1 USR2; trap '' HUP; (trap -p); trap - USR1; trap; trap 2 3; trap -p INT; trap 'echo "it'"'"'s"' TERM; trap -p TERM; trap nosuch 99; echo $?; trap x NOSIG; echo $?; trap -l | head -1; f() { trap 'echo R' RETURN; }; f; f; g() { :; }; g
+# ----
+declare -ft func2; func2() { echo in
+echo out; }; declare -ft func2; trap 'echo "[$LINENO] $BASH_COMMAND"' DEBUG
+func2
+trap - DEBUG
+# ----
+x=abc; echo ${x@A} ${x@a} ${x@Q} ${x@E} ${x@P} ${x@K}; a=(1 "b c"); echo ${a[@]@A} "|" ${a[@]@Q} "|" ${a[@]@K} "|" "${a[@]@k}"; declare -A m=([k]="v w"); echo "${m[@]@A}" "|" "${m[@]@K}"; declare -ri n=5; echo ${n@A} ${n@a}; set -- p "q r"; echo ${@@Q} "${*@Q}" ${@@A}; echo ${nope@A} "${nope@Q}"; y='\u@\h \w $x'; u='a\tb'; echo "${u@E}"; unset z; echo ${z@a}

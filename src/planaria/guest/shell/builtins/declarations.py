@@ -508,7 +508,9 @@ def _unset_one(shell: Shell, name: str, letters: set[str]) -> None:
         if not is_name(base):
             raise ShellError(f"`{name}': not a valid identifier")
         variable = shell.variables.find(base)
-        if variable is not None and variable.flags & ASSOCIATIVE:
+        if subscript.isalnum():
+            pass
+        elif variable is not None and variable.flags & ASSOCIATIVE:
             if not is_reference(shell, name):
                 return
             subscript = key_of(shell, subscript)
