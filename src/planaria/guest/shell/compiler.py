@@ -21,8 +21,7 @@ from .control import Break, Continue
 from .expansion import WordCompiler
 from .functions import FunctionBody
 from .loops import Code, StreamCode, nothing
-from .redirection import Saved, restore
-from .simple_compiler import SimpleCompiler, has_process
+from .substitutions import SubstitutionCompiler
 from .syntax import (
     AndOr,
     ArithmeticCommand,
@@ -36,16 +35,14 @@ from .syntax import (
     Group,
     If,
     Pipeline,
-    ProcessSubstitution,
-    Redirect,
     Select,
     Sequence,
     Simple,
     Subshell,
-    Substitution,
     While,
 )
 from .variable import ShellError
+from .word_contents import has_process
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -53,11 +50,11 @@ if TYPE_CHECKING:
 __all__ = ["Code", "Compiler", "StreamCode"]
 
 
-class Compiler(SimpleCompiler):
+class Compiler(SubstitutionCompiler):
     """Compiles commands; one for a whole program, it holds no state of any shell."""
 
     def __init__(self) -> None:
-        self.words = WordCompiler(self._substitution, self._process_substitution)
+        self.words = WordCompiler(self.substitution, self.process_substitution)
         self.assignments = AssignmentCompiler(self.words)
 
     # -- dispatch ----------------------------------------------------------------------------------
@@ -427,64 +424,6 @@ class Compiler(SimpleCompiler):
 
         return run
 
-    # -- substitutions -----------------------------------------------------------------------------
-
-    def _substitution(self, part: Substitution) -> Callable[[Shell], str]:
-        body = part.body
-        if not body.items:
-
-            def nothing(sh: Shell) -> str:
-                sh.substitution_status = 0
-                return ""
-
-            return nothing
-        single = body.items[0][0] if len(body.items) == 1 and not body.items[0][1] else None
-        if (
-            isinstance(single, Simple)
-            and not single.words
-            and not single.assignments
-            and len(single.redirects) == 1
-            and single.redirects[0].operator == "<"
-        ):
-            return self._file_contents(single.redirects[0])
-        code: Code | None = None
-        pure = single is not None and pipeline.is_pure(single)
-        name = single.words[0].literal() if pure and isinstance(single, Simple) else None  # type: ignore[union-attr]
-
-        def substitute(sh: Shell) -> str:
-            nonlocal code
-            if code is None:
-                code = self.run(body)
-            if pure and name is not None and sh.leaves_state_alone(name):
-                return _decoded(sh, sh.capture_here(code))
-            return _decoded(sh, sh.capture(code))
-
-        return substitute
-
-    def _file_contents(self, redirect: Redirect) -> Callable[[Shell], str]:
-        apply = self.redirects([redirect])
-
-        def read(sh: Shell) -> str:
-            saved: Saved = []
-            try:
-                try:
-                    apply(sh, saved)
-                except ShellError as error:
-                    sh.report(error)
-                    sh.substitution_status = 1
-                    return ""
-                sh.substitution_status = 0
-                return _decoded(sh, sh.fds[redirect.fd or 0].read())
-            finally:
-                restore(sh, saved)
-
-        return read
-
-    def _process_substitution(self, part: ProcessSubstitution) -> Callable[[Shell], str]:
-        stream = self.stream(part.body)
-        direction = part.direction
-        return lambda sh: sh.process_substitution(direction, stream)
-
 
 #: The methods that compile commands to functions.
 _RUN = {kind: f"_run_{kind.__name__.lower()}" for kind in get_args(Command)}
@@ -495,15 +434,6 @@ def _is_compound(node: Pipeline) -> bool:
     return len(node.stages) == 1 and isinstance(
         node.stages[0], Group | If | For | While | ArithmeticFor | Case | Select
     )
-
-
-def _decoded(sh: Shell, data: bytes) -> str:
-    """Captured output as text: without NULs, and without newlines at the end."""
-    text = data.decode("utf-8", "surrogateescape")
-    if "\0" in text:
-        sh.complain("warning: command substitution: ignored null byte in input")
-        text = text.replace("\0", "")
-    return text.rstrip("\n")
 
 
 def _timed(code: Code, how: str) -> Code:

@@ -28,7 +28,6 @@ __all__ = ["RESERVED_FIRST", "CompoundParser"]
 #: What reserved words begin with.
 RESERVED_FIRST = frozenset("{}![]icdefstuw")
 
-_SEMICOLON = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\$[({][^)}]*|;""", re.DOTALL)
 
 _COPROCESS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+")
 #: What compound commands begin with.
@@ -164,7 +163,7 @@ class CompoundParser(SimpleParser):
         whole = self.arithmetic("))")
         if whole is None:
             raise self.unmatched(")", start)
-        texts = _between_semicolons(whole.source)
+        texts = self._between_semicolons(whole.source, line)
         if len(texts) != 3:
             shown = self.source[start : self.position]
             what = "`;' unexpected" if len(texts) > 3 else "arithmetic expression required"
@@ -179,6 +178,16 @@ class CompoundParser(SimpleParser):
             self.position += 1
         self.newlines()
         return ArithmeticFor(words[0], words[1], words[2], self._loop_body(), [], line)
+
+    def _between_semicolons(self, text: str, line: int) -> list[str]:
+        """The expressions of `for ((…))`."""
+        inner = self.inner(text + ";", line)
+        texts: list[str] = []
+        while inner.position < len(inner.source):
+            start = inner.position
+            inner.arithmetic(";")
+            texts.append(inner.source[start : inner.position - 1])
+        return texts
 
     def _case(self, line: int) -> Case:
         self.skip()
@@ -264,15 +273,3 @@ class CompoundParser(SimpleParser):
         if word is not None and word.group() not in _COMPOUND:
             raise self.unexpected()
         return Coprocess(match.group(1), self.command(), [], line)
-
-
-def _between_semicolons(text: str) -> list[str]:
-    """The expressions of `for ((…))`: semicolons between quotes and in expansions do not count."""
-    texts: list[str] = []
-    start = 0
-    for match in _SEMICOLON.finditer(text):
-        if match.group() == ";":
-            texts.append(text[start : match.start()])
-            start = match.end()
-    texts.append(text[start:])
-    return texts

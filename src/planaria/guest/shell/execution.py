@@ -84,7 +84,11 @@ class Execution:
             return (yield from self.stream_external(rest))
         if name == "eval":
             return (yield from self.stream_text(" ".join(argv[1:])))
-        if name in ("read", "mapfile", "readarray") and isinstance(stream := self.fds.get(0), PipeInput):
+        if (
+            name in ("read", "mapfile", "readarray")
+            and isinstance(stream := self.fds.get(0), PipeInput)
+            and stream.position >= len(stream.buffer)
+        ):
             timeout = read_timeout(self, argv)
             yield from self.wait_for_input(stream, None if timeout is None else time.monotonic() + timeout)
         return builtin(self, argv)

@@ -30,6 +30,9 @@ _INDIRECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|#|[@*?$!](?=[^}])")
 _PREFIX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)([*@])\}")
 _OPERATOR = re.compile(r":[-=+?]|[-=+?]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:")
 
+#: What nests in an expression, by what ends it. Between the semicolons of `for (( ))` nothing does.
+_BRACKETS = {"]": ("[", "]"), "))": ("(", ")"), ";": (";", ";")}
+
 
 class ExpansionLexer(Cursor):
     """The part of the lexer that knows expansions."""
@@ -128,7 +131,9 @@ class ExpansionLexer(Cursor):
                 break
             if char == "\\" and position + 1 < len(source):
                 following = source[position + 1]
-                text.append(following if following in escapable else "\\" + following)
+                # A newline goes, whatever quotes are around.
+                if following != "\n":
+                    text.append(following if following in escapable else "\\" + following)
                 position += 2
             else:
                 text.append(char)
@@ -141,12 +146,13 @@ class ExpansionLexer(Cursor):
         return ProcessSubstitution(direction, self.enclosed())
 
     def arithmetic(self, closer: str) -> Word | None:
-        """The parts of an expression up to `closer`; None (and no sense of place) when it is not there."""
+        """The parts of an expression up to `closer` (`))`, `]` or `;`); None (and no sense of place) when it
+        is not there."""
         source = self.source
         parts: list[Part] = []
         start = self.position
         depth = 0
-        opening, closing = ("[", "]") if closer == "]" else ("(", ")")
+        opening, closing = _BRACKETS[closer]
         plain_start = start
         position = start
 
@@ -158,7 +164,7 @@ class ExpansionLexer(Cursor):
             char = source[position : position + 1]
             if char == "":
                 raise self.unmatched(closing, start)
-            if char == opening:
+            if char == opening != closing:
                 depth += 1
             elif char == closing:
                 if depth == 0:

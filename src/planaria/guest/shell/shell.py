@@ -56,6 +56,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     """
 
     # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
+    alarm: list[float]
     background: bool
     gives_way: bool
     becomes_subshell: bool
@@ -73,6 +74,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     last_background: int
     line: int
     loops: int
+    running_trap: str
+    trap_status: int
     process_id: int
     own_process_id: int
     processes: int | None
@@ -161,6 +164,9 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         #: In a subshell: the traps of the shell around, which `trap` lists until it sets one itself.
         self.shown_traps: dict[str, str] = {}
         self.running_traps: set[str] = set()
+        #: The innermost of them, and what `$?` was before it.
+        self.running_trap = ""
+        self.trap_status = 0
         self.err_trap_depth = 0
         # What is heeded at each command; see `update_watching`.
         self.watching = False
@@ -285,6 +291,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
             child.traps.update({n: c for n, c in self.traps.items() if n in ("DEBUG", "RETURN")})
         child.shown_traps = self.traps or self.shown_traps
         child.running_traps = self.running_traps & {"DEBUG", "ERR", "RETURN"}
+        child.running_trap = ""
         child.loops = 0
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
 
 from .assignment import AssignmentCompiler
 from .expansion import ArgumentsCode
 from .loops import Code, LoopCompiler, StreamCode
 from .redirection import RedirectCode, Saved, compile_redirect, let_go, restore
 from .syntax import (
-    Arithmetic,
     Assignment,
-    DoubleQuoted,
-    Parameter,
-    ProcessSubstitution,
     Redirect,
     Simple,
-    Substitution,
     Word,
 )
 from .variable import ASSOCIATIVE, INDEXED, Scope, ShellError, Variable, is_name
 from .variables import Variables
+from .word_contents import has_process, has_substitution
 
 if TYPE_CHECKING:
     from .shell import Shell
 
-__all__ = ["SimpleCompiler", "has_process"]
-
-
-_PROCESS = re.compile(r"[<>]\(")
+__all__ = ["SimpleCompiler"]
 
 
 class SimpleCompiler(LoopCompiler):
@@ -120,7 +112,7 @@ class SimpleCompiler(LoopCompiler):
         prepared.redirect = self.redirects(node.redirects) if node.redirects else None
         parts = [*words, *node.assignments, *node.redirects]
         prepared.process = has_process(parts)
-        prepared.substitutes = _has_substitution(parts)
+        prepared.substitutes = has_substitution(parts)
         head = words[0] if words else None
         prepared.name = head.literal() if isinstance(head, Word) else None
         return prepared
@@ -501,46 +493,3 @@ class _Prepared:
     process: bool
     substitutes: bool
     name: str | None
-
-
-def _walk(value: object) -> Any:
-    """All nodes in a piece of syntax that belong to its own words (not to programs in them)."""
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _walk(item)
-    elif isinstance(value, (Word, DoubleQuoted)):
-        yield from _walk(value.parts)
-    elif isinstance(value, Assignment):
-        yield from _walk([value.value, value.subscript, value.elements])
-    elif isinstance(value, Redirect):
-        yield from _walk(value.target)
-    elif isinstance(value, Parameter):
-        yield from _walk([value.subscript, value.argument, value.second])
-    elif isinstance(value, Arithmetic):
-        yield from _walk(value.expression)
-    elif isinstance(value, Substitution | ProcessSubstitution):
-        yield value
-    elif value is not None and hasattr(value, "value") and hasattr(value, "subscript"):
-        yield from _walk([value.value, value.subscript])
-
-
-def has_process(items: Iterable[Word | Assignment | Redirect]) -> bool:
-    """Whether there is a process substitution among the words."""
-    for item in items:
-        if _PROCESS.search(_source(item)) and any(
-            isinstance(one, ProcessSubstitution) for one in _walk(item)
-        ):
-            return True
-    return False
-
-
-def _has_substitution(items: Iterable[Word | Assignment | Redirect]) -> bool:
-    for item in items:
-        source = _source(item)
-        if ("$(" in source or "`" in source) and any(isinstance(one, Substitution) for one in _walk(item)):
-            return True
-    return False
-
-
-def _source(item: Word | Assignment | Redirect) -> str:
-    return item.target.source if isinstance(item, Redirect) else item.source

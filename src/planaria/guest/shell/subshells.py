@@ -146,7 +146,7 @@ class Subshells:
         if child.errexit and "inherit_errexit" not in child.shopts and not child.posix:
             child.errexit = False
             child.update_watching()
-        self.substitution_status = child.run_subshell(code)
+        self.status = self.substitution_status = child.run_subshell(code)
         if self.pending_signals:
             self.take_signals()
         return collected.getvalue()
@@ -155,7 +155,7 @@ class Subshells:
         """What `code` writes, run in this shell since it changes nothing in it."""
         collected = self._collector()
         status = self.run_here(code, None, collected, captured=True)
-        self.substitution_status = status
+        self.status = self.substitution_status = status
         return collected.getvalue()
 
     def run_here(

@@ -63,6 +63,8 @@ class Traps:
         if not command or name in self.running_traps:
             return 0
         status = self.status
+        around = self.running_trap, self.trap_status
+        self.running_trap, self.trap_status = name, status
         statuses = self.pipe_statuses
         line = self.line
         node = self.node
@@ -76,6 +78,7 @@ class Traps:
             raise
         finally:
             self.running_traps.discard(name)
+            self.running_trap, self.trap_status = around
             self.trapped = trapped
             self.node = node
             self.status = status

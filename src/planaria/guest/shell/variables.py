@@ -291,6 +291,7 @@ class Variables(Scopes):
             failure = ShellError(f"{name}: circular name reference")
             failure.told = True
             raise failure
+        self.warn(f"warning: {name}: circular name reference")
         if variable.flags & (INDEXED | ASSOCIATIVE):
             array: dict[int | str, str] = variable.array or {}  # type: ignore[assignment]
             key = "0" if variable.flags & ASSOCIATIVE else 0

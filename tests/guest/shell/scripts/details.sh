@@ -229,3 +229,53 @@ cat <<EOF
 ${x:-don't} ${x-'$HOME'} "${x-"a'b"}"
 EOF
 y="a'b'c"; echo "${y#a'b'}" "${y%'c'}" "${y/'/q}"
+# ----
+x=`echo a:b | sed 's/:/\
+/'`; echo "$x"; x=`echo a:b | sed 's/:/\\
+/'`; echo "$x"; echo `printf '<%s>' 'foo\\
+bar'`; echo `printf '<%s>' "foo\
+bar"`; echo `echo a \
+b`; echo "`echo 'q\
+r'`"
+# ----
+for (( i = j = k = 1; i % 9 || (j *= -1, $( ((i%9)) || printf " " >&2; echo 0), k++ <= 10); i += j )); do printf "$i"; done
+# ----
+typeset -i x=4+5; echo $x; x+=5; echo $x; typeset x+=4; echo $x; typeset -i x+=5; echo $x; readonly x+=4; echo $x; declare -ia a=(2 2 3); a+=1; declare -p a; a+=(4+1 5); declare -p a; a[0]+=5; declare -p a; export y=1; export y+=2; echo $y; f() { local y+=3; echo $y; local -i z=2; z+=3; echo $z; }; f
+# ----
+set -- ' abc' 'def ghi' 'jkl '; IFS=; printf '<%s>' $*; echo; printf '<%s>' $@; echo; printf '<%s>' "$*"; echo;  x=$*; echo "$x"; unset IFS; printf '<%s>' $*; echo; IFS=' '; printf '<%s>' ${*}; echo; IFS=:; printf '<%s>' $* ${x=$*}; echo
+# ----
+FOO='$$' declare -x FOO; declare -p FOO; FOO=1 export FOO; declare -p FOO; unset FOO; FOO=2 readonly FOO; declare -p FOO; BAR=1 declare BAR; declare -p BAR
+# ----
+n=10; echo $(( 8#$(printf "%o\n" $n) )) $(( 16#$(printf "%x\n" $n) )); echo $((16#ff)) $((36#z)) $((64#_)) $((2#101)); echo $(( 08 )); echo $((1 + 010 + 0x1F)); echo $(( 'foo' )); x=5; echo $((x++ + ++x, x--)) $((x)); echo $((1?2:3)) $((-7/2)) $((-7%3)) $((7>>1<<2)) $((~5)) $((!0))
+# ----
+RANDOM=42; a=$RANDOM; b=$RANDOM; RANDOM=42; [[ $RANDOM == $a && $RANDOM == $b ]] && echo same; echo $a $b; SECONDS=5000; echo $SECONDS
+# ----
+FUNCNEST=5; f=0; foo() { ((f++)); foo; }; foo; echo $? $f; unset FUNCNEST; FUNCNEST=3; f=0; foo; echo $f
+# ----
+alias foo='echo alias'; foo x; shopt -s expand_aliases
+foo y
+alias b='echo '; alias c='C D'; b c
+f() { foo z; }; f
+unalias foo; f; alias a='for i in 1 2; do echo $i'
+a; done
+alias e=echo; eval 'e hi'; alias -p | head -2; alias nope; echo $?; \e x 2>/dev/null; echo $?
+# ----
+break x; echo $?; for i in 1; do continue x; done; echo no
+# ----
+readonly -a c=(3); f() { readonly -a d=(4); declare -p d; }; f; declare -p c; readonly a=1; readonly a=2; echo $?; declare a=3; echo $?; unset a; echo $?; a=4; echo no
+# ----
+foo() { echo $(< x1); (cd /; if true; then ls; fi); { a; }; for i in 1; do b; done; case $x in a|b) c;; *) d;; esac; while x; do y; done > f 2>&1; a && b || c; ! d | e & [[ a == b && ! -f c ]]; ((x++)); cat <<EOF
+text $x
+EOF
+time -p f; coproc g { h; }; function k() { l; }; select s in a b; do m; done; until n; do o; done; a=(1 2); x=$(y; z) w; }; declare -f foo; type foo | head -3
+# ----
+exec {v}>f; echo hi >&$v; exec {v}>&-; cat f; { echo a; } {w}>g; echo x >&$w; cat g; exec 5<f 6>&5 2>/dev/null; read -u 5 l; echo $l; exec 5<&-; echo a 7>h >&7; cat h; echo b 8>&1 >&8; { echo 1; echo 2 >&2; } >i 2>&1; cat i; { echo 3; } &>j; cat j; echo 4 &>>j; cat j; cat <<< x 0<f; cat < f <<< y; ls nofile 2>&1 >/dev/null | grep -c No; echo z >| f; cat f; : > f; test -s f; echo $?; echo a > f > g; cat f g; cat 0< <(echo ps); echo err >&2 2>/dev/null; >k; ls k; { exec 1>l; echo in; }; cat l >&2
+# ----
+trap -p; trap 'echo x' USR1 USR2; trap '' HUP; (trap -p); trap - USR1; trap; trap 2 3; trap -p INT; trap 'echo "it'"'"'s"' TERM; trap -p TERM; trap nosuch 99; echo $?; trap x NOSIG; echo $?; trap -l | head -1; f() { trap 'echo R' RETURN; }; f; f; g() { :; }; g
+# ----
+declare -ft func2; func2() { echo in
+echo out; }; declare -ft func2; trap 'echo "[$LINENO] $BASH_COMMAND"' DEBUG
+func2
+trap - DEBUG
+# ----
+x=abc; echo ${x@A} ${x@a} ${x@Q} ${x@E} ${x@P} ${x@K}; a=(1 "b c"); echo ${a[@]@A} "|" ${a[@]@Q} "|" ${a[@]@K} "|" "${a[@]@k}"; declare -A m=([k]="v w"); echo "${m[@]@A}" "|" "${m[@]@K}"; declare -ri n=5; echo ${n@A} ${n@a}; set -- p "q r"; echo ${@@Q} "${*@Q}" ${@@A}; echo ${nope@A} "${nope@Q}"; y='\u@\h \w $x'; u='a\tb'; echo "${u@E}"; unset z; echo ${z@a}

@@ -24,3 +24,17 @@ f() { local -n out=$1; local tmp=5; out=$((tmp*2)); }; f result; echo $result; g
 declare -n r='a b'; echo $?; declare -n r2=1x; echo $?; r=x; declare -n e=; echo $?; declare -n q=q; echo $?; declare -n ok='a[1]'; ok=5; echo ${a[1]}
 # ----
 declare -n r; r='1bad'; echo $?; declare -p r; r=good; r=v; echo $good; unset -n r; declare -n r="x y"
+# ----
+f1() { typeset -n v=$1; v=inside; }; v=global; f1 v; echo $v
+# ----
+foo() { typeset x=one; typeset -n y=$1; y=two; echo inside: $x; }; foo x; echo outside: $x; foo2() { typeset -n x=$1; x=foo; }; foo2 x; echo $x
+# ----
+typeset -n v=v; echo $?; declare -n a=b b=a; a=1; echo $? $a; declare -n r; r=x; r=5; echo $x; declare -p r; unset r; echo ${x-unset}; unset -n r; declare -p r
+# ----
+declare -n r=arr; arr=(1 2 3); r+=(4); echo ${r[@]} ${#r[@]} ${!r} ${r[1]}; r[5]=q; declare -p arr; unset 'r[0]'; declare -p arr; for i in "${!r[@]}"; do echo $i; done; r=(z); declare -p arr; declare -n e='arr[0]'; e=el; echo $e ${arr[0]} ${!e}; unset e; declare -p arr
+# ----
+declare -n r=x; declare +n r; echo ${r}; declare -p r; declare -n s; s=t; declare -r s; t=3; s=4; echo $t $?; declare -p s t
+# ----
+f() { local -n out=$1; local -a tmp=(a b); out=("${tmp[@]}"); }; f res; declare -p res; g() { local x=loc; h x; echo $x; }; h() { local -n ref=$1; ref=changed; }; g; k() { local -n m=$1; for i in "${!m[@]}"; do m[$i]+=!; done; }; declare -A mm=([a]=1); k mm; declare -p mm; [[ -R out ]]; echo $?; declare -n q=mm; [[ -R q ]] && [[ -v q[a] ]]; echo $?
+# ----
+declare -n p=1; echo $?; declare -n p='@'; echo $?; f() { local -n p; p=$1; echo "${p-none}"; }; f 1; f x; unset -n p; for p in a b; do :; done; declare -n lo; for lo in aa bb; do lo=1; done; echo $aa $bb ${!lo}

@@ -102,3 +102,19 @@ echo one
 x=1
 set +v
 echo two
+# ----
+false; echo $(true) $?; true; echo $(exit 3) $? "$(exit 4)$?" `exit 5` $?; x=$(exit 6)$?; echo $x $?; false; y=$? z=$(exit 2)$?; echo $y $z $?
+# ----
+false; echo $((1 + $(exit 3; echo 1) + $?)); f() { echo "$1 $?"; }; false; f $(exit 9); case $(exit 3) in *) echo $?;; esac; for i in $(exit 4) $?; do echo $i $?; done; [[ $(exit 5) == "" ]] && echo $?; cat <<< "$(exit 7)$?"; cat <<EOF
+$(exit 8)$?
+EOF
+# ----
+false; echo $(echo $?) $?; (exit 4); echo $(exit 5; ) "$(echo $?)" $?; a=($(exit 6) $?); echo ${a[@]}; a[$(exit 2)$?]=1; echo ${!a[@]}; false; if [ $(exit 3) ]; then :; else echo $?; fi; local_() { local v=$(exit 9); echo $?; }; local_; false; echo ${x:-$(exit 3)$?} $?
+# ----
+PS4='$(echo +) '; set -x; false; echo $? 2>/dev/null; set +x
+# ----
+set -e; echo "$(false) $?"; x=$(false) || echo c $?; echo $(exit 3) | cat; f() { return $?; }; f $(exit 0); echo ok; f $(exit 4); echo no
+# ----
+x=$(exit 3) true; echo $?; $(exit 5); echo $?; $(true) ; echo $?; readonly r=$(exit 4); echo $?; export e=$(exit 4); echo $?; ! $(exit 3); echo $?; $(exit 7) > f; echo $?; v=1 $(exit 8); echo $?; : $(exit 9); echo $?; (exit 2) ; y=$?$(exit 3); echo $y $?; if x=$(exit 3); then :; else echo e $?; fi; while w=$(exit 6); do :; done; echo $?; return $(exit 2) 2>/dev/null; echo $?
+# ----
+f() { echo "n=$# s=$?"; }; false; f; f "$(exit 3)"; x=$(<nofile); echo $?; x=$(</dev/null); echo $?; echo "$(<nofile)$?" 2>/dev/null; exit $(exit 3)

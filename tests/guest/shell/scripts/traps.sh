@@ -86,3 +86,47 @@ trap 'echo E $?; exit 9' EXIT; exit 3
 trap 'echo E $?' EXIT; set -e; false; echo no
 # ----
 trap 'echo E $? "$@"' EXIT; set -u; f() { echo $nope; }; f a b; echo no
+# ----
+trap 'false; exit' 0; true
+# ----
+trap 'false; exit' EXIT; (exit 3)
+# ----
+trap 'stty nosuch echo 2>/dev/null; exit' 0 2; for FILE in nofile; do < "$FILE" || continue; done
+# ----
+trap 'false; exit' 0; for FILE in nofile; do false || continue; done
+# ----
+trap 'false; exit' 0; for FILE in nofile; do false || continue; done; :
+# ----
+trap 'false; exit' TERM; true; kill $$
+# ----
+f() { trap 'false; exit' EXIT; return 5; }; f
+# ----
+trap 'false; exit' 0; set -e; false
+# ----
+trap 'false; return' RETURN; f() { return 3; }; f; echo $?
+# ----
+c() { false; return; }; trap 'c; echo $?' EXIT; (exit 3)
+# ----
+c() { false; exit; }; trap 'c; echo $?' EXIT; exit 3
+# ----
+c() { (exit 7); exit; }; trap 'c' TERM; (exit 3); kill $$; echo no
+# ----
+trap 'false; exit' INT; (exit 4); kill -INT $$; echo no
+# ----
+trap '(exit 9); exit' ERR; (exit 4); echo no
+# ----
+trap '(exit 9); exit' DEBUG; (exit 4); echo no
+# ----
+c() { (exit 7); return; }; trap 'c; echo $?' USR1; (exit 3); kill -USR1 $$; echo $?
+# ----
+trap 'x=$(exit); echo $?; (false; exit); echo $?' EXIT; exit 6
+# ----
+trap 'trap - EXIT; false; exit' EXIT; exit 6
+# ----
+trap 'false; eval exit' EXIT; exit 6
+# ----
+trap 'exit' EXIT; set -e; (exit 5)
+# ----
+c() { local s=$?; echo "c $s"; exit; }; trap c EXIT INT TERM; (exit 2); kill -TERM $$
+# ----
+(trap 'false; exit' EXIT; exit 4); echo $?; x=$(trap 'false; exit' EXIT; exit 4); echo $?

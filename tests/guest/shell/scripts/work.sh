@@ -258,3 +258,95 @@ A
 cooked ${x:-dflt} $((6*7))
 B
 eval "$(printf 'fn_%s() { echo "%s: $*"; }\n' a A b B)"; fn_a 1 2; fn_b; type fn_a | head -3; declare -f fn_b
+# ----
+# installer
+set -eu
+PREFIX=$PWD/opt; VERSION=1.2.3
+say() { printf '==> %s\n' "$*"; }
+need() { command -v "$1" >/dev/null 2>&1 || { echo "missing $1" >&2; exit 1; }; }
+for c in sed awk tar gzip; do need $c; done
+work=$(mktemp -d "${TMPDIR:-/tmp}/inst.XXXXXX"); trap 'rc=$?; rm -rf "$work"; say "exit $rc"' EXIT; trap 'exit 129' HUP; trap 'exit 130' INT
+mkdir -p "$work/pkg/bin" "$work/pkg/share/doc"
+cat > "$work/pkg/bin/tool" <<EOS
+#!/bin/sh
+echo "tool @VERSION@ \$*"
+EOS
+sed -i "s/@VERSION@/$VERSION/" "$work/pkg/bin/tool"; chmod 755 "$work/pkg/bin/tool"
+(cd "$work" && tar czf pkg.tgz pkg)
+umask 022; install -d "$PREFIX/bin" 2>/dev/null || mkdir -p "$PREFIX/bin"
+tar xzf "$work/pkg.tgz" -C "$work" && cp "$work/pkg/bin/tool" "$PREFIX/bin/"
+ln -sf tool "$PREFIX/bin/t"; "$PREFIX/bin/t" a b
+case $(uname -s) in Linux) os=linux;; *) os=other;; esac; say $os
+find opt -type f -o -type l | sort
+IFS=. read -r a b c <<EOF
+$VERSION
+EOF
+say "next $a.$b.$((c+1))"
+false || say handled
+test -d nope && say no
+say last
+exit 7
+# ----
+# release script: changelog, semver
+bump() { local IFS=.; set -- $1 $2; local part=$4; case $part in major) echo "$(($1+1)).0.0";; minor) echo "$1.$(($2+1)).0";; patch) echo "$1.$2.$(($3+1))";; *) return 1;; esac; }
+for p in major minor patch bad; do bump 1.9.10 $p || echo "bad part: $p ($?)"; done
+vercmp() { local i a b; IFS=. read -ra a <<< "$1"; IFS=. read -ra b <<< "$2"; for ((i=0;i<${#a[@]}||i<${#b[@]};i++)); do ((10#${a[i]:-0} > 10#${b[i]:-0})) && return 1; ((10#${a[i]:-0} < 10#${b[i]:-0})) && return 2; done; return 0; }
+for pair in "1.2.3 1.2.3" "1.10 1.9.9" "08.1 8.01" "2 2.0.1"; do vercmp $pair; echo "$pair -> $?"; done
+declare -A log=(); while IFS=: read -r type msg; do log[${type%%(*}]+="- ${msg# }"$'\n'; done <<'L'
+feat(ui): add menu
+fix: crash on empty
+feat: speed
+docs: typo
+L
+for t in feat fix docs; do [[ ${log[$t]-} ]] || continue; printf '## %s\n%s\n' "${t^}" "${log[$t]}"; done
+date -u -d @0 +%F 2>/dev/null; printf '%(%Y-%m-%d)T\n' 0
+# ----
+# table, columns, unicode, padding
+rows=("name|qty|price" "apple|3|1.5" "größe|12|10.25" "x y|7|.5")
+for r in "${rows[@]}"; do IFS='|' read -r n q p <<< "$r"; printf '%-10s|%5s|%8s\n' "$n" "$q" "$p"; done
+printf '%s\n' "${rows[@]/#/> }" | nl -ba | sed 's/\t/ /'
+printf -v line '%*s' 30 ''; echo "${line// /-}"; printf '%.3s|%-8.2f|%+d|%x|%o|%e|%05d|%b|%q\n' abcdef 3.14159 5 255 8 12345.678 42 'a\tb' "it's"
+total=0; while read -r _ q p; do total=$(awk -v t=$total -v q=$q -v p=$p 'BEGIN{printf "%.2f", t+q*p}'); done < <(printf '%s\n' "${rows[@]:1}" | tr ' |' '_ '); echo "total $total"
+# ----
+# stack machine, recursion, string ops
+eval_rpn() { local -a s=(); local t; for t; do case $t in [0-9]*) s+=("$t");; *) local b=${s[-1]} a=${s[-2]}; unset 's[-1]' 's[-1]'; s+=($((a $t b)));; esac; done; echo "${s[0]}"; }
+eval_rpn 3 4 + 2 '*'; eval_rpn 10 3 % 
+fib() { (($1<2)) && { echo $1; return; }; echo $(( $(fib $(($1-1))) + $(fib $(($1-2))) )); }; fib 10
+perm() { local items="$1" out="$2" i; [[ -z $items ]] && { echo "$out"; return; }; for ((i=0;i<${#items};i++)); do perm "${items:0:i}${items:i+1}" "$out${items:i:1}"; done; }; perm abc "" | xargs
+rev_() { local s=$1 r=; while [[ $s ]]; do r=${s:0:1}$r; s=${s:1}; done; echo "$r"; }; rev_ "hello wörld"
+caesar() { local a=({a..z}) i o=; for ((i=0;i<${#1};i++)); do c=${1:i:1}; if [[ $c == [a-z] ]]; then printf -v n %d "'$c"; o+=${a[(n-97+$2)%26]}; else o+=$c; fi; done; echo "$o"; }; caesar "hello, world" 3
+s="The quick brown fox"; echo "${s,,}" "${s^^}" "${s~~}" "${s#* }" "${s##* }" "${s%% *}" "${s/quick/slow}" "${s//o/0}" "${s:4:5}" "${s: -3}" "${#s}" "${s@Q}" "${s@U}"
+[[ $s =~ (q[a-z]+).*(f.x) ]] && declare -p BASH_REMATCH
+set -- a "b c" d; echo "$# $* $@" "${@:2}" "${*: -1}" "${@/b/X}"; set -- "${@:1:1}" new "${@:2}"; printf '<%s>' "$@"; echo
+# ----
+# locks, pid files, signals, fd tricks
+exec 3>&1 4>log; echo to-log >&4; { echo out; echo err >&2; } 2>&1 >&3 | sed 's/^/E:/'; exec 4>&-; cat log
+lock() { local f=$1.lock; if (set -C; echo $$ > "$f") 2>/dev/null; then trap 'rm -f "$f"' RETURN; return 0; else echo "locked by $( [[ $(<"$f") == $$ ]] && echo me)"; return 1; fi; }
+(set -C; echo x > L.lock; echo y > L.lock) 2>&1 | sed 's/.*L.lock/L.lock/'
+{ read -r a; read -r b; } < <(printf '1\n2\n'); echo $a$b
+exec {fd}<<< $'l1\nl2'; while read -r -u $fd l; do echo "fd $l"; done; exec {fd}<&-
+while read -r x <&5 && read -r y <&6; do echo "$x-$y"; done 5< <(seq 3) 6< <(seq 4 7)
+diff <(echo a; echo b) <(echo a; echo c) | sed -n 2p
+echo $(( $(wc -c < log) )) $(< log)
+( trap 'echo got; exit 9' USR1; kill -USR1 $BASHPID; echo no ); echo $?
+f() { local - ; set -f; echo *; }; f; echo l*
+time_() { local start=$SECONDS; "$@"; echo "rc=$? $((SECONDS-start))"; }; time_ true
+printf '%s\n' a b c | { mapfile -t x; echo "${#x[@]} ${x[*]}"; }; mapfile -t -s 1 -n 1 x < <(printf '%s\n' a b c); echo "${x[@]}"; mapfile -d , -t x <<< "q,w,e"; declare -p x
+shopt -s nullglob dotglob; touch .hid; echo .h* nomatch*; shopt -u nullglob; echo nomatch*; shopt -s globstar; mkdir -p d/e; touch d/e/z; echo **/z; GLOBIGNORE='*.lock'; echo L*; unset GLOBIGNORE; echo L*
+# ----
+#!/bin/sh
+set -eu
+: "${NAME:=world}" "${GREETING:=hello}"
+log() { printf >&2 '%s\n' "$*"; }
+run() { log "+ $*"; "$@"; }
+parse() { while [ $# -gt 0 ]; do case "$1" in -h|--help) echo help; return 0;; -n) NAME="$2"; shift 2;; -n*) NAME="${1#-n}"; shift;; --) shift; break;; -?*) echo "bad: $1"; return 2;; *) break;; esac; done; echo "rest: $*"; }
+parse -n bob x y; parse -nal z || true; parse -q || echo rc $?; run echo "$GREETING $NAME"
+i=0; until [ "$i" -ge 3 ]; do i=$((i + 1)); [ $i -eq 2 ] && continue; echo "i=$i"; done
+list="a:b::c"; OLDIFS=$IFS; IFS=:; for e in $list; do echo "[$e]"; done; IFS=$OLDIFS
+cat <<EOF | while IFS== read -r k v; do eval "cfg_$k=\$v"; echo "$k -> $v"; done
+one=1
+two=a b
+EOF
+[ -z "${cfg_one:-}" ] && echo "subshell lost"
+printf '%s\n' "$(printf 'x\n\n\n')" end; echo "`echo \`echo nested\``"; x='*'; echo $x | grep -c . ; echo "$x"
+if ! command -v nosuch >/dev/null; then echo absent; fi; (exit 3) || echo "rc $?"; test "a" = "a" -a 1 -lt 2 && echo both

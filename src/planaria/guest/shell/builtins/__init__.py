@@ -15,6 +15,7 @@ from . import (
     output,
     parameters,
     resources,
+    unsetting,
 )
 from .registry import BUILTINS, Builtin
 
@@ -33,4 +34,5 @@ __all__ = [
     "output",
     "parameters",
     "resources",
+    "unsetting",
 ]

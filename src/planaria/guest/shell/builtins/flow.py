@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..shell import Shell
 
 
-def _status(shell: Shell, argv: list[str]) -> int:
-    """The status that `exit` and `return` are given."""
+def _status(shell: Shell, argv: list[str], usual: int) -> int:
+    """The status that `exit` and `return` are given; `usual` without one."""
     words = argv[1:]
     if words and words[0] == "--":
         words = words[1:]
     if not words:
-        return shell.status
+        return usual
     text = words[0].strip()
     if not text.lstrip("+-").isdecimal():
         shell.complain(f"{argv[0]}: {words[0]}: numeric argument required")
@@ -47,7 +47,8 @@ BUILTINS["false"] = _false
 
 @builtin("exit")
 def exit_shell(shell: Shell, argv: list[str]) -> int:
-    raise Exit(_status(shell, argv), asked=True)
+    usual = shell.trap_status if shell.running_trap == "EXIT" else shell.status
+    raise Exit(_status(shell, argv, usual), asked=True)
 
 
 @builtin("logout")
@@ -57,7 +58,8 @@ def logout(shell: Shell, argv: list[str]) -> int:
 
 @builtin("return")
 def return_(shell: Shell, argv: list[str]) -> int:
-    status = _status(shell, argv)
+    usual = shell.status if shell.running_trap in ("", "DEBUG") else shell.trap_status
+    status = _status(shell, argv, usual)
     if not shell.frames and not shell.sourcing and not shell.running_traps:
         raise UsageError("can only `return' from a function or sourced script", 2)
     raise Return(status)

@@ -219,6 +219,7 @@ def _kill_one(shell: Shell, word: str, number: int) -> bool:
     if word.lstrip("-").isdecimal():
         target = abs(int(word))
         if target in (0, shell.own_process_id):
+            shell.status = 0  # it comes when `kill` has ended
             shell.raise_signal(number)
             return True
         for other in (shell.main, shell.main.starter, shell.starter):
