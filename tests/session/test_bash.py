@@ -355,6 +355,17 @@ def test_a_timeout_keeps_what_was_reached(bash: planaria.Bash) -> None:
     assert bash.execute("f() { echo $((i > 10)); }; f").stdout == "1\n"
 
 
+def test_jobs_go_on_while_the_first_script_of_a_shell_sleeps(bash: planaria.Bash) -> None:
+    """What runs in the background goes on while the foreground sleeps or waits for a timeout, and a call does
+    not wait for a job that sleeps."""
+    script = (
+        "(sleep 0.1; echo x > f) & sleep 0.3; cat f; (sleep 0.1; echo y > f) & timeout 0.3 sleep 9; cat f"
+    )
+    assert bash.execute(script).stdout == "x\ny\n"
+    assert bash.execute("sleep 60 & echo begun").stdout == "begun\n"
+    assert bash.execute("jobs -r | grep -c sleep; kill $!").stdout == "1\n"
+
+
 def test_output_streams_while_the_script_runs() -> None:
     """on_stdout hears of a line before the script goes on."""
     heard: list[str] = []
@@ -465,9 +476,21 @@ def test_the_depth_of_functions_is_bounded(bash: planaria.Bash) -> None:
         assert "(10)" in shallow.execute("down 10").stderr
 
 
-def test_a_fork_bomb_ends(bash: planaria.Bash) -> None:
-    """A function that calls itself twice in a pipeline ends with an error, and the shell lives on."""
-    bash.execute("bomb() { bomb | bomb & }; bomb", timeout=30)
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "bomb() { bomb | bomb & }",
+        "bomb() { bomb & bomb & }",
+        "bomb() { (bomb; bomb); }",
+        "bomb() { bash -c 'bomb & bomb &'; }; export -f bomb",
+        "bomb() { coproc bomb; bomb & }",
+    ],
+)
+def test_a_fork_bomb_ends(bash: planaria.Bash, bomb: str) -> None:
+    """What starts itself twice in whatever way ends with an error that tells why, and the shell lives on."""
+    result = bash.execute(f"{bomb}; bomb", timeout=60)
+    assert "substitution_depth (400)" in result.stderr or "maximum nesting level exceeded" in result.stderr
+    assert result.exit_code == 1
     assert bash.execute("echo alive").stdout == "alive\n"
 
 

@@ -308,7 +308,6 @@ class Compiler(SimpleCompiler):
             if sh.becomes_subshell:
                 sh.becomes_subshell = False
                 return body(sh)
-            sh.deeper()
             child = sh.fork()
             child.plain_input = child.fds.get(0) if plain else None
             status = child.run_subshell(body)
@@ -332,7 +331,6 @@ class Compiler(SimpleCompiler):
             if sh.becomes_subshell:
                 sh.becomes_subshell = False
                 return (yield from body(sh))
-            sh.deeper()
             child = sh.fork()
             child.plain_input = child.fds.get(0) if plain else None
             status = yield from child.stream_subshell(body)

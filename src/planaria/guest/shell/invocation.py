@@ -1,14 +1,12 @@
-"""`bash` and `sh` as commands, and `sleep`, which lets the shell's background jobs run meanwhile."""
+"""`bash` and `sh` as commands."""
 
 from __future__ import annotations
 
 import os
-import re
-import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from .command import COMMANDS, Process, command
+from .command import Process, command
 from .control import BROKEN_PIPE, Exit
 from .options import LETTERS
 from .process import RunningCommand
@@ -212,39 +210,3 @@ def _document_open(text: str) -> bool:
     except EOFError:
         return True
     return False
-
-
-_SLEEP = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)\Z")
-
-
-@command("sleep")
-def sleep(process: Process) -> Generator[None, None, int]:
-    """Wait, letting background jobs run; in a background job, let everything else run."""
-    assert isinstance(process, RunningCommand)
-    seconds = 0.0
-    words = process.argv[1:]
-    if not words:
-        process.error("missing operand\nTry 'sleep --help' for more information.")
-        return 1
-    for word in words:
-        if word in ("infinity", "inf"):
-            seconds = float("inf")
-            continue
-        match = _SLEEP.match(word)
-        if match is None:
-            process.error(f"invalid time interval '{word}'\nTry 'sleep --help' for more information.")
-            return 1
-        seconds += float(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match.group(2)]
-    shell = process.shell
-    deadline = time.monotonic() + seconds
-    if shell.background or shell.gives_way:
-        while time.monotonic() < deadline:
-            shell.alarm[0] = deadline
-            yield
-        return 0
-    shell.run_jobs(lambda: False, deadline=deadline)
-    return 0
-
-
-#: These belong to the shell, whoever else registers one: only the shell's `sleep` lets jobs run.
-OWN = {name: COMMANDS[name] for name in ("bash", "sh", "dash", "sleep")}

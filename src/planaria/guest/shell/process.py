@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
@@ -134,6 +135,17 @@ class RunningCommand:
         words = _searched(child, argv)
         child.must_be_executable(words[0])
         return child.run_subshell(lambda sh: sh.external(words))
+
+    def pause(self, seconds: float) -> Generator[None, None, None]:
+        """Let time pass, and background jobs run meanwhile; in one of them, let everything else run."""
+        shell = self.shell
+        deadline = time.monotonic() + seconds
+        if not (shell.background or shell.gives_way):
+            shell.run_jobs(lambda: False, deadline=deadline)
+            return
+        while time.monotonic() < deadline:
+            shell.alarm[0] = deadline
+            yield
 
     @property
     def run_until(self) -> Callable[[float, list[str]], int] | None:
