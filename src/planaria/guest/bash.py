@@ -31,6 +31,9 @@ _RECURSION = 50_000
 #: Objects made between two looks for garbage while a script runs.
 _YOUNG = 50_000
 
+#: `$?` after Ctrl-C.
+_INTERRUPTED = 130
+
 _only: SessionShell | None = None
 
 
@@ -72,6 +75,7 @@ class SessionShell:
         kernel.add_command("bash", self.run)
         kernel.add_command("bash_state", self.state)
         kernel.add_command("bash_restore", self.restore)
+        kernel.add_command("bash_forget_functions", self.forget_functions)
         kernel.add_command("bash_analyze", self.analyze)
         kernel.add_command("bash_prompts", self.prompts)
         kernel.add_command("bash_complete", self.complete)
@@ -120,6 +124,9 @@ class SessionShell:
                     interactive.before_prompt(shell)
                     if shell.exited:
                         status = shell.status
+        except KeyboardInterrupt:
+            shell.status = _INTERRUPTED
+            raise
         finally:
             flush_all()  # also when the script was interrupted
             shell.system.heed(None, None)  # the limits of ulimit are none of Python's
@@ -142,17 +149,27 @@ class SessionShell:
         fresh.counters.total_commands = self.shell.counters.total_commands + self.shell.counters.commands
         fresh.counters.total_runs = self.shell.counters.total_runs
         try:
-            fresh.from_state(json.loads(document))
+            with _SettingsOfTheShell():
+                fresh.from_state(json.loads(document))
         except StateError as error:
             return ("error", {"type": "StateError", "message": str(error)})
+        except RecursionError:
+            return ("error", {"type": "StateError", "message": "a function is nested too deeply"})
         self.shell = fresh
         if os.path.isdir(fresh.cwd):
             os.chdir(fresh.cwd)
         return ("done", {})
 
+    def forget_functions(self) -> tuple[str, Any]:
+        """Be without functions."""
+        self.shell.functions.clear()
+        self.shell.readonly_functions.clear()
+        return ("done", {})
+
     def analyze(self, script: str) -> tuple[str, Any]:
         """What a script names; see `analysis.Analysis`."""
-        return ("answer", dataclasses.asdict(analyze(script)))
+        with _SettingsOfTheShell():
+            return ("answer", dataclasses.asdict(analyze(script)))
 
     def prompts(self) -> tuple[str, Any]:
         """The texts of PS1 and PS2, and whether the last script called `exit`."""

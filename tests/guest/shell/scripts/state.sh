@@ -102,3 +102,7 @@ echo one
 x=1
 set +v
 echo two
+# ----
+echo one > log; exec 5>> log 6< log; read -u6 x; echo two >&5; read -u6 y; echo $x $y; 
+read -u6 z; echo three >&5; read -u6 z; echo [$z]
+echo x >&5; cat <&6; mapfile -u 6 a; echo x2 >&5; mapfile -u 6 a; echo ${a[@]}; echo x3 >&5; head -1 <&6
