@@ -807,6 +807,26 @@ def test_analysis_of_what_is_nested_deeply_is_no_error(bash: planaria.Bash) -> N
     assert "unexpected" in bash.analyze("echo " + "$(" * 3000).error
 
 
+def test_numbers_may_have_any_number_of_digits(bash: planaria.Bash) -> None:
+    """Commands that compute have no bound of 4300 digits; Python in the same session keeps its own."""
+    script = "bc <<< '2^20000' | tr -d '\\\\\\n' | wc -c; expr 1$(printf %05000d) + 1 | wc -c; printf %d 1$(printf %05000d)"
+    result = bash.execute(script)
+    assert result.stdout == "6021\n5002\n9223372036854775807"
+    done = "subprocess.run(['bc'], input='2^20000', capture_output=True, text=True).stdout"
+    assert len(bash.session.execute(f"import subprocess; {done}").value) > 6021
+    assert "4300 digits" in str(bash.session.run("str(2**20000)").error)
+    assert "4300 digits" in bash.execute("python3 -c 'print(2**20000)'").stderr
+
+
+@pytest.mark.parametrize("command", ["grep x", "sort", "diff - /dev/null"])
+def test_memory_that_is_used_up_is_no_answer(command: str) -> None:
+    """grep, sort and diff that run out of memory end with 2, since 1 would be an answer."""
+    with planaria.Bash(limits=planaria.Limits(memory=96 << 20)) as bash:
+        result = bash.execute(f"head -c 300000000 /dev/zero | {command}")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert bash.execute("echo alive").stdout == "alive\n"
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .arithmetic_parser import ArithmeticSyntaxError
 from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Return
+from .digits import DigitsOfTheShell
 from .lexer import ShellSyntaxError
 from .pipes import PipeInput
 from .program import Program
@@ -32,6 +33,10 @@ class Sources:
         State stays for the next call. What `exit` ends is only this call (after the EXIT trap). Errors of the
         script are told on standard error, never raised; `KeyboardInterrupt` goes through.
         """
+        with DigitsOfTheShell():
+            return self._run(source, where)
+
+    def _run(self: Shell, source: str, where: str) -> int:
         self.counters.begin()
         self.exited = False
         if self.bounds is not FROM_THE_START:
