@@ -796,9 +796,17 @@ def test_a_command_that_is_not_there_any_more_says_so(bash: planaria.Bash) -> No
 
 
 def test_the_status_after_an_interrupt_is_that_of_ctrl_c(bash: planaria.Bash) -> None:
-    """After a script was stopped, $? is 130."""
-    with pytest.raises(planaria.TimeoutError):
-        bash.execute("while :; do :; done", timeout=0.2)
+    """After a script was stopped, the error tells the script's line, and $? is 130."""
+    for loop in (
+        "while :; do :; done",
+        "while :; do false; done",
+        "sleep 9",
+        "(sleep 9) | cat",
+        "f() {\nsleep 9; }; f",
+    ):
+        with pytest.raises(planaria.TimeoutError) as caught:
+            bash.execute(f"echo one\n\n{loop}", timeout=0.2)
+        assert caught.value.lineno == 3 + loop.count("\n")
     assert bash.execute("echo $?").stdout == "130\n"
 
 
@@ -859,3 +867,40 @@ def test_a_state_that_no_shell_can_have_is_refused(lasting: planaria.Bash, key: 
     """from_state refuses values that no shell could have reached."""
     with pytest.raises(planaria.SnapshotError):
         planaria.Bash.from_state({**lasting.state(), key: value})
+
+
+def test_a_function_of_the_sessions_python_is_a_command() -> None:
+    """What `planaria.guest.bash.command` decorates is a command, also asynchronous, in pipelines, in subprocess
+    and after a snapshot; what it raises is an error of the command."""
+    code = """
+import asyncio, sys
+from planaria.guest.bash import command
+
+seen = 0
+
+@command
+def count(arguments, stdin, environment):
+    global seen
+    seen += 1
+    return 3, f"{seen} {arguments} {len(stdin)} {environment.get('STAGE')}\\n", "errors\\n"
+
+@command(name="slow-echo")
+async def echo(arguments, stdin, environment):
+    await asyncio.sleep(0)
+    return stdin
+
+@command
+def fails(arguments, stdin, environment):
+    if arguments:
+        sys.exit(4)
+    raise ValueError("no")
+"""
+    with planaria.Session() as session:
+        session.execute(code)
+        result = session.bash("echo abc | slow-echo | STAGE=test count 'a b'; echo ${PIPESTATUS[@]}")
+        assert (result.stdout, result.stderr) == ("1 ['a b'] 4 test\n0 0 3\n", "errors\n")
+        result = session.bash("fails; echo $?; fails now; echo $?")
+        assert (result.stdout, result.stderr) == ("1\n4\n", "fails: no\n")
+        assert session.execute("import subprocess; subprocess.call(['count']), seen").value == (3, 2)
+        with planaria.Session.from_snapshot(session.snapshot_state()) as twin:
+            assert twin.bash("count").stdout == "3 [] 0 None\n"

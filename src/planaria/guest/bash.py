@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import gc
+import inspect
 import json
 import os
 import sys
@@ -17,13 +19,14 @@ from planaria.guest.shell import commands, interactive
 from planaria.guest.shell.analysis import analyze
 from planaria.guest.shell.command import Process
 from planaria.guest.shell.limits import Limits
+from planaria.guest.shell.python_command import exit_outcome, outcome_of
 from planaria.guest.shell.resources import System
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.state import StateError
 from planaria.guest.shell.streams import TextInput, flush_all
 from planaria.guest.shell.variable import EXPORT, Variable
 
-__all__ = ["SessionShell", "shell"]
+__all__ = ["SessionShell", "command", "shell"]
 
 #: Frames of Python that a script may have on the stack; more is bash's "maximum nesting level".
 _RECURSION = 50_000
@@ -42,6 +45,39 @@ def shell() -> Shell:
     if _only is None:
         raise LookupError("this interpreter has no shell of a session")
     return _only.shell
+
+
+def command(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
+    """Make a function a command of the session's shell: a decorator, with or without `name=`.
+
+    It is called as `function(arguments, stdin, environment)` (a list of texts, bytes, a dict), may be `async`,
+    and returns what functions of the host return: text or bytes to print, an exit status, None, or
+    `(status, output)` or `(status, output, errors)`. What it raises is the command's error message, with
+    status 1. Raises LookupError where there is no shell.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        called = name or function.__name__
+
+        def run(process: Process) -> int:
+            try:
+                returned = function(process.argv[1:], process.stdin.read(), dict(process.env))
+                if inspect.iscoroutine(returned):
+                    returned = asyncio.run(returned)
+                status, output, errors = outcome_of(called, returned)
+            except SystemExit as leaving:
+                status, output, errors = exit_outcome(leaving)
+            except Exception as error:
+                process.error(str(error) or type(error).__name__)
+                return 1
+            process.stdout.write(output)
+            process.stderr.write(errors)
+            return status
+
+        shell().commands[called] = run
+        return function
+
+    return register if function is None else register(function)
 
 
 class SessionShell:
@@ -124,8 +160,9 @@ class SessionShell:
                     interactive.before_prompt(shell)
                     if shell.exited:
                         status = shell.status
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             shell.status = _INTERRUPTED
+            interrupt.script_line = shell.line  # type: ignore[attr-defined]
             raise
         finally:
             flush_all()  # also when the script was interrupted

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planaria.errors import CallbackError
+from planaria.guest.shell.python_command import Outcome, exit_outcome, outcome_of
 from planaria.session.callbacks import Callback
 
 __all__ = ["SHADOWED", "as_command", "as_commands"]
-
-#: Exit status, standard output, standard error.
-Outcome = tuple[int, bytes, bytes]
 
 #: Words that bash never looks up as commands: reserved ones, and its builtins.
 SHADOWED = frozenset(
@@ -60,51 +58,16 @@ def as_command(name: str, function: Callable[..., Any]) -> Callback:
 
         async def command(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> Outcome:
             try:
-                return _outcome(name, await function(arguments, stdin, environment))
+                return outcome_of(name, await function(arguments, stdin, environment))
             except SystemExit as leaving:
-                return _exit(leaving)
+                return exit_outcome(leaving)
 
         return Callback("command", command)
 
     def plain_command(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> Outcome:
         try:
-            return _outcome(name, function(arguments, stdin, environment))
+            return outcome_of(name, function(arguments, stdin, environment))
         except SystemExit as leaving:
-            return _exit(leaving)
+            return exit_outcome(leaving)
 
     return Callback("command", plain_command)
-
-
-def _outcome(name: str, returned: Any) -> Outcome:
-    """What a function returned, in full: text is printed, a number is the status, None is success."""
-    match returned:
-        case None:
-            return 0, b"", b""
-        case bool():
-            return int(not returned), b"", b""
-        case int():
-            return returned, b"", b""
-        case str() | bytes():
-            return 0, _bytes(returned), b""
-        case (int(status), (str() | bytes()) as output):
-            return status, _bytes(output), b""
-        case (int(status), (str() | bytes()) as output, (str() | bytes()) as errors):
-            return status, _bytes(output), _bytes(errors)
-    raise TypeError(
-        f"command {name!r} returned a {type(returned).__name__}; wanted: text, bytes, an exit status, None, "
-        "or (status, output) or (status, output, errors)"
-    )
-
-
-def _exit(leaving: SystemExit) -> Outcome:
-    """What `sys.exit(code)` means: a status, or a message and status 1."""
-    match leaving.code:
-        case None:
-            return 0, b"", b""
-        case int(status):
-            return status, b"", b""
-    return 1, b"", _bytes(f"{leaving.code}\n")
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
