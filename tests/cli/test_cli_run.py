@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -285,3 +286,10 @@ def test_an_error_of_the_package_is_one_line(
     assert done.returncode == 1
     assert done.stderr.startswith(b"Error: ")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_the_package_runs_as_a_module(environment: dict[str, str]) -> None:
+    """`python -m planaria` is the program."""
+    command = [sys.executable, "-m", "planaria", "--version"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("planaria ")

@@ -7,7 +7,9 @@ import json
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from sys import exit
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,6 +30,12 @@ def lasting() -> Iterator[planaria.Bash]:
     """A shell for tests that do not mind what was run before."""
     with planaria.Bash() as shell:
         yield shell
+
+
+def sealed(state: object) -> bytes:
+    """The bytes of a snapshot of a shell alone, with the right checksum whatever is in it."""
+    document = json.dumps(state).encode()
+    return b"planaria-bash-state\n" + sha256(document).hexdigest().encode() + b"\n" + document
 
 
 # -- what the shell is for -----------------------------------------------------------------------
@@ -255,7 +263,7 @@ def test_a_damaged_state_is_refused_and_changes_nothing(lasting: planaria.Bash, 
     state = lasting.state()
     damaged = damage(state)  # type: ignore[operator]
     with pytest.raises(planaria.SnapshotError):
-        lasting.restore_snapshot(b"planaria-bash-state\n" + json.dumps(damaged).encode())
+        lasting.restore_snapshot(sealed(damaged))
     with pytest.raises(planaria.SnapshotError):
         planaria.Bash.from_state(damaged if isinstance(damaged, str) else json.dumps(damaged))
     assert lasting.execute("echo $x $PWD").stdout == "kept /tmp\n"
@@ -299,7 +307,7 @@ def test_counters_only_grow_and_are_in_snapshots(bash: planaria.Bash) -> None:
     bash.execute("true")
     second = bash.counters
     assert second == Counters(first.commands + 1, 2)
-    bash.restore_snapshot(b"planaria-bash-state\n" + json.dumps(state).encode())
+    bash.restore_snapshot(sealed(state))
     assert bash.counters >= second
     with planaria.Bash.from_snapshot(bash.snapshot()) as twin:
         assert twin.counters == bash.counters
@@ -353,6 +361,17 @@ def test_a_timeout_keeps_what_was_reached(bash: planaria.Bash) -> None:
     with pytest.raises(planaria.TimeoutError):
         bash.execute("yes > /dev/null", timeout=0.3)
     assert bash.execute("f() { echo $((i > 10)); }; f").stdout == "1\n"
+
+
+def test_jobs_go_on_while_the_first_script_of_a_shell_sleeps(bash: planaria.Bash) -> None:
+    """What runs in the background goes on while the foreground sleeps or waits for a timeout, and a call does
+    not wait for a job that sleeps."""
+    script = (
+        "(sleep 0.1; echo x > f) & sleep 0.3; cat f; (sleep 0.1; echo y > f) & timeout 0.3 sleep 9; cat f"
+    )
+    assert bash.execute(script).stdout == "x\ny\n"
+    assert bash.execute("sleep 60 & echo begun").stdout == "begun\n"
+    assert bash.execute("jobs -r | grep -c sleep; kill $!").stdout == "1\n"
 
 
 def test_output_streams_while_the_script_runs() -> None:
@@ -465,9 +484,21 @@ def test_the_depth_of_functions_is_bounded(bash: planaria.Bash) -> None:
         assert "(10)" in shallow.execute("down 10").stderr
 
 
-def test_a_fork_bomb_ends(bash: planaria.Bash) -> None:
-    """A function that calls itself twice in a pipeline ends with an error, and the shell lives on."""
-    bash.execute("bomb() { bomb | bomb & }; bomb", timeout=30)
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "bomb() { bomb | bomb & }",
+        "bomb() { bomb & bomb & }",
+        "bomb() { (bomb; bomb); }",
+        "bomb() { bash -c 'bomb & bomb &'; }; export -f bomb",
+        "bomb() { coproc bomb; bomb & }",
+    ],
+)
+def test_a_fork_bomb_ends(bash: planaria.Bash, bomb: str) -> None:
+    """What starts itself twice in whatever way ends with an error that tells why, and the shell lives on."""
+    result = bash.execute(f"{bomb}; bomb", timeout=60)
+    assert "substitution_depth (400)" in result.stderr or "maximum nesting level exceeded" in result.stderr
+    assert result.exit_code == 1
     assert bash.execute("echo alive").stdout == "alive\n"
 
 
@@ -666,3 +697,210 @@ def test_timeout_ends_what_does_not_write(bash: planaria.Bash) -> None:
     for script in ("while True: pass", "import time; time.sleep(60)"):
         result = bash.execute(f"timeout 0.2 python3 -c '{script}' | cat; echo ${{PIPESTATUS[0]}}", timeout=20)
         assert result.stdout == "124\n"
+
+
+# -- what was found by trying to break it -----------------------------------------------------------------
+
+
+def test_a_snapshot_without_functions_keeps_open_descriptors(bash: planaria.Bash) -> None:
+    """exclude_functions leaves out functions and nothing else: descriptors stay open at their place."""
+    bash.execute("f() { :; }; readonly -f f; echo one > log; exec 5>> log 6< log; read -u6 x")
+    with planaria.Bash.from_snapshot(bash.snapshot(exclude_functions=True)) as twin:
+        assert twin.execute("echo two >&5; read -u6 y; echo $x $y; f").stdout == "one two\n"
+        assert twin.execute("f() { echo anew; }; f").stdout == "anew\n"
+    with planaria.Bash.from_snapshot(bash.snapshot(exclude_functions=True, exclude_filesystem=True)) as twin:
+        assert twin.execute("f() { echo anew; }; f; echo $x").stdout == "anew\none\n"
+
+
+@given(place=st.integers(min_value=0), bit=st.integers(min_value=0, max_value=7))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_changed_bit_of_a_shells_snapshot_is_noticed(lasting: planaria.Bash, place: int, bit: int) -> None:
+    """Whatever bit of a snapshot of the shell alone is changed, restoring it raises SnapshotError and changes
+    nothing."""
+    lasting.execute("kept=1")
+    data = bytearray(lasting.snapshot(exclude_filesystem=True))
+    lasting.execute("kept=2")
+    data[place % len(data)] ^= 1 << bit
+    with pytest.raises(planaria.SnapshotError):
+        lasting.restore_snapshot(bytes(data))
+    assert lasting.execute("echo $kept").stdout == "2\n"
+
+
+def test_a_snapshot_is_bytes(bash: planaria.Bash) -> None:
+    """What is no bytes at all is a TypeError that says so."""
+    for data in ("text", 5, None):
+        with pytest.raises(TypeError, match="a snapshot is bytes"):
+            bash.restore_snapshot(data)  # type: ignore[arg-type]
+
+
+def test_standard_input_is_text_or_bytes(bash: planaria.Bash) -> None:
+    """stdin= that is neither text nor bytes is a TypeError, and never zeros."""
+    with pytest.raises(TypeError, match="stdin is text or bytes, not a int"):
+        bash.execute("wc -c", stdin=5)  # type: ignore[arg-type]
+    assert bash.execute("wc -c", stdin=bytearray(b"abc")).stdout == "3\n"
+
+
+def test_a_snapshot_is_restored_without_what_is_missing(bash: planaria.Bash) -> None:
+    """missing="ignore" restores a snapshot whose callbacks this shell has not."""
+
+    def ask() -> int:
+        return 1
+
+    with planaria.Bash(callbacks=[ask]) as other:
+        other.execute("x=5")
+        data = other.snapshot()
+    with pytest.raises(planaria.SnapshotMismatch):
+        bash.restore_snapshot(data)
+    with planaria.Bash.from_snapshot(data, missing="ignore") as twin:
+        assert twin.execute("echo $x").stdout == "5\n"
+
+
+@pytest.mark.parametrize(
+    ("leave", "shown"), [(lambda: exit(), "0|"), (lambda: exit(3), "3|"), (lambda: exit("no"), "1|no\n")]
+)
+def test_sys_exit_in_a_command_is_its_status(leave: Callable[[], None], shown: str) -> None:
+    """A command of the host that calls sys.exit, as argparse does, ends with that status like a program."""
+
+    async def waits(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> None:
+        leave()
+
+    def plain(arguments: list[str], stdin: bytes, environment: dict[str, str]) -> None:
+        leave()
+
+    with planaria.Bash(commands={"plain": plain, "waits": waits}) as bash:
+        for name in ("plain", "waits"):
+            result = bash.execute(f"{name}; echo $?")
+            assert f"{result.stdout.strip()}|{result.stderr}" == shown
+
+
+def test_a_command_that_could_not_be_called_is_refused() -> None:
+    """commands= with a reserved word or a builtin's name, or that is no mapping, is a CallbackError."""
+    from planaria.guest.shell.builtins import BUILTINS
+    from planaria.session.commands import SHADOWED
+
+    assert BUILTINS.keys() <= SHADOWED
+    for name in ("if", "echo", "[["):
+        with pytest.raises(planaria.CallbackError, match="bash has that word itself"):
+            planaria.Bash(commands={name: lambda arguments, stdin, environment: 0})
+    with pytest.raises(planaria.CallbackError, match="maps names to functions"):
+        planaria.Bash(commands=[print])
+
+
+def test_a_command_that_is_not_there_any_more_says_so(bash: planaria.Bash) -> None:
+    """A shell from a snapshot whose commands it was not given names the command and the argument."""
+    with planaria.Bash(commands={"deploy": lambda arguments, stdin, environment: "ok"}) as other:
+        bash.restore_snapshot(other.snapshot())
+    result = bash.execute("deploy")
+    assert result.stderr == "deploy: this session has no such command; give it in commands={'deploy': …}\n"
+    assert result.exit_code == 1
+
+
+def test_the_status_after_an_interrupt_is_that_of_ctrl_c(bash: planaria.Bash) -> None:
+    """After a script was stopped, the error tells the script's line, and $? is 130."""
+    for loop in (
+        "while :; do :; done",
+        "while :; do false; done",
+        "sleep 9",
+        "(sleep 9) | cat",
+        "f() {\nsleep 9; }; f",
+    ):
+        with pytest.raises(planaria.TimeoutError) as caught:
+            bash.execute(f"echo one\n\n{loop}", timeout=0.2)
+        assert caught.value.lineno == 3 + loop.count("\n")
+    assert bash.execute("echo $?").stdout == "130\n"
+
+
+def test_analysis_of_what_is_nested_deeply_is_no_error(bash: planaria.Bash) -> None:
+    """analyze tells of a script that is nested too deeply for any parser in `error`."""
+    assert "unexpected" in bash.analyze("echo " + "$(" * 3000).error
+
+
+def test_numbers_may_have_any_number_of_digits(bash: planaria.Bash) -> None:
+    """Commands that compute have no bound of 4300 digits; Python in the same session keeps its own."""
+    script = "bc <<< '2^20000' | tr -d '\\\\\\n' | wc -c; expr 1$(printf %05000d) + 1 | wc -c; printf %d 1$(printf %05000d)"
+    result = bash.execute(script)
+    assert result.stdout == "6021\n5002\n9223372036854775807"
+    done = "subprocess.run(['bc'], input='2^20000', capture_output=True, text=True).stdout"
+    assert len(bash.session.execute(f"import subprocess; {done}").value) > 6021
+    assert "4300 digits" in str(bash.session.run("str(2**20000)").error)
+    assert "4300 digits" in bash.execute("python3 -c 'print(2**20000)'").stderr
+
+
+@pytest.mark.parametrize("command", ["grep x", "sort", "diff - /dev/null"])
+def test_memory_that_is_used_up_is_no_answer(command: str) -> None:
+    """grep, sort and diff that run out of memory end with 2, since 1 would be an answer."""
+    with planaria.Bash(limits=planaria.Limits(memory=96 << 20)) as bash:
+        result = bash.execute(f"head -c 300000000 /dev/zero | {command}")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert bash.execute("echo alive").stdout == "alive\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("version", True),
+        ("version", 1.0),
+        ("umask", -1),
+        ("umask", 0o1000),
+        ("status", 256),
+        ("cwd", "here"),
+        ("cwd", "/a\0b"),
+        ("positional", ["a\0b"]),
+        ("traps", {"NOTHING": ":"}),
+        ("aliases", {"a b": "c"}),
+        ("seconds", float("inf")),
+        ("counters", [-1, 0]),
+        ("readonly_functions", ["nothing"]),
+        ("variables", {"x": {"flags": 0, "value": "a\0b"}}),
+        ("variables", {"x": {"flags": True, "value": "a"}}),
+        ("variables", {"x": {"flags": 0, "array": [[0, "a"]]}}),
+        ("variables", {"x": {"flags": 128, "array": [[-1, "a"]]}}),
+        ("variables", {"x": {"flags": 128, "array": [[1 << 65, "a"]]}}),
+        ("variables", {"x": {"flags": 128, "array": [[1, "a"], [1, "b"]]}}),
+        ("functions", {"f": {"source": "g() { :; }"}}),
+        ("functions", {"f": {"source": "f() { :; }; rm -r /"}}),
+        ("functions", {"f": {"source": "f() { :; }\nrm -r /"}}),
+        ("functions", {"f": {"source": "f() { :; }", "file": None}}),
+    ],
+)
+def test_a_state_that_no_shell_can_have_is_refused(lasting: planaria.Bash, key: str, value: object) -> None:
+    """from_state refuses values that no shell could have reached."""
+    with pytest.raises(planaria.SnapshotError):
+        planaria.Bash.from_state({**lasting.state(), key: value})
+
+
+def test_a_function_of_the_sessions_python_is_a_command() -> None:
+    """What `planaria.guest.bash.command` decorates is a command, also asynchronous, in pipelines, in subprocess
+    and after a snapshot; what it raises is an error of the command."""
+    code = """
+import asyncio, sys
+from planaria.guest.bash import command
+
+seen = 0
+
+@command
+def count(arguments, stdin, environment):
+    global seen
+    seen += 1
+    return 3, f"{seen} {arguments} {len(stdin)} {environment.get('STAGE')}\\n", "errors\\n"
+
+@command(name="slow-echo")
+async def echo(arguments, stdin, environment):
+    await asyncio.sleep(0)
+    return stdin
+
+@command
+def fails(arguments, stdin, environment):
+    if arguments:
+        sys.exit(4)
+    raise ValueError("no")
+"""
+    with planaria.Session() as session:
+        session.execute(code)
+        result = session.bash("echo abc | slow-echo | STAGE=test count 'a b'; echo ${PIPESTATUS[@]}")
+        assert (result.stdout, result.stderr) == ("1 ['a b'] 4 test\n0 0 3\n", "errors\n")
+        result = session.bash("fails; echo $?; fails now; echo $?")
+        assert (result.stdout, result.stderr) == ("1\n4\n", "fails: no\n")
+        assert session.execute("import subprocess; subprocess.call(['count']), seen").value == (3, 2)
+        with planaria.Session.from_snapshot(session.snapshot_state()) as twin:
+            assert twin.bash("count").stdout == "3 [] 0 None\n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import gc
+import inspect
 import json
 import os
 import sys
@@ -17,19 +19,23 @@ from planaria.guest.shell import commands, interactive
 from planaria.guest.shell.analysis import analyze
 from planaria.guest.shell.command import Process
 from planaria.guest.shell.limits import Limits
+from planaria.guest.shell.python_command import exit_outcome, outcome_of
 from planaria.guest.shell.resources import System
 from planaria.guest.shell.shell import Shell
 from planaria.guest.shell.state import StateError
 from planaria.guest.shell.streams import TextInput, flush_all
 from planaria.guest.shell.variable import EXPORT, Variable
 
-__all__ = ["SessionShell", "shell"]
+__all__ = ["SessionShell", "command", "shell"]
 
 #: Frames of Python that a script may have on the stack; more is bash's "maximum nesting level".
 _RECURSION = 50_000
 
 #: Objects made between two looks for garbage while a script runs.
 _YOUNG = 50_000
+
+#: `$?` after Ctrl-C.
+_INTERRUPTED = 130
 
 _only: SessionShell | None = None
 
@@ -39,6 +45,39 @@ def shell() -> Shell:
     if _only is None:
         raise LookupError("this interpreter has no shell of a session")
     return _only.shell
+
+
+def command(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
+    """Make a function a command of the session's shell: a decorator, with or without `name=`.
+
+    It is called as `function(arguments, stdin, environment)` (a list of texts, bytes, a dict), may be
+    `async`, and returns what functions of the host return: text or bytes to print, an exit status, None, or
+    `(status, output)` or `(status, output, errors)`. What it raises is the command's error message, with
+    status 1. Raises LookupError where there is no shell.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        called = name or function.__name__
+
+        def run(process: Process) -> int:
+            try:
+                returned = function(process.argv[1:], process.stdin.read(), dict(process.env))
+                if inspect.iscoroutine(returned):
+                    returned = asyncio.run(returned)
+                status, output, errors = outcome_of(called, returned)
+            except SystemExit as leaving:
+                status, output, errors = exit_outcome(leaving)
+            except Exception as error:
+                process.error(str(error) or type(error).__name__)
+                return 1
+            process.stdout.write(output)
+            process.stderr.write(errors)
+            return status
+
+        shell().commands[called] = run
+        return function
+
+    return register if function is None else register(function)
 
 
 class SessionShell:
@@ -72,6 +111,7 @@ class SessionShell:
         kernel.add_command("bash", self.run)
         kernel.add_command("bash_state", self.state)
         kernel.add_command("bash_restore", self.restore)
+        kernel.add_command("bash_forget_functions", self.forget_functions)
         kernel.add_command("bash_analyze", self.analyze)
         kernel.add_command("bash_prompts", self.prompts)
         kernel.add_command("bash_complete", self.complete)
@@ -121,6 +161,10 @@ class SessionShell:
                     interactive.before_prompt(shell)
                     if shell.exited:
                         status = shell.status
+        except KeyboardInterrupt as interrupt:
+            shell.status = _INTERRUPTED
+            interrupt.script_line = shell.line  # type: ignore[attr-defined]
+            raise
         finally:
             flush_all()  # also when the script was interrupted
             shell.system.heed(None, None)  # the limits of ulimit are none of Python's
@@ -143,17 +187,27 @@ class SessionShell:
         fresh.counters.total_commands = self.shell.counters.total_commands + self.shell.counters.commands
         fresh.counters.total_runs = self.shell.counters.total_runs
         try:
-            fresh.from_state(json.loads(document))
+            with _SettingsOfTheShell():
+                fresh.from_state(json.loads(document))
         except StateError as error:
             return ("error", {"type": "StateError", "message": str(error)})
+        except RecursionError:
+            return ("error", {"type": "StateError", "message": "a function is nested too deeply"})
         self.shell = fresh
         if os.path.isdir(fresh.cwd):
             os.chdir(fresh.cwd)
         return ("done", {})
 
+    def forget_functions(self) -> tuple[str, Any]:
+        """Be without functions."""
+        self.shell.functions.clear()
+        self.shell.readonly_functions.clear()
+        return ("done", {})
+
     def analyze(self, script: str) -> tuple[str, Any]:
         """What a script names; see `analysis.Analysis`."""
-        return ("answer", dataclasses.asdict(analyze(script)))
+        with _SettingsOfTheShell():
+            return ("answer", dataclasses.asdict(analyze(script)))
 
     def prompts(self) -> tuple[str, Any]:
         """The texts of PS1 and PS2, and whether the last script called `exit`."""

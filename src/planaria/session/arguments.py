@@ -13,7 +13,15 @@ from planaria.files.quota import Quota
 from planaria.files.storage import Mount, VfsStorage
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
 
-__all__ = ["check_arguments", "check_keywords", "line_reader", "refuse_beside", "seconds_of", "usual_limits"]
+__all__ = [
+    "as_input",
+    "check_arguments",
+    "check_keywords",
+    "line_reader",
+    "refuse_beside",
+    "seconds_of",
+    "usual_limits",
+]
 
 
 def check_keywords(
@@ -91,6 +99,15 @@ def seconds_of(milliseconds: float | None) -> float | None:
             f"execution_timeout_ms={milliseconds!r}: milliseconds greater than 0, or None for no bound"
         )
     return milliseconds / 1e3
+
+
+def as_input(stdin: Any) -> bytes:
+    """What a script is given to read. Raises TypeError when it is neither text nor bytes."""
+    if isinstance(stdin, str):
+        return stdin.encode("utf-8", "surrogateescape")
+    if not isinstance(stdin, (bytes, bytearray, memoryview)):
+        raise TypeError(f"stdin is text or bytes, not a {type(stdin).__name__}")
+    return bytes(stdin)
 
 
 def line_reader(stdin: str | Callable[[str], str | None] | None) -> Callable[[str], str | None] | None:

@@ -16,6 +16,7 @@ from planaria.executors.wasm import WasmExecutor
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session.analysis import ScriptAnalysis
+from planaria.session.arguments import as_input
 from planaria.session.base import Answer
 from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.execution import AsyncExecution
@@ -79,11 +80,11 @@ class AsyncSession(AsyncWorkspaceSession):
         """Run a script in the session's shell, which lasts from one call to the next.
 
         An exit status that is not 0 is no error: it is the result's `exit_code`. Raises TimeoutError and the
-        other errors of a stopped execution.
+        other errors of a stopped execution, TypeError when `stdin` is neither text nor bytes.
         """
         async with self._turn():
             self._executor.require("shell")
-            data = stdin.encode("utf-8", "surrogateescape") if isinstance(stdin, str) else bytes(stdin)
+            data = as_input(stdin)
             flight = self._begin(script, timeout, stdin=data)
             result = await self._advance(flight, sleep=True)
         if result.error is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from planaria.errors import CrashError, SessionError, SnapshotError
+from planaria.errors import CrashError, SessionError, SnapshotCorrupt, SnapshotError
 from planaria.files.filesystem import FileSystemSnapshot
 from planaria.files.view import Files
 from planaria.limits import NOT_GIVEN, NotGiven
@@ -15,11 +16,12 @@ from planaria.session.async_session import AsyncSession
 from planaria.session.base import BaseSession
 from planaria.session.result import Completions, Result
 from planaria.session.session import Session
+from planaria.snapshot.requirements import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["AsyncBash", "Bash", "Counters", "Prompt"]
 
-#: How a snapshot of the shell's state alone begins.
+#: How a snapshot of the shell's state alone begins. Then come a checksum of the rest, a newline, and JSON.
 _STATE_MAGIC: Final = b"planaria-bash-state\n"
 
 
@@ -55,15 +57,24 @@ def _state(session: BaseSession) -> dict[str, Any]:
 
 def _state_alone(state: dict[str, Any], exclude_functions: bool) -> bytes:
     if exclude_functions:
-        state["functions"] = {}
-    return _STATE_MAGIC + json.dumps(state, sort_keys=True).encode()
+        state["functions"], state["readonly_functions"] = {}, []
+    document = json.dumps(state, sort_keys=True).encode()
+    return _STATE_MAGIC + sha256(document).hexdigest().encode() + b"\n" + document
 
 
 def _state_in(data: bytes | Snapshot) -> dict[str, Any] | None:
     """The state in a snapshot of the shell alone; None when it is a snapshot of everything."""
-    if not isinstance(data, bytes) or not data.startswith(_STATE_MAGIC):
+    if isinstance(data, Snapshot):
         return None
-    return _document(data[len(_STATE_MAGIC) :])
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a snapshot is bytes, as `snapshot()` gives them, not a {type(data).__name__}")
+    data = bytes(data)
+    if not data.startswith(_STATE_MAGIC):
+        return None
+    checksum, _, document = data.removeprefix(_STATE_MAGIC).partition(b"\n")
+    if checksum != sha256(document).hexdigest().encode():
+        raise SnapshotCorrupt("the checksum is wrong: this snapshot of a shell was cut off or altered")
+    return _document(document)
 
 
 def _document(state: dict[str, Any] | str | bytes) -> dict[str, Any]:
@@ -87,7 +98,8 @@ def _restore(session: BaseSession, state: dict[str, Any]) -> None:
 
 
 def _forget_functions(copy: BaseSession) -> None:
-    _restore(copy, {**_state(copy), "functions": {}})
+    copy._changed = True
+    copy._tell(("bash_forget_functions",))
 
 
 def _prompt(session: BaseSession) -> Prompt:
@@ -171,23 +183,25 @@ class Bash:
             _forget_functions(copy)
             return bytes(copy.snapshot_state())
 
-    def restore_snapshot(self, data: bytes | Snapshot) -> None:
+    def restore_snapshot(self, data: bytes | Snapshot, *, missing: Missing = "error") -> None:
         """Become what was captured.
 
+        `missing` is that of `Session.restore_state`: what happens when this shell lacks callbacks or mounts.
         Raises SnapshotError, and changes nothing, when `data` is no such thing.
         """
         state = _state_in(data)
         if state is not None:
             self._take_state(state)
         else:
-            self.session.restore_state(data)
+            self.session.restore_state(data, missing=missing)
 
     @classmethod
-    def from_snapshot(cls, data: bytes | Snapshot, **arguments: Any) -> Self:
-        """A new shell that goes on from a snapshot; `arguments` are the constructor's."""
+    def from_snapshot(cls, data: bytes | Snapshot, *, missing: Missing = "error", **arguments: Any) -> Self:
+        """A new shell that goes on from a snapshot; `arguments` are the constructor's, and for `missing` see
+        `restore_snapshot`."""
         shell = cls(**arguments)
         try:
-            shell.restore_snapshot(data)
+            shell.restore_snapshot(data, missing=missing)
         except BaseException:
             shell.close()
             raise
@@ -296,20 +310,22 @@ class AsyncBash:
                 await copy._in_thread(lambda: _forget_functions(copy))
             return bytes(await copy.snapshot_state())
 
-    async def restore_snapshot(self, data: bytes | Snapshot) -> None:
+    async def restore_snapshot(self, data: bytes | Snapshot, *, missing: Missing = "error") -> None:
         """Become what was captured; see `Bash.restore_snapshot`."""
         state = _state_in(data)
         if state is not None:
             await self._take_state(state)
         else:
-            await self.session.restore_state(data)
+            await self.session.restore_state(data, missing=missing)
 
     @classmethod
-    async def from_snapshot(cls, data: bytes | Snapshot, **arguments: Any) -> Self:
-        """A new shell that goes on from a snapshot; `arguments` are the constructor's."""
+    async def from_snapshot(
+        cls, data: bytes | Snapshot, *, missing: Missing = "error", **arguments: Any
+    ) -> Self:
+        """A new shell that goes on from a snapshot; see `Bash.from_snapshot`."""
         shell = cls(**arguments)
         try:
-            await shell.restore_snapshot(data)
+            await shell.restore_snapshot(data, missing=missing)
         except BaseException:
             await shell.close()
             raise

@@ -39,7 +39,7 @@ from planaria.session.arguments import (
 )
 from planaria.session.callbacks import Callback, CallbackRegistry, describe_exception
 from planaria.session.collector import Collector, Listeners
-from planaria.session.commands import as_command
+from planaria.session.commands import as_commands
 from planaria.session.flight import Flight
 from planaria.session.host import SessionHost
 from planaria.session.origin import origin_of
@@ -162,7 +162,7 @@ class SessionCore:
         self._shell_limits = shell_limits or ShellLimits()
         if not isinstance(execution_timeout_ms, NotGiven):
             self._limits = replace(self._limits, timeout=seconds_of(execution_timeout_ms))
-        self._commands = {name: as_command(name, function) for name, function in (commands or {}).items()}
+        self._commands = as_commands(commands)
         self._listeners = Listeners(on_stdout, on_stderr, on_output, on_bytes)
         self._stdin = line_reader(stdin)
         self._environment = dict(env or {})

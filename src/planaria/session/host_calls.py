@@ -43,6 +43,8 @@ class HostCalls(SessionCore):
         if callback is None:
             if name[:1] == "@" and WORKSPACE in self._missing:
                 raise NameError("the session that this snapshot was taken from had a workspace; this has not")
+            if name[:1] == "!":
+                raise NameError(f"this session has no such command; give it in commands={{{name[1:]!r}: …}}")
             if name in self._missing:
                 raise NameError(
                     f"the session that this snapshot was taken from had a callback {name!r}; this has not"

@@ -69,6 +69,13 @@ def test_exit_ends_a_call_only() -> None:
     assert session("echo $x") == ("1\n", 0)
 
 
+def test_a_job_that_has_ended_is_told_once() -> None:
+    """`jobs` shows a job that has ended once, and then its number is free."""
+    session = Session()
+    assert session("(exit 3) & sleep 0.05; jobs")[0] == "[1]+  Exit 3                  ( exit 3 )\n"
+    assert session("jobs; sleep 9 & jobs; kill $!")[0] == "[1]+  Running                 sleep 9 &\n"
+
+
 def test_earlier_lines_run_before_a_syntax_error() -> None:
     """What stands on the lines before a syntax error has run."""
     session = Session()

@@ -98,7 +98,11 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _line_number(error: BaseException) -> int | None:
-    """The line of the innermost user frame; of a SyntaxError in a cell, the line of the mistake."""
+    """The line of the innermost user frame; of a SyntaxError in a cell, the line of the mistake; of what
+    stopped a script, the line that the shell gave it as `script_line`."""
+    line = getattr(error, "script_line", None)
+    if isinstance(line, int):
+        return line
     line = None
     trace = error.__traceback__
     while trace is not None:

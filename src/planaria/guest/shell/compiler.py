@@ -305,7 +305,6 @@ class Compiler(SubstitutionCompiler):
             if sh.becomes_subshell:
                 sh.becomes_subshell = False
                 return body(sh)
-            sh.deeper()
             child = sh.fork()
             child.plain_input = child.fds.get(0) if plain else None
             status = child.run_subshell(body)
@@ -329,7 +328,6 @@ class Compiler(SubstitutionCompiler):
             if sh.becomes_subshell:
                 sh.becomes_subshell = False
                 return (yield from body(sh))
-            sh.deeper()
             child = sh.fork()
             child.plain_input = child.fds.get(0) if plain else None
             status = yield from child.stream_subshell(body)

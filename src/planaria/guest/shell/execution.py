@@ -45,6 +45,17 @@ _AGENTS = frozenset(
 )  # fmt: skip
 
 
+#: Commands whose status 1 is an answer ("no line", "they differ"): what goes wrong in them is 2.
+_ANSWERING = frozenset(
+    ["awk", "cmp", "diff", "diff3", "egrep", "expr", "fgrep", "gawk", "grep", "ls", "rg", "sdiff", "sort"]
+)
+
+
+def _trouble(process: RunningCommand) -> int:
+    """The status of a command that could not go on."""
+    return 2 if os.path.basename(process.argv[0]) in _ANSWERING else 1
+
+
 def _written(output: Stream | None) -> int:
     """A number that changes when something is written."""
     if isinstance(output, PipeOutput):
@@ -318,13 +329,13 @@ class Execution:
                 return self._died(XFSZ, argv)
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             process.error(f"{where}{error.strerror or error}")
-            return 1
+            return _trouble(process)
         except RecursionError:
             process.error("nested too deeply")
-            return 1
+            return _trouble(process)
         except MemoryError:
             process.error("memory exhausted")
-            return 1
+            return _trouble(process)
         except Exception as error:
             # A defect of the command must not take the session with it.
             process.error(f"internal error: {type(error).__name__}: {error}")

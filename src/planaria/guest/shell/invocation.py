@@ -1,4 +1,4 @@
-"""`bash` and `sh` as commands, and `sleep`, which lets the shell's background jobs run meanwhile."""
+"""`bash` and `sh` as commands."""
 
 from __future__ import annotations
 

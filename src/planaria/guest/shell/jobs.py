@@ -31,6 +31,8 @@ __all__ = ["Job", "Jobs"]
 StreamCode = Callable[["Shell"], Generator[None, None, int]]
 #: Rounds that a job which neither sleeps nor ends gets when a call of the shell ends.
 _PATIENCE = 10_000
+#: The status of a job that Ctrl-C has ended.
+_INTERRUPTED = 130
 
 
 class Job:
@@ -39,7 +41,6 @@ class Job:
     __slots__ = (
         "coprocess",
         "generator",
-        "notified",
         "number",
         "process_id",
         "shell",
@@ -59,20 +60,28 @@ class Job:
         self.status: int | None = None
         #: The signal that ended it, if one did.
         self.signal = 0
-        self.notified = False
         #: The name of a coprocess, and the descriptors that lead to it.
         self.coprocess: tuple[str, int, int] | None = None
 
     def advance(self) -> bool:
         """Run until the next pause; False when the job has ended."""
-        if self.status is not None or self.generator.gi_running:  # type: ignore[attr-defined]
+        if self.status is not None or self.running:
             return False
         try:
             next(self.generator)
         except StopIteration as stop:
             self.status = stop.value
             return False
+        except BaseException as error:
+            # A limit, or an interrupt: it ends the script, and this job with it.
+            self.status = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+            raise
         return True
+
+    @property
+    def running(self) -> bool:
+        """Whether it is what runs right now, and so what waits is a part of it."""
+        return bool(self.generator.gi_running)  # type: ignore[attr-defined]
 
     @property
     def sleeping(self) -> float:
@@ -177,36 +186,40 @@ class Jobs:
         self.last_background = child.own_process_id
         return job
 
+    def jobs_beside(self: Shell) -> list[Job]:
+        """The jobs that can go on while this shell waits: its own, and those of what it is a subshell of."""
+        live = [job for job in self.jobs if job.status is None and not job.running]
+        return live if self.job_owner is self else [*self.job_owner.jobs_beside(), *live]
+
     def run_jobs(self: Shell, finished: Callable[[], bool], *, deadline: float | None = None) -> None:
         """Run the jobs side by side until `finished()` or the time is over."""
         while not finished():
-            live = [job for job in self.jobs if job.status is None]
             now = time.monotonic()
-            if deadline is not None and now >= deadline:
-                return
-            if not live:
-                if deadline is None:
+            if deadline is None:
+                if all(job.status is not None for job in self.jobs):
                     return
-                self.pause(deadline - now)
-                continue
+            elif now >= deadline:
+                return
+            live = self.jobs_beside()
             awake = [job for job in live if not job.sleeping]
             if not awake:
-                pause = min(job.sleeping for job in live)
+                pauses = [job.sleeping for job in live]
                 if deadline is not None:
-                    pause = min(pause, deadline - now)
-                self.pause(pause)
+                    pauses.append(deadline - now)
+                if not pauses:
+                    return
+                self.pause(min(pauses))
                 continue
             for job in awake:
                 job.advance()
-                if job.status is not None and "CHLD" in self.traps:
+                if job.status is not None and "CHLD" in self.traps and job in self.jobs:
                     self.run_trap("CHLD")
-            if (
-                deadline is None
-                and all(job.shell.blocked[0] for job in live if job.status is None)
-                and not any(job.sleeping for job in live)
-            ) and any(job.status is None for job in live):
+            live = [job for job in live if job.status is None]
+            if live and all(job.shell.blocked[0] and not job.sleeping for job in live):
                 # All that is left waits for input that nobody can give while the shell waits.
-                return
+                if deadline is None:
+                    return
+                self.pause(deadline - time.monotonic())
 
     def pause(self: Shell, seconds: float) -> None:
         """Let time pass."""
@@ -309,6 +322,7 @@ class Jobs:
     def process_substitution(self: Shell, direction: str, code: StreamCode) -> str:
         """Start `<(…)` or `>(…)`; the name by which it is opened."""
         child = self.fork()
+        child.shown_jobs = self.jobs or self.shown_jobs
         child.gives_way = True
         pipe = Pipe()
         child.alarm = pipe.alarm

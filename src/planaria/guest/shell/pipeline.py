@@ -39,6 +39,8 @@ __all__ = ["Producer", "announce", "compile_run", "compile_stream", "is_pure"]
 #: Builtins that change nothing in the shell that runs them.
 PURE_BUILTINS = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
 _HEAD = re.compile(r"(?:-n ?(?P<lines>\d+)|-c ?(?P<bytes>\d+)|-(?P<short>\d+)|)")
+#: What shows the jobs of the shell around a pipeline, also as a stage of it.
+_ABOUT_JOBS = ("jobs", "command")
 _CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--")
 
 
@@ -200,6 +202,8 @@ def _connect(
             child.alarm = pipe.alarm
             child.becomes_subshell = stage.subshell
             child.loops = shell.loops if isinstance(stage.node, Simple) else 0
+            if stage.name in _ABOUT_JOBS:
+                child.shown_jobs = shell.jobs or shell.shown_jobs
             if source is not None:
                 child.set_stream(0, source)
             child.set_stream(1, output)
@@ -276,6 +280,8 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[S
                 child = sh.fork()
                 child.becomes_subshell = last.subshell
                 child.loops = sh.loops if isinstance(last.node, Simple) else 0
+                if last.name in _ABOUT_JOBS:
+                    child.shown_jobs = sh.jobs or sh.shown_jobs
                 child.set_stream(0, source)
                 source.release()
                 status = child.run_subshell(final)
@@ -321,6 +327,8 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
             child = sh.fork()
             child.becomes_subshell = last.subshell
             child.loops = sh.loops if isinstance(last.node, Simple) else 0
+            if last.name in _ABOUT_JOBS:
+                child.shown_jobs = sh.jobs or sh.shown_jobs
             child.set_stream(0, source)
             source.release()
             status = yield from child.stream_subshell(last.stream)

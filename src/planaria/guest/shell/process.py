@@ -136,12 +136,13 @@ class RunningCommand:
         child.must_be_executable(words[0])
         return child.run_subshell(lambda sh: sh.external(words))
 
-    def wait_until(self, deadline: float) -> Generator[None, None, None]:
-        """Let time pass to a deadline (of `time.monotonic()`): jobs run meanwhile or, in one of them or in a
-        stage of a pipeline, everything else."""
+    def pause(self, seconds: float) -> Generator[None, None, None]:
+        """Let time pass, and background jobs run meanwhile; in one of them, let everything else run."""
         shell = self.shell
+        deadline = time.monotonic() + seconds
         if not (shell.background or shell.gives_way):
             shell.run_jobs(lambda: False, deadline=deadline)
+            return
         while time.monotonic() < deadline:
             shell.alarm[0] = deadline
             yield

@@ -83,6 +83,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     substitution_level: int
     substitution_status: int
     subshell_level: int
+    nesting: int
     suppressed: int
     tracing: bool
     watching: bool
@@ -163,6 +164,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         self.traps: dict[str, str] = {}
         #: In a subshell: the traps of the shell around, which `trap` lists until it sets one itself.
         self.shown_traps: dict[str, str] = {}
+        #: What `jobs` shows in a subshell that has none of its own.
+        self.shown_jobs: list[Job] = []
         self.running_traps: set[str] = set()
         #: The innermost of them, and what `$?` was before it.
         self.running_trap = ""
@@ -185,6 +188,8 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         self.sourcing = 0
         self.arithmetic_depth = 0
         self.subshell_level = 0
+        #: How many subshells and other shells this one is in.
+        self.nesting = 0
         self.substitution_level = 0
         self.last_argument = name
         #: The command that runs, and the one that a running trap is about.
@@ -272,7 +277,10 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
     # -- copies ------------------------------------------------------------------------------------
 
     def fork(self) -> Shell:
-        """A subshell: the same state, changed independently from now on; streams are shared."""
+        """A subshell: the same state, changed independently from now on; streams are shared.
+
+        Raises `LimitReachedError` when it is in too many others."""
+        self.deeper()
         if self.processes is not None:
             self.may_fork()
         child: Shell = Shell.__new__(Shell)
@@ -297,6 +305,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
         child.pending_signals = []
         child.jobs = []
+        child.shown_jobs = []
         child.job_owner = self.job_owner if not self.jobs else self
         child.consumers = []
         child.process_descriptors = []
@@ -305,6 +314,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.history = self.history.copy()
         child.outer_bounds = self.bounds
         child.subshell_level = self.subshell_level + 1
+        child.nesting = self.nesting + 1
         child.own_process_id = self.new_process_id()
         child.random = Random(self.random.seed ^ child.own_process_id)
         if child.watching or child.tracing:
@@ -317,7 +327,10 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         return number
 
     def spawn(self, env: Mapping[str, str], *, name: str, arguments: list[str]) -> Shell:
-        """A new shell as a program of this one's: its environment, its own state, the same streams."""
+        """A new shell as a program of this one's: its environment, its own state, the same streams.
+
+        Raises `LimitReachedError` when it is in too many others."""
+        self.deeper()
         child = Shell(
             env=env, cwd=self.cwd, commands=self.commands, limits=self.limits, name=name, arguments=arguments
         )
@@ -335,6 +348,7 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.process_id = child.own_process_id = self.new_process_id()
         child.table["PPID"].value = str(self.own_process_id)
         child.starter = self
+        child.nesting = self.nesting + 1
         child.functions = {name: body for name, body in self.functions.items() if body.exported}
         child.background = self.background
         child.gives_way = self.gives_way

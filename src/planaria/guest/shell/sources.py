@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .arithmetic_parser import ArithmeticSyntaxError
 from .control import BROKEN_PIPE, Break, Continue, Exit, LimitReachedError, Return
+from .digits import DigitsOfTheShell
 from .lexer import ShellSyntaxError
 from .pipes import PipeInput
 from .program import Program, TypedProgram
@@ -32,6 +33,10 @@ class Sources:
         State stays for the next call. What `exit` ends is only this call (after the EXIT trap). Errors of the
         script are told on standard error, never raised; `KeyboardInterrupt` goes through.
         """
+        with DigitsOfTheShell():
+            return self._run(source, where)
+
+    def _run(self: Shell, source: str, where: str) -> int:
         self.counters.begin()
         self.exited = False
         if self.bounds is not FROM_THE_START:
@@ -44,8 +49,7 @@ class Sources:
             self.exited = jump.asked
             self.run_exit_trap()
         except LimitReachedError as error:
-            self.complain(error.message)
-            self.status = 1
+            self._stop(error.message)
         finally:
             self._unwind()
         try:
@@ -53,14 +57,26 @@ class Sources:
             self.run_consumers(close=True)
             self.collect_outputs(0)
         except LimitReachedError as error:
-            self.complain(error.message)
-            self.status = 1
+            self._stop(error.message)
+        except RecursionError:
+            self._stop("maximum nesting level exceeded")
+        except MemoryError:
+            self._stop("cannot allocate memory")
+        except OSError as error:
+            self._stop(error.strerror or str(error))
         flush_all()
         for stream in self.fds.values():
             if stream.__class__ is FileOutput and stream.failure is not None:
                 self._tell_failures()
                 break
         return self.status
+
+    def _stop(self: Shell, reason: str) -> None:
+        """Something has ended the script, and its jobs with it: they would only run into the same again."""
+        self.complain(reason)
+        self.status = 1
+        for job in self.jobs:
+            job.kill(9)
 
     def _tell_failures(self: Shell) -> None:
         """What could not be written into files that stay open is told now."""

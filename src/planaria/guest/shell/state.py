@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from typing import Any
 
@@ -15,7 +17,8 @@ from .program import Program
 from .resources import FROM_THE_START, Bounds
 from .shell import Shell
 from .syntax import Function
-from .variable import ASSOCIATIVE, DYNAMIC, HOOKED, Variable, is_name
+from .traps import signal_name
+from .variable import ASSOCIATIVE, DYNAMIC, HOOKED, INDEXED, Variable, is_name
 
 __all__ = ["VERSION", "StateError", "apply_state", "state_of"]
 
@@ -72,6 +75,13 @@ def state_of(shell: Shell) -> dict[str, Any]:
     }  # fmt: skip
 
 
+#: What no text of a shell holds.
+_NUL = "\0"
+_LARGEST = (1 << 63) - 1
+_HIGHEST_STATUS = 255
+_ALIAS = re.compile(r"[^\s/$`='\"\\|&;()<>]+\Z")
+
+
 def _expect(document: dict[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
     value = document.get(key)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
@@ -81,14 +91,14 @@ def _expect(document: dict[str, Any], key: str, kind: type | tuple[type, ...]) -
 
 def _texts(document: dict[str, Any], key: str) -> list[str]:
     values = _expect(document, key, list)
-    if not all(isinstance(value, str) for value in values):
+    if not all(isinstance(value, str) and _NUL not in value for value in values):
         raise StateError(f"shell state: {key!r} must hold texts only")
     return list(values)
 
 
 def _text_map(document: dict[str, Any], key: str) -> dict[str, str]:
     values = _expect(document, key, dict)
-    if not all(isinstance(name, str) and isinstance(value, str) for name, value in values.items()):
+    if not all(isinstance(text, str) and _NUL not in text for pair in values.items() for text in pair):
         raise StateError(f"shell state: {key!r} must hold texts only")
     return dict(values)
 
@@ -119,7 +129,7 @@ def _bounds(document: dict[str, Any]) -> Bounds:
 def _variables(document: dict[str, Any]) -> dict[str, Variable]:
     result: dict[str, Variable] = {}
     for name, entry in _expect(document, "variables", dict).items():
-        if not isinstance(entry, dict) or not isinstance(entry.get("flags"), int):
+        if not isinstance(entry, dict) or type(entry.get("flags")) is not int:
             raise StateError(f"shell state: variable {name!r} is not well formed")
         if not is_name(name):
             raise StateError(f"shell state: {name!r} cannot name a variable")
@@ -127,21 +137,36 @@ def _variables(document: dict[str, Any]) -> dict[str, Variable]:
             raise StateError(f"shell state: the attributes of {name!r} are unknown")
         flags = entry["flags"] & ~DYNAMIC
         value = entry.get("value")
-        if value is not None and not isinstance(value, str):
+        if value is not None and (not isinstance(value, str) or _NUL in value):
             raise StateError(f"shell state: the value of {name!r} is not a text")
         variable = Variable(value, flags)
         if "array" in entry:
-            key_type: type = str if flags & ASSOCIATIVE else int
             pairs = entry["array"]
-            if not isinstance(pairs, list) or not all(
-                isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], key_type)
-                and isinstance(pair[1], str) for pair in pairs
+            if not flags & (INDEXED | ASSOCIATIVE) or not isinstance(pairs, list) or not all(
+                isinstance(pair, list) and len(pair) == 2 and _is_key(pair[0], flags)
+                and isinstance(pair[1], str) and _NUL not in pair[1] for pair in pairs
             ):  # fmt: skip
                 raise StateError(f"shell state: the array {name!r} is not well formed")
             variable.array = {pair[0]: pair[1] for pair in pairs}
+            if len(variable.array) < len(pairs):
+                raise StateError(f"shell state: the array {name!r} has an element twice")
             variable.ordered = flags & ASSOCIATIVE != 0 or list(variable.array) == sorted(variable.array)
         result[name] = variable
     return result
+
+
+def _is_key(key: Any, flags: int) -> bool:
+    """Whether an array with these attributes can have this key."""
+    if flags & ASSOCIATIVE:
+        return isinstance(key, str) and _NUL not in key
+    return type(key) is int and 0 <= key <= _LARGEST + 1  # what `+=` adds may be one more
+
+
+def _in_range(document: dict[str, Any], key: str, least: int, most: int) -> int:
+    value: int = _expect(document, key, int)
+    if not least <= value <= most:
+        raise StateError(f"shell state: {key!r} must be from {least} to {most}, not {value}")
+    return value
 
 
 def _functions(document: dict[str, Any]) -> dict[str, FunctionBody]:
@@ -149,23 +174,33 @@ def _functions(document: dict[str, Any]) -> dict[str, FunctionBody]:
     for name, entry in _expect(document, "functions", dict).items():
         if not isinstance(entry, dict) or not isinstance(entry.get("source"), str):
             raise StateError(f"shell state: function {name!r} is not well formed")
+        parser = Parser(entry["source"], extglob=True)
         try:
-            unit = Parser(entry["source"], extglob=True).unit()
+            unit = parser.unit()
+            more = parser.unit()
         except ShellSyntaxError as error:
             raise StateError(f"shell state: function {name!r}: {error.message}") from None
         node = unit.items[0][0] if unit is not None and unit.items else None
-        if not isinstance(node, Function):
-            raise StateError(f"shell state: the source of function {name!r} defines no function")
+        if unit is None or not isinstance(node, Function) or node.name != name:
+            raise StateError(f"shell state: the source of function {name!r} does not define it")
+        if more is not None or len(unit.items) > 1:
+            raise StateError(f"shell state: the source of function {name!r} does more than define it")
+        if not isinstance(entry.get("exported", False), bool) or not isinstance(entry.get("file", ""), str):
+            raise StateError(f"shell state: function {name!r} is not well formed")
         body = FunctionBody(node, Program("", 1).compiler)
-        body.exported = bool(entry.get("exported"))
-        body.source = str(entry.get("file", ""))
+        body.exported = entry.get("exported", False)
+        body.source = entry.get("file", "")
         result[name] = body
     return result
 
 
 def apply_state(shell: Shell, document: dict[str, Any]) -> None:
     """Put a state into a shell. All of it is checked first: on `StateError` the shell is as it was."""
-    if not isinstance(document, dict) or document.get("version") != VERSION:
+    if (
+        not isinstance(document, dict)
+        or type(document.get("version")) is not int
+        or document["version"] != VERSION
+    ):
         raise StateError(f"shell state: this is not a document of version {VERSION}")
     variables = _variables(document)
     bounds = _bounds(document)
@@ -182,15 +217,32 @@ def apply_state(shell: Shell, document: dict[str, Any]) -> None:
     if unknown:
         raise StateError(f"shell state: unknown options {', '.join(unknown)}")
     plain = {
-        key: _expect(document, key, int) for key in ("umask", "status", "last_background", "getopts_offset")
+        "umask": _in_range(document, "umask", 0, 0o777),
+        "status": _in_range(document, "status", 0, _HIGHEST_STATUS),
+        "last_background": _in_range(document, "last_background", 0, _LARGEST),
+        "getopts_offset": _in_range(document, "getopts_offset", 0, _LARGEST),
     }
     texts = {key: _expect(document, key, str) for key in ("name", "cwd", "last_argument")}
+    if any(_NUL in text for text in texts.values()) or not texts["cwd"].startswith("/"):
+        raise StateError("shell state: 'name', 'cwd' and 'last_argument' are texts, and 'cwd' is absolute")
     lists = {key: _texts(document, key) for key in ("positional", "directories", "history")}
     maps = {key: _text_map(document, key) for key in ("aliases", "traps", "completions")}
+    for name in maps["aliases"]:
+        if not _ALIAS.match(name):
+            raise StateError(f"shell state: {name!r} cannot name an alias")
+    for name in maps["traps"]:
+        if signal_name(name) != name:
+            raise StateError(f"shell state: there is no signal {name!r} to have a trap")
     readonly = set(_texts(document, "readonly_functions"))
+    if not readonly <= functions.keys():
+        raise StateError("shell state: 'readonly_functions' names what is no function")
     random = _numbers(document, "random", 2)
     seconds = _expect(document, "seconds", (int, float))
+    if not math.isfinite(seconds):
+        raise StateError("shell state: 'seconds' is no number of seconds")
     counters = _numbers(document, "counters", 2)
+    if min(counters) < 0:
+        raise StateError("shell state: 'counters' must not be negative")
     try:
         statuses = {int(number): int(one) for number, one in _expect(document, "statuses", dict).items()}
     except (TypeError, ValueError):

@@ -181,6 +181,8 @@ class FileInput(BufferedInput):
     def fill(self) -> bytes:
         if self.deadline is not None and not self._comes(max(0.0, self.deadline - time.monotonic())):
             return b""
+        if _dirty:
+            flush_all()  # it may be what is read here
         return os.read(self.descriptor, CAPACITY)
 
     def _comes(self, seconds: float) -> bool:

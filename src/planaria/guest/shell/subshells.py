@@ -68,8 +68,8 @@ class Subshells:
             self.report_syntax_error(error)
             return 2
         if isinstance(error, RecursionError):
-            self.complain("maximum nesting level exceeded")
-            return 1
+            # Each shell around it would go on, only to come as deep again: a fork bomb would not end.
+            raise LimitReachedError("nesting", "maximum nesting level exceeded") from None
         if isinstance(error, OSError):
             return self._write_failed(error)
         raise error
@@ -121,9 +121,10 @@ class Subshells:
     # -- captures ----------------------------------------------------------------------------------
 
     def deeper(self: Shell) -> None:
-        """A subshell is about to begin: raises `LimitReachedError` when it is in too many others."""
+        """A subshell, a job or another bash is about to begin: raises `LimitReachedError` when it is in too
+        many others."""
         limit = self.limits.substitution_depth
-        if limit is not None and self.subshell_level >= limit:
+        if limit is not None and self.nesting >= limit:
             raise LimitReachedError("substitution_depth", f"limit reached: substitution_depth ({limit})")
 
     def _collector(self: Shell) -> CapturedOutput:
@@ -136,9 +137,9 @@ class Subshells:
 
     def capture(self: Shell, code: Code) -> bytes:
         """What `code` writes, run in a subshell."""
-        self.deeper()
         child = self.fork()
         child.substitution_level += 1
+        child.shown_jobs = self.jobs or self.shown_jobs
         # Unlike in `( )`, a jump out of the loop around ends it.
         child.loops = self.loops
         collected = self._collector()

@@ -118,3 +118,7 @@ set -e; echo "$(false) $?"; x=$(false) || echo c $?; echo $(exit 3) | cat; f() {
 x=$(exit 3) true; echo $?; $(exit 5); echo $?; $(true) ; echo $?; readonly r=$(exit 4); echo $?; export e=$(exit 4); echo $?; ! $(exit 3); echo $?; $(exit 7) > f; echo $?; v=1 $(exit 8); echo $?; : $(exit 9); echo $?; (exit 2) ; y=$?$(exit 3); echo $y $?; if x=$(exit 3); then :; else echo e $?; fi; while w=$(exit 6); do :; done; echo $?; return $(exit 2) 2>/dev/null; echo $?
 # ----
 f() { echo "n=$# s=$?"; }; false; f; f "$(exit 3)"; x=$(<nofile); echo $?; x=$(</dev/null); echo $?; echo "$(<nofile)$?" 2>/dev/null; exit $(exit 3)
+# ----
+echo one > log; exec 5>> log 6< log; read -u6 x; echo two >&5; read -u6 y; echo $x $y; 
+read -u6 z; echo three >&5; read -u6 z; echo [$z]
+echo x >&5; cat <&6; mapfile -u 6 a; echo x2 >&5; mapfile -u 6 a; echo ${a[@]}; echo x3 >&5; head -1 <&6

@@ -143,3 +143,11 @@ trap '' TERM; (sleep 0.1; kill -TERM $$; exit 4) & wait $!; echo $?
 trap 'echo T' TERM; sleep 1 & (sleep 0.1; kill $$) & wait -n; echo W $?; wait -n; echo $?
 # ----
 trap 'echo C' CHLD; sleep 0.1 & sleep 0.2 & wait; echo $?
+# ----
+(sleep 0.1; echo x > f) & sleep 0.3; cat f; rm f
+# ----
+sleep 0.1 & timeout 0.3 sleep 5; echo $?; wait $!; echo $?
+# ----
+sleep 1 &
+f() { jobs; }
+echo a; x=$(jobs; true); echo "[$x]"; echo b; x=$(true; jobs); echo "[$x]"; echo c;  x=$(jobs | cat); echo "[$x]"; echo d; x=$( (jobs) ); echo "[$x]"; echo e; x=$(f); echo "[$x]"; echo f; f | cat; echo g; if true; then jobs; fi | cat; echo h; jobs & wait $!; echo i; jobs | while read l; do echo $l; done; echo j; true | jobs; echo k; ( jobs; jobs | cat ); echo l; command jobs | cat; echo m; builtin jobs | cat; echo n; eval jobs | cat; echo o; x=$({ jobs; }); echo "[$x]"; echo p; cat <(jobs); echo q; kill $(jobs -p); wait %1; echo $?

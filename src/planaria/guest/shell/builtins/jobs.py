@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def _line(shell: Shell, job: Job, *, long: bool = False) -> str:
-    live = shell.jobs
-    mark = "+" if job is live[-1] else "-" if len(live) > 1 and job is live[-2] else " "
+    jobs = shell.jobs or shell.shown_jobs
+    current = [other for other in jobs if other.status is None] or jobs[-1:]
+    mark = "+" if job is current[-1] else "-" if len(current) > 1 and job is current[-2] else " "
     number = f"{job.process_id} " if long else ""
     text = job.text + (" &" if job.status is None else "")
     return f"[{job.number}]{mark}  {number}{job.state():<24}{text}"
@@ -26,7 +27,7 @@ def _line(shell: Shell, job: Job, *, long: bool = False) -> str:
 def jobs(shell: Shell, argv: list[str]) -> int:
     options, words = options_of(argv, "lnprs")
     letters = {letter for letter, _ in options}
-    chosen = shell.jobs.copy()
+    chosen = (shell.jobs or shell.shown_jobs).copy()
     status = 0
     if words:
         chosen = []
@@ -47,8 +48,8 @@ def jobs(shell: Shell, argv: list[str]) -> int:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     for job in chosen:
-        if job.status is not None:
-            job.notified = True
+        if job.status is not None:  # told once
+            _forget(shell, job)
     return status
 
 

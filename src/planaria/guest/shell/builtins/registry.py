@@ -87,6 +87,10 @@ def _refused(shell: Shell, name: str, error: UsageError) -> int:
     return error.status
 
 
+#: The status of a builtin that failed for a reason that is its own fault, as of a command.
+_DEFECT = 70
+
+
 def builtin(*names: str) -> Callable[[Builtin], Builtin]:
     """Register a function as the builtin of these names. Its errors are told with the builtin's name."""
 
@@ -107,6 +111,10 @@ def builtin(*names: str) -> Callable[[Builtin], Builtin]:
                     raise
                 shell.complain(f"{argv[0]}: {error.message}")
                 return error.status
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                # A defect of the builtin must not take the session with it.
+                shell.complain(f"{argv[0]}: internal error: {type(error).__name__}: {error}")
+                return _DEFECT
             except BrokenPipeError:
                 raise
             except OSError as error:

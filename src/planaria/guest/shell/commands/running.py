@@ -252,10 +252,7 @@ def _duration(text: str) -> float | None:
 
 @utility("sleep", usage="NUMBER[SUFFIX]...")
 def sleep(call: Invocation) -> Generator[None, None, Status]:
-    """Pause for the sum of the NUMBERs: seconds, or with a suffix minutes (m), hours (h), days (d).
-
-    A process with a method `wait_until(deadline)`, a generator, lets others run meanwhile.
-    """
+    """Pause for the sum of the NUMBERs: seconds, or with a suffix minutes (m), hours (h), days (d)."""
     if not call.operands:
         raise UsageError("missing operand")
     total = 0.0
@@ -270,14 +267,20 @@ def sleep(call: Invocation) -> Generator[None, None, Status]:
     if bad:
         call.warn(f"Try '{call.argv[0]} --help' for more information.")
         return 1
-    deadline = time.monotonic() + total
-    waiting = getattr(call.process, "wait_until", None)
-    if waiting is not None:
-        yield from waiting(deadline)
+    yield from _pause(call, total)
+    return 0
+
+
+def _pause(call: Invocation, seconds: float) -> Generator[None, None, None]:
+    """Let time pass; a process with a method `pause(seconds)` knows what can be done meanwhile."""
+    pause = getattr(call.process, "pause", None)
+    if pause is not None:
+        yield from pause(seconds)
+        return
+    deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
         time.sleep(min(left, _SLICE))
         yield
-    return 0
 
 
 @utility(
@@ -324,7 +327,7 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
         expired = status == 124
     elif command[0] == "sleep" and (_sleeping(command) or 0) > seconds:
         # What people use timeout with most; it never writes.
-        time.sleep(seconds)
+        yield from _pause(call, seconds)
         expired = True
     else:
         steps = call.replace(command)

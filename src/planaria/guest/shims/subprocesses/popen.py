@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 
 from planaria.guest.shell.control import LimitReachedError
 from planaria.guest.shell.deadline import Expired, until
+from planaria.guest.shell.digits import DigitsOfTheShell
 from planaria.guest.shell.pipes import Pipe, PipeInput, PipeOutput
 from planaria.guest.shell.streams import flush_all
 from planaria.guest.shims.subprocesses.shells import PipeReader, check_program, new_shell, stream_of
@@ -252,7 +253,8 @@ class Popen:
         self._running = True
         ended = True
         try:
-            next(self._generator)
+            with DigitsOfTheShell():
+                next(self._generator)
             ended = False
         except StopIteration as stop:
             status = int(stop.value)

@@ -24,6 +24,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import ModuleType
 from typing import Any, Final
 
+from planaria.guest.shell.digits import DigitsOfPython
+
 __all__ = ["ExitHandlers", "isolated"]
 
 #: Frames that a script may use, as everywhere.
@@ -44,6 +46,7 @@ def isolated(env: dict[str, str], cwd: str, own_directory: str) -> Iterator[Exit
             _environment(env),
             _modules(own_directory, cwd),
             _recursion(),
+            DigitsOfPython(),
             _signals(),
             _warnings(),
             _logging(),
