@@ -50,8 +50,8 @@ def shell() -> Shell:
 def command(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Make a function a command of the session's shell: a decorator, with or without `name=`.
 
-    It is called as `function(arguments, stdin, environment)` (a list of texts, bytes, a dict), may be `async`,
-    and returns what functions of the host return: text or bytes to print, an exit status, None, or
+    It is called as `function(arguments, stdin, environment)` (a list of texts, bytes, a dict), can be `async`
+    and return what functions of the host return: text or bytes to print, an exit status, None, or
     `(status, output)` or `(status, output, errors)`. What it raises is the command's error message, with
     status 1. Raises LookupError where there is no shell.
     """
