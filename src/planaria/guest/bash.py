@@ -50,8 +50,8 @@ def shell() -> Shell:
 def command(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Make a function a command of the session's shell: a decorator, with or without `name=`.
 
-    It is called as `function(arguments, stdin, environment)` (a list of texts, bytes, a dict), may be
-    `async`, and returns what functions of the host return: text or bytes to print, an exit status, None, or
+    It is called as `function(arguments, stdin, environment)` (a list of texts, bytes, a dict), can be `async`
+    and return what functions of the host return: text or bytes to print, an exit status, None, or
     `(status, output)` or `(status, output, errors)`. What it raises is the command's error message, with
     status 1. Raises LookupError where there is no shell.
     """
@@ -152,8 +152,7 @@ class SessionShell:
         here = os.getcwd()
         if here != shell.cwd:
             shell.run(f"cd -- {_quoted(here)}")
-        given = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
-        shell.fds[0] = shell.plain_input = given
+        shell.fds[0] = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
         try:
             with _SettingsOfTheShell():
                 status = shell.run(source)

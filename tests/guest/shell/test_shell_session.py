@@ -238,3 +238,13 @@ def test_analysis_sees_through_commands_that_run_others(
     """Commands that env, timeout, xargs, find and their like run are named, and operands that are files."""
     found = analyze(script)
     assert (found.commands, found.paths, found.error) == (commands, paths, "")
+
+
+def test_many_stars_take_no_longer_than_the_text() -> None:
+    """A pattern of many stars is decided without trying every way to divide the text among them."""
+    session = Session()
+    pattern = "*a" * 12 + "b"
+    session("x=$(printf 'a%.0s' {1..5000}); y=${x}b")
+    assert session(f"[[ $x == {pattern} ]]; echo $?; [[ $y == {pattern} ]]; echo $?") == ("1\n0\n", 0)
+    assert session(f"z=${{x%%{pattern}}}; echo ${{#z}}; z=${{y#{pattern}}}; echo ${{#z}}") == ("5000\n0\n", 0)
+    assert session(f"case $x in {pattern}) echo yes;; *) echo no;; esac") == ("no\n", 0)

@@ -218,6 +218,7 @@ def translate(
     dot at the beginning neither."""
     lazy = "?" if shortest else ""
     result: list[str] = []
+    star = -1  # where a star stands that only single characters follow
     for kind, expression, pieces in _tokens(pattern, extglob=extglob, path=path, hidden=hidden):
         if pieces:
             options = "|".join(
@@ -225,7 +226,13 @@ def translate(
             )
             suffix = "" if kind == "@" else kind
             result.append(f"(?:{options}){suffix}{lazy if suffix else ''}")
+            star = -1
         elif kind:
+            if star >= 0:
+                # What is between two stars is best found as early as can be: nothing is to be tried twice.
+                result[star] = f"(?>{result[star].removesuffix('?')}?"
+                result.append(")")
+            star = len(result)
             result.append(f"{expression}*{lazy}")
         else:
             result.append(expression)
