@@ -43,16 +43,16 @@ class Names(ABC):
         natives: dict[tuple[str, int], Native],
         specials: dict[tuple[str, int], SpecialCode],
         special_paths: dict[tuple[str, int], SpecialPaths],
-        library: dict[tuple[str, int], Definition],
+        predefined: dict[tuple[str, int], Definition],
         runtime: Any,
     ) -> None:
         self.natives = natives
         self.specials = specials
         self.special_paths = special_paths
-        self.library = library
+        self.predefined = predefined
         self.runtime = runtime
         self.source = ""
-        self._library_functions: dict[tuple[str, int], Function] = {}
+        self._predefined_functions: dict[tuple[str, int], Function] = {}
 
     def failure(self, message: str) -> JqSyntaxError:
         return JqSyntaxError(f"{message} at <top-level>, line 1:\n{self.source}")
@@ -108,19 +108,19 @@ class Names(ABC):
         key = (name, count)
         if key in self.specials or key in self.natives or key in self.special_paths:
             return None
-        return self.library_function(key)
+        return self.predefined_function(key)
 
-    def library_function(self, key: tuple[str, int]) -> Function:
+    def predefined_function(self, key: tuple[str, int]) -> Function:
         """A builtin that is written in jq, compiled when first used."""
-        if key not in self._library_functions:
-            definition = self.library.get(key)
+        if key not in self._predefined_functions:
+            definition = self.predefined.get(key)
             if definition is None:
                 raise self.failure(f"{key[0]}/{key[1]} is not defined")
             root = Scope({}, {}, {}, 0)
             function = Function(definition, root, 0)
-            self._library_functions[key] = function
+            self._predefined_functions[key] = function
             self._compile_function(function, root)
-        return self._library_functions[key]
+        return self._predefined_functions[key]
 
     def closures_of(self, arguments: list[Node], scope: Scope) -> Callable[[Environment], tuple[Any, ...]]:
         makers: list[Any] = []

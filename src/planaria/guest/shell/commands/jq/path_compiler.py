@@ -259,8 +259,8 @@ class PathCompiler(Names):
             special = self.special_paths.get((name, count))
             if special is not None:
                 return special(self, node.arguments, scope)
-            if (name, count) in self.library:
-                found = self.library_function((name, count))
+            if (name, count) in self.predefined:
+                found = self.predefined_function((name, count))
         if found is None:
             code = self.compile(node, scope).many
 
