@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from planaria.guest.shell.commands.diff.hunks import Change
 
 _GROUPS = {"old": "%<", "new": "%>", "unchanged": "%=", "changed": "%<%>"}
+#: What stands for itself.
+_PLAIN = re.compile(r"[^%]+")
 _DIRECTIVE = re.compile(
     r"%(?:(?P<plain>[<>=%lL])|c'(?P<byte>[^\\]|\\[0-7]{1,3}|\\')'"
     r"|(?P<left>-?)(?P<quote>'?)(?P<zero>0?)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?P<base>[doxX])(?P<what>[A-Za-z])"
@@ -104,12 +106,9 @@ class _Group:
     def write(self, text: str) -> Iterator[bytes]:
         at = 0
         while at < len(text):
-            step = text.find("%", at)
-            if step < 0:
-                step = len(text)
-            if step > at:
-                yield text[at:step].encode("utf-8", "surrogateescape")
-                at = step
+            if plain := _PLAIN.match(text, at):
+                yield plain.group().encode("utf-8", "surrogateescape")
+                at = plain.end()
                 continue
             found = _DIRECTIVE.match(text, at)
             values = (
@@ -177,12 +176,9 @@ def _line(text: str, line: bytes, number: int) -> bytes:
     parts: list[bytes] = []
     at = 0
     while at < len(text):
-        step = text.find("%", at)
-        if step < 0:
-            step = len(text)
-        if step > at:
-            parts.append(text[at:step].encode("utf-8", "surrogateescape"))
-            at = step
+        if plain := _PLAIN.match(text, at):
+            parts.append(plain.group().encode("utf-8", "surrogateescape"))
+            at = plain.end()
             continue
         found = _DIRECTIVE.match(text, at)
         if (
