@@ -61,7 +61,8 @@ def describe(error: BaseException, restore: Callable[[], object] = lambda: False
     """The fields of an error report.
 
     `restore` is called when the modules that format tracebacks fail; when it says that it restored any, they
-    are asked again. Whatever goes wrong while asking the exception about itself leaves a shorter report, never none.
+    are asked again. Whatever goes wrong while asking the exception about itself leaves a shorter report,
+    never none.
     """
     kind = type(error)
     report: dict[str, Any] = {"type": kind.__name__, "module": kind.__module__}
