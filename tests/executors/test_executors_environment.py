@@ -234,7 +234,9 @@ def test_another_version_is_found_and_runs(index: Path) -> None:
 
 def test_a_version_that_is_not_there_is_told_with_those_that_are() -> None:
     """The error for a missing version names the versions that were found."""
-    with pytest.raises(RuntimeSetupError, match=r"no Python 3\.98 on this machine; found: 3\.\d+"):
+    with pytest.raises(
+        RuntimeSetupError, match=r"Python 3\.98 was not found on this computer; found: 3\.\d+"
+    ):
         find_interpreter("3.98")
 
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import planaria
-import planaria.files.contents
+import planaria.files.chunks
 import planaria.snapshot.container
 from planaria.errors import SnapshotCorrupt, SnapshotError, SnapshotKeyError, SnapshotVersionError
 from planaria.machine.memory import MemoryFile, anonymous_file
@@ -33,7 +33,7 @@ def synthetic(key: bytes | None = None, parent: Snapshot | None = None) -> Snaps
     chunks = {}
     for size in (1, 100, 65535, 65536):
         chunk = dice.randbytes(size - 1) + b"\1"
-        chunks[planaria.files.contents.digest_of(chunk)] = chunk
+        chunks[planaria.files.chunks.digest_of(chunk)] = chunk
     call = HostCall(3, "tools.approve", (1, b"x"), {"amount": 900})
     record = Record(
         {
@@ -308,7 +308,7 @@ def test_memory_laws(image_pages: dict[int, bytes], states: list[dict[int, bytes
 @given(st.dictionaries(st.binary(min_size=1, max_size=9), st.none(), max_size=40))
 def test_chunks_come_back(contents: dict[bytes, None]) -> None:
     """Chunks come back under their digests, whatever order they were given in."""
-    chunks = {planaria.files.contents.digest_of(one): one for one in contents}
+    chunks = {planaria.files.chunks.digest_of(one): one for one in contents}
     sections = chunk_sections(chunks)
     assert read_chunks(sections) == chunks
     assert sections == chunk_sections(dict(reversed(chunks.items())))

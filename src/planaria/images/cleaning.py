@@ -16,8 +16,8 @@ from planaria.executors.environment import guest_place
 from planaria.images import registry
 from planaria.images.image import current
 from planaria.machine.image import files_of_image, image_place
+from planaria.machine.image_files import tree_path
 from planaria.machine.recipe import Recipe
-from planaria.machine.trees import tree_path
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import tier_recipe
 from planaria.runtime.tiers import Tier

@@ -18,8 +18,8 @@ from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.limits import LEAST_MEMORY, Guard, Limits, Stopped
 from planaria.machine.image import MOMENT, Image, boot_image, keep_image, load_image
+from planaria.machine.image_files import find_tree, keep_tree
 from planaria.machine.recipe import SETTINGS, Recipe
-from planaria.machine.trees import find_tree, keep_tree
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.runtime.guest_files import library

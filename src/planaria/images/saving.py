@@ -17,8 +17,8 @@ from planaria.images.layers import BuildingHost, root_files
 from planaria.limits import Guard, Stopped
 from planaria.machine import image as machine_image
 from planaria.machine.image import keep_image, load_image
+from planaria.machine.image_files import keep_tree
 from planaria.machine.recipe import SETTINGS, Recipe
-from planaria.machine.trees import keep_tree
 from planaria_kernel.protocol import encode
 
 __all__ = ["save_image"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotMismatch, SnapshotNotFound
-from planaria.files.contents import digest_of
+from planaria.files.chunks import digest_of
 from planaria.snapshot.snapshot import Snapshot
 from planaria_kernel.protocol import decode, encode
 

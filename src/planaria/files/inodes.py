@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from planaria.files.contents import Chunk
+from planaria.files.chunks import Chunk
 from planaria.files.hostblob import HostBlob
 
 __all__ = ["Record", "RecordTable"]
