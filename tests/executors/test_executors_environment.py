@@ -232,7 +232,7 @@ def test_another_version_is_found_and_runs(index: Path) -> None:
     pytest.skip("NOT TESTED: there is one version of Python on this machine only")
 
 
-def test_a_version_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_missing_version_is_reported_with_those_found() -> None:
     """The error for a missing version names the versions that were found."""
     with pytest.raises(
         RuntimeSetupError, match=r"Python 3\.98 was not found on this computer; found: 3\.\d+"

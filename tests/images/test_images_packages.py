@@ -184,7 +184,7 @@ def test_packages_of_the_base(build: Build, new_session: Any, make_wheel: MakeWh
 
 
 @pytest.mark.parametrize("requirement", ["-r requirements.txt", "--index-url=x", " -e ."])
-def test_options_are_no_requirements(build: Build, requirement: str) -> None:
+def test_options_are_not_requirements(build: Build, requirement: str) -> None:
     """What pip would take as an option is refused."""
     with pytest.raises(planaria.ImageError, match="is not a requirement"):
         build(packages=[requirement])

@@ -101,7 +101,7 @@ class Image:
     digest: str
     """SHA-256 of the memory: the identity against which snapshots are deltas."""
     files: str | None = None
-    """The digest of the files that sessions begin with, None for the standard ones; see `machine.image_files`."""
+    """The digest of the files that sessions begin with, None for the standard ones (`image_files`)."""
 
     @property
     def is_whole(self) -> bool:
