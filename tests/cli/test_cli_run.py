@@ -31,6 +31,12 @@ def test_code_and_standard_input_are_programs_too(planaria: Run) -> None:
     assert done.stdout == b"-\na\n"
 
 
+def test_a_program_comes_through_a_pipe(planaria: Run) -> None:
+    """Without FILE and -c the program is standard input, and sys.argv is [''], as with python."""
+    done = planaria("run", stdin=b"import sys\nprint(sys.argv)")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"['']\n", b"")
+
+
 def test_output_is_passed_on_byte_for_byte(planaria: Run) -> None:
     """Bytes that are no text arrive as they were written, each on its stream."""
     code = r"import os; os.write(1, b'\xff\x00\n'); print('é', end=''); os.write(2, b'\xfe')"
@@ -255,7 +261,6 @@ for name in ("ro", "rw", "overlay"):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["run"], "say what to run"),
         (["run", "missing.py"], "cannot read missing.py: No such file or directory"),
         (["run", "--timeout", "0", "-c", "1"], "'0' is not a number of seconds greater than 0"),
         (["run", "--memory", "lots", "-c", "1"], "'lots' is not a size; write it as 512M or 1G"),
