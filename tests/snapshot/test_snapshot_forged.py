@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import planaria
-from planaria.snapshot import reviving
-from planaria.snapshot.container import Section, canonical_json, pack
+from planaria.snapshot import restore
+from planaria.snapshot.envelope import Section, canonical_json, pack
 from planaria.snapshot.snapshot import Snapshot
 from planaria_kernel.protocol import decode, encode
 
@@ -119,7 +119,7 @@ def test_memory(
     session: planaria.Session, snapshot: Snapshot, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory full of anything at all leaves the session with what it had, or with a state of its own."""
-    monkeypatch.setattr(reviving, "PATIENCE", 0.5)
+    monkeypatch.setattr(restore, "PATIENCE", 0.5)
     dice = random.Random(seed)
     sections = list(snapshot.container.sections)
     for index, section in enumerate(sections):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from planaria.errors import SnapshotCorrupt, SnapshotMismatch
 from planaria.machine.memory import MemoryFile
-from planaria.snapshot.container import Container, read_json
+from planaria.snapshot.envelope import Container, read_json
 from planaria.snapshot.header import Header
 from planaria.snapshot.record import Declaration, Record
 from planaria.snapshot.state import HostCall, SessionState

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import planaria
 import planaria.files.contents
-import planaria.snapshot.container
+import planaria.snapshot.envelope
 from planaria.errors import SnapshotCorrupt, SnapshotError, SnapshotKeyError, SnapshotVersionError
 from planaria.machine.memory import MemoryFile, anonymous_file
 from planaria.snapshot.chunks import CHUNKS, chunk_sections, read_chunks
-from planaria.snapshot.container import MAX_SECTION, Section, canonical_json, pack
+from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, pack
 from planaria.snapshot.header import Header
 from planaria.snapshot.pages import PAGES, changed_pages, overlay, page_sections, read_pages, runs_of, since
 from planaria.snapshot.record import Record
@@ -95,7 +95,7 @@ def test_golden(path: Path) -> None:
 
 def test_golden_bytes() -> None:
     """What is written today is, apart from how zstd compresses, byte for byte the newest golden file."""
-    path = _GOLDEN / f"format-{planaria.snapshot.container.VERSION}.planaria"
+    path = _GOLDEN / f"format-{planaria.snapshot.envelope.VERSION}.planaria"
     old, new = Snapshot.load(path).container, synthetic().container
     assert [(one.kind, one.size, one.contents()) for one in old.sections] == [
         (one.kind, one.size, one.contents()) for one in new.sections
