@@ -13,7 +13,8 @@ from made_snapshots import make_snapshot
 from storage_kinds import open_storage
 
 import planaria
-from planaria.workspace.storage.storage import PIECE, Documents, Storage
+from planaria.storage.documents import CHUNK, Documents
+from planaria.workspace.storage.storage import Storage
 
 
 def put(storage: Storage, path: str, data: bytes) -> None:
@@ -30,8 +31,8 @@ def test_documents(storage: Storage) -> None:
     put(storage, "tools/a.yaml", b"one")
     put(storage, "tools/a.yaml", b"")
     assert fetch(storage, "tools/a.yaml") == b""
-    put(storage, "tools/a.yaml", b"x" * (2 * PIECE + 7))
-    assert fetch(storage, "tools/a.yaml") == b"x" * (2 * PIECE + 7)
+    put(storage, "tools/a.yaml", b"x" * (2 * CHUNK + 7))
+    assert fetch(storage, "tools/a.yaml") == b"x" * (2 * CHUNK + 7)
     storage.write(lambda documents: documents.drop("tools/a.yaml"))
     assert fetch(storage, "tools/a.yaml") is None
     storage.write(lambda documents: documents.drop("tools/a.yaml"))
@@ -139,14 +140,14 @@ def test_upload(storage: Storage) -> None:
 
 def test_pieces_outlive_a_replacement(storage: Storage) -> None:
     """Who has begun to read a document reads the same one to its end, whatever replaces it."""
-    data = b"".join(bytes([number]) * PIECE for number in range(4))
+    data = b"".join(bytes([number]) * CHUNK for number in range(4))
     put(storage, "a", data)
-    pieces = storage.read(lambda documents: documents.pieces("a"))
+    pieces = storage.read(lambda documents: documents.chunks("a"))
     assert pieces is not None
     first = next(pieces)
     put(storage, "a", b"new")
     assert first + b"".join(pieces) == data
-    assert storage.read(lambda documents: documents.pieces("none")) is None
+    assert storage.read(lambda documents: documents.chunks("none")) is None
 
 
 def test_workspaces_are_apart(storage_kind: str, place: str) -> None:

@@ -14,6 +14,7 @@ from planaria.machine.memory import PAGE_BYTES
 from planaria.runtime.artifact import artifact
 from planaria.runtime.guest_files import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
+from planaria.snapshot.decode import pages_of
 from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, key_bytes, pack
 from planaria.snapshot.header import Header
 from planaria.snapshot.layers import LAYERS, layer_files
@@ -26,7 +27,6 @@ from planaria.snapshot.pages import (
     touched_pages,
     within,
 )
-from planaria.snapshot.decode import pages_of
 from planaria.snapshot.record import Declaration, Record, fingerprint
 from planaria.snapshot.snapshot import Live, Origin, Snapshot
 from planaria.snapshot.state import SessionState

@@ -6,7 +6,7 @@ import time
 from collections.abc import Hashable
 from typing import Final
 
-from planaria.workspace.storage.storage import Documents, Entry
+from planaria.storage.documents import Documents, Entry
 
 __all__ = ["Mirror"]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from planaria.whole_file import write_whole
+from planaria.storage.atomic import write_atomically
 
 
 def test_what_is_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     """The pieces are the file, which only its owner may read."""
     place = tmp_path / "file"
     place.write_bytes(b"before")
-    write_whole(place, (b"a", memoryview(b"b"), b""))
+    write_atomically(place, (b"a", memoryview(b"b"), b""))
     assert place.read_bytes() == b"ab"
     assert place.stat().st_mode & 0o777 == 0o600
 
@@ -29,5 +29,5 @@ def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_bytes(b"before")
     with pytest.raises(KeyboardInterrupt):
-        write_whole(place, pieces())
+        write_atomically(place, pieces())
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("file", b"before")]

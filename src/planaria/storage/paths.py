@@ -1,4 +1,4 @@
-"""Names that may stand in a workspace: none of them leads out of it, on any system."""
+"""Names that documents and workspaces can have: none of them leads elsewhere, on any system."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ import functools
 import unicodedata
 from typing import Final
 
-__all__ = ["MAX_PATH", "check_segments", "check_workspace_id", "folder_of", "why_not_a_segment"]
+__all__ = [
+    "MAX_PATH",
+    "check_segments",
+    "check_workspace_id",
+    "escaped",
+    "folder_of",
+    "why_not_a_segment",
+]
 
-#: Bytes of a name that somebody gives, and of one file or folder, which may have an ending beside.
+#: Bytes of a name that a caller gives, and of one file or folder, which may have an ending beside.
 MAX_PATH: Final = 180
-_MAX_SEGMENT: Final = 240
+_MAX_SEGMENT: Final = 255
 _MAX_SEGMENTS: Final = 16
 #: What some system gives a meaning in names of files.
 _SPECIAL: Final = frozenset('\\/:*?"<>|')
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _DEVICES: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10)))
 )
@@ -66,3 +74,12 @@ def folder_of(path: str) -> tuple[str, str]:
     """A path as folder ("" for the top) and name."""
     folder, _, name = path.rpartition("/")
     return folder, name
+
+
+def escaped(name: str) -> str:
+    """A name as one that any filesystem takes, also one that ignores case: only a-z, 0-9, "-", "_" and
+    percent-encoded bytes.
+    """
+    return "".join(
+        letter if letter in _PLAIN else "".join(f"%{byte:02X}" for byte in letter.encode()) for letter in name
+    )
