@@ -23,6 +23,7 @@ from planaria_kernel.event_loop.loop import HostCalls, Loop, ParkingLoop
 from planaria_kernel.execution import completion, display, error_reports, imports, names, trampolines
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME, Cell, compile_cell
+from planaria_kernel.execution.interpreter_state import InterpreterState
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
 
@@ -66,6 +67,7 @@ class Kernel:
         #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
         self.displayhook = self._take_value
         self._execution: Execution | None = None
+        self._interpreter: InterpreterState | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls(self.call_blocking)
         self._loop_type = loop_type
@@ -104,17 +106,61 @@ class Kernel:
     def enter(self) -> None:
         """Do one command and report. Never raises."""
         try:
+            self._enter()
+        except BaseException as error:
+            # Not even a report could be made: code has damaged what the kernel needs.
+            restored = self._restore()
+            if not restored:
+                raise
+            self._report(self._damaged(error, restored))
+
+    def _enter(self) -> None:
+        try:
             try:
                 command = decode(self._door(b"N"))
             except MemoryError:
                 command = ("refuse",)
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
-            report = self._error(error)
+            report = self._own_error(error)
         calls = self._calls
         if (calls.open or calls.given_up) and report[0] in ("done", "error") and calls.any_given_up():
             report = (report[0], {**report[1], "given_up": calls.take_given_up()})
         self._report(report)
+
+    def keep_interpreter(self) -> None:
+        """Take the modules as they are now for what is restored when code has damaged them."""
+        self._interpreter = InterpreterState(without=("planaria_shell.commands.",))
+
+    def _restore(self) -> list[str]:
+        """Put back what the kernel needs of the interpreter; the names of what had to be."""
+        if self._interpreter is None:
+            return []
+        restored = self._interpreter.restore(self.names)
+        if restored and self.publish is not None:
+            self.publish({}, self.names)
+        return restored
+
+    def _restored_after(self, error: BaseException) -> bool:
+        """Whether an error of the kernel's own came of damage, which is repaired now."""
+        return error_reports.line_number(error) is None and bool(self._restore())
+
+    def _own_error(self, error: BaseException) -> Report:
+        """The report of an error that no cell has raised."""
+        if isinstance(error, Exception) and error_reports.line_number(error) is None:
+            restored = self._restore()
+            if restored:
+                return self._damaged(error, restored)
+        return self._error(error)
+
+    def _damaged(self, error: BaseException, restored: list[str]) -> Report:
+        self._execution = None
+        shown = ", ".join(restored[:5]) + (f" and {len(restored) - 5} more" if len(restored) > 5 else "")
+        message = (
+            f"the code replaced what the kernel needs ({shown}), so this execution has no result: "
+            f"{type(error).__name__}: {error}. It is restored."
+        )
+        return ("error", error_reports.bare("RuntimeError", message))
 
     def _report(self, report: Report) -> None:
         try:
@@ -127,6 +173,10 @@ class Kernel:
             kept = report[1] if report[0] == "error" else {}
             fields = error_reports.bare(type(error).__name__, f"while reporting: {error}")
             fields.update((key, kept[key]) for key in ("type", "module", "lineno") if key in kept)
+            if isinstance(error, OSError):
+                fields["message"] = (
+                    f"standard output cannot be written, undo() or reset() restores it: {error}"
+                )
             data = encode(("error", fields))
         self._door(b"R" + data)
 
@@ -189,14 +239,20 @@ class Kernel:
             return self._misuse("a cell is waiting: resume or cancel it before another one is run")
         self._value = None
         self._calls.interrupted = False
+        space = self.main.__dict__
+        if space.get("__builtins__") is not self._builtins:
+            space["__builtins__"] = self._builtins
+        name = name or f"<cell {count}>"
+        check = self.imports.check if tier == "core" and "import" in source else None
         try:
-            cell = compile_cell(
-                source,
-                name or f"<cell {count}>",
-                self._flags,
-                self.imports.check if tier == "core" and "import" in source else None,
-                sys.displayhook is self.displayhook,
-            )
+            try:
+                cell = compile_cell(source, name, self._flags, check, sys.displayhook is self.displayhook)
+            except (SyntaxError, imports.TierNeededError):
+                raise
+            except Exception as error:
+                if not self._restored_after(error):
+                    raise
+                cell = compile_cell(source, name, self._flags, check, sys.displayhook is self.displayhook)
         except imports.TierNeededError as needed:
             return ("tier", needed.modules)
         except BaseException as error:
@@ -207,9 +263,9 @@ class Kernel:
         value = None
         try:
             if cell.last is not None:
-                value = trampolines.call(self._context.run, cell.run, self.main.__dict__)
+                value = trampolines.call(self._context.run, cell.run, space)
             elif cell.body is not None:
-                trampolines.call(self._context.run, exec, cell.body, self.main.__dict__)
+                trampolines.call(self._context.run, exec, cell.body, space)
                 value = self._value
         except BaseException as error:
             return self._ended(None, error, True)
@@ -284,7 +340,7 @@ class Kernel:
                     self._stop(execution, interrupt)
                 continue
             except BaseException as error:
-                if not future.done():
+                if not future.done() and not self._restored_after(error):
                     loop.call_exception_handler({"message": "a task wanted to end all", "exception": error})
                 continue
             if self.idle is not None and self._idled(execution):
@@ -352,17 +408,27 @@ class Kernel:
         """
         report = _NOTHING
         try:
-            if error is None and value is not None and not silent:
-                self._value = None
-                self.main.__dict__["_"] = value
-                report = ("done", trampolines.call(self._describe, value))
-            if error is None and self.idle is not None:
-                trampolines.call(self.idle)
-            if self.display.pending():
-                trampolines.call(self.display.flush)
+            try:
+                report = self._shown(value if error is None and not silent else None, error is None)
+            except Exception as failure:
+                if not self._restored_after(failure):
+                    raise
+                report = self._shown(value if error is None and not silent else None, error is None)
         except BaseException as failure:
             error = error or failure
         return report if error is None else self._error(error)
+
+    def _shown(self, value: Any, succeeded: bool) -> Report:
+        report = _NOTHING
+        if value is not None:
+            self._value = None
+            self.main.__dict__["_"] = value
+            report = ("done", trampolines.call(self._describe, value))
+        if succeeded and self.idle is not None:
+            trampolines.call(self.idle)
+        if self.display.pending():
+            trampolines.call(self.display.flush)
+        return report
 
     def _describe(self, value: Any) -> dict[str, Any]:
         """A value as a report has it: encoded, as text, and shown when it has more than a text."""
@@ -376,8 +442,10 @@ class Kernel:
                 error_reports.explain_awaiting(error)
             if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
                 trampolines.call(lambda: print(error.code, file=sys.stderr))
-            return ("error", trampolines.call(error_reports.describe, error))
+            return ("error", trampolines.call(error_reports.describe, error, self._restore))
         except BaseException:
+            if self._restore():
+                return self._error(error)
             kind = type(error)
             return ("error", error_reports.bare(kind.__name__, module=kind.__module__))
 
@@ -485,7 +553,7 @@ class Kernel:
         try:
             return trampolines.call(self._context.run, function, *arguments)  # type: ignore[no-any-return]
         except BaseException as error:
-            return self._error(error)
+            return self._own_error(error)
 
     def _refuse_command(self) -> Report:
         """There was no memory for the command."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 
 from planaria_kernel import startup
@@ -27,6 +28,9 @@ _ENVIRONMENT = {
     "MPLCONFIGDIR": "/var/cache/matplotlib",
 }
 
+#: Modules of the standard library that the build lacks.
+_MODULES = os.path.join(os.path.dirname(__file__), "modules")
+
 #: Kept alive: the host calls them by their addresses.
 _entry: Callable[[], None]
 _settle: Callable[[], None]
@@ -37,9 +41,11 @@ def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> None:
     global _entry, _settle
     os.environ.update(_ENVIRONMENT)
     os.chdir(_ENVIRONMENT["HOME"])
+    sys.path.append(_MODULES)
     kernel = startup.start(door, sandbox=True)
     kernel.imports.modules = frozenset(tier_modules)
     SessionShell(kernel.call_blocking, functools.partial(_bound_files, door)).connect(kernel)
+    kernel.keep_interpreter()
     _entry = kernel.enter
     _settle = functools.partial(settle, door)
     door(b"B" + encode((id(_entry), id(_settle))))

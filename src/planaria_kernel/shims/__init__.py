@@ -16,6 +16,8 @@ def install(door: Callable[[bytes], bytes]) -> None:
     from planaria_kernel.shims import (
         executors,
         modes,
+        network,
+        notebooks,
         plotting,
         pools,
         processes,
@@ -29,6 +31,8 @@ def install(door: Callable[[bytes], bytes]) -> None:
     walking.install()
     modes.install(door)
     threads.install()
+    network.install()
+    notebooks.install()
     executors.install()
     pools.install()
     processes.install()

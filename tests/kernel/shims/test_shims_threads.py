@@ -199,15 +199,35 @@ def test_executor() -> None:
     "source",
     [
         "import multiprocessing as m; m.Process(target=print).start()",
-        "import multiprocessing as m; m.Pool(2)",
         "from multiprocessing import Queue; Queue()",
-        "from concurrent.futures import ProcessPoolExecutor; ProcessPoolExecutor()",
-        "import concurrent.futures as c; c.ProcessPoolExecutor(2)",
     ],
 )
 def test_processes_are_refused(source: str) -> None:
     """Processes are refused with a message that says what to do."""
     assert "ThreadPoolExecutor" in python(f"try:\n    {source}\nexcept NotImplementedError as e: print(e)")
+
+
+def test_pools_of_processes_run_their_calls_here() -> None:
+    """`multiprocessing.Pool` and `ProcessPoolExecutor` make their calls one after the other, and warn of that."""
+    out = python(
+        """
+        import multiprocessing, warnings
+        from concurrent.futures import ProcessPoolExecutor
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with multiprocessing.Pool(2) as pool:
+                print(pool.map(lambda n: n + 1, [1, 2]), pool.apply_async(pow, (2, 3)).get())
+            with ProcessPoolExecutor(max_workers=2, initializer=print, initargs=("begun",)) as executor:
+                print(list(executor.map(abs, [-1, 2])), executor.submit(int, "x").exception())
+        print([warning.category.__name__ for warning in warned])
+        """
+    )
+    assert out.splitlines() == [
+        "[2, 3] 8",
+        "begun",
+        "[1, 2] invalid literal for int() with base 10: 'x'",
+        "['RuntimeWarning', 'RuntimeWarning']",
+    ]
 
 
 def test_thread_pool() -> None:
