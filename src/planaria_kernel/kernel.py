@@ -1,9 +1,9 @@
 """The kernel: takes one command from the host, does it, and reports.
 
-The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report
-there. User code, and everything that may run user code (a `__repr__`, a finaliser), is called through one
-of two gates (see gates.py); `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only
-below a gate. So an interrupt can arrive at any line without losing the report.
+The host enters by calling `Kernel.enter`, which asks the host for the command and sends exactly one report
+back. User code, and everything that may run user code (a `__repr__`, a finaliser), is called through a
+trampoline (see execution/trampolines.py). `Kernel.on_interrupt`, the handler of SIGINT, raises
+KeyboardInterrupt only below a trampoline, so an interrupt can arrive at any line without losing the report.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from planaria_kernel.protocol import MAX_BYTES, decode, encode
 
 __all__ = ["Kernel"]
 
-Door = Callable[[bytes], bytes]
+CallHost = Callable[[bytes], bytes]
 Report = tuple[Any, ...]
 
 _NOTHING: Report = ("done", {})
@@ -50,7 +50,7 @@ class Kernel:
 
     def __init__(
         self,
-        door: Door,
+        call_host: CallHost,
         *,
         main: ModuleType | None = None,
         flush: Callable[[], None] | None = None,
@@ -58,7 +58,7 @@ class Kernel:
     ) -> None:
         self.main = names.new_main() if main is None else main
         self._builtins = self.main.__dict__["__builtins__"]
-        self._door = door
+        self._call_host = call_host
         self._flush = flush
         self._flags = 0
         self._value: Any = None
@@ -75,7 +75,7 @@ class Kernel:
         self._runs = Runs(self.loop, self.new_loop)
         self._callbacks = Callbacks(self._calls.make, self.call_blocking)
         self.display = display.Display(self._send_output)
-        self.imports = imports.TierImports(door)
+        self.imports = imports.TierImports(call_host)
         #: Names that cells find without having defined them; the caller puts them into `builtins`.
         self.names: dict[str, Any] = {}
         #: Those of them that are a workspace's.
@@ -117,7 +117,7 @@ class Kernel:
     def _enter(self) -> None:
         try:
             try:
-                command = decode(self._door(b"N"))
+                command = decode(self._call_host(b"N"))
             except MemoryError:
                 command = ("refuse",)
             report = self._commands[command[0]](*command[1:])
@@ -166,7 +166,7 @@ class Kernel:
         try:
             data = self._encode(report)
         except BaseException as error:
-            # Out of memory, or output that cannot be written: what happened must still be told.
+            # Out of memory, or output that cannot be written: what happened must still be reported.
             if report[0] == "waiting" and self._execution is not None:
                 self._execution.future.cancel()
                 self._execution = None
@@ -178,7 +178,7 @@ class Kernel:
                     f"standard output cannot be written, undo() or reset() restores it: {error}"
                 )
             data = encode(("error", fields))
-        self._door(b"R" + data)
+        self._call_host(b"R" + data)
 
     def _encode(self, report: Report) -> bytes:
         while True:
@@ -217,7 +217,7 @@ class Kernel:
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs.
 
-        Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that
+        Within the machinery of a loop it leaves that to the loop, and elsewhere it reports to the host that
         nothing was raised: either the cell is over, or the host tries again and finds user code.
         """
         match trampolines.place_of(frame):
@@ -226,7 +226,7 @@ class Kernel:
             case "loop":
                 self.interrupt_loop()
             case "kernel":
-                self._door(b"K")
+                self._call_host(b"K")
 
     def interrupt_loop(self) -> None:
         """Have the loop that runs raise KeyboardInterrupt when its machinery is in order."""
@@ -310,7 +310,7 @@ class Kernel:
                 return report
 
     def _drive(self, execution: Execution) -> Report | None:
-        """Run a cell that is no task until it ends, or parks in a loop (None)."""
+        """Run a cell that is not a task until it ends, or parks in a loop (None)."""
         assert execution.coroutine is not None
         error, execution.cancelled = execution.cancelled, None
         try:
@@ -352,7 +352,7 @@ class Kernel:
                 continue
             if timer is not None or calls or self._calls.any_of(loop):
                 return ("waiting", calls, timer, self._calls.take_given_up())
-            never = "waiting for ever: no task can go on, no timer is set and no host call is open"
+            never = "waiting forever: no task can go on, no timer is set and no host call is open"
             self._stop(execution, RuntimeError(never))
 
     def _finish(self, execution: Execution) -> Report:
@@ -455,7 +455,7 @@ class Kernel:
     def _send_output(self, kind: str, bundle: dict[str, Any], metadata: dict[str, Any]) -> None:
         if self._flush is not None:
             self._flush()
-        self._door(b"D" + encode((kind, bundle, metadata), names.stand_in))
+        self._call_host(b"D" + encode((kind, bundle, metadata), names.stand_in))
 
     # -- host calls ------------------------------------------------------------------------------------
 
@@ -463,7 +463,7 @@ class Kernel:
         if self._flush is not None:
             self._flush()
         request = encode((name, args, kwargs), names.stand_in, max_bytes=self._max_value)
-        status, *answer = decode(self._door(b"C" + request))
+        status, *answer = decode(self._call_host(b"C" + request))
         if status == "ok":
             return answer[0]
         raise error_reports.exception_of(*answer)
@@ -572,6 +572,6 @@ class Kernel:
         )
         try:
             trampolines.call(encode, value, names.stand_in)
-        except names.CANNOT_CROSS:
+        except names.NOT_SERIALISABLE:
             value = trampolines.call(names.stand_in, value)
         return ("answer", value)

@@ -1,7 +1,7 @@
 """`asyncio.run` and `run_until_complete` at the top level of a cell, made to park.
 
 Calls of them are rewritten into awaits of `Runs.run_equivalent` (see `cell.py`). The cell is then a
-coroutine that is no task: it yields a `Park`, and the kernel runs that loop, returning to the host when it
+coroutine that is not a task: it yields a `Park`, and the kernel runs that loop, returning to the host when it
 has to wait.
 """
 

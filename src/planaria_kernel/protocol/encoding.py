@@ -261,6 +261,6 @@ class _Encoder:
         else:
             kind = type(value)
             raise EncodeError(
-                f"a value of type {kind.__module__}.{kind.__qualname__} cannot cross the boundary: "
+                f"a value of type {kind.__module__}.{kind.__qualname__} cannot be serialised: "
                 "pass plain data (numbers, text, bytes, lists, dicts, dates, arrays, frames …)"
             )

@@ -25,7 +25,7 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 COLUMN_THRESHOLD: Final = 8
 #: Bits of numerator or denominator of a Fraction: reducing it takes quadratic time.
 MAX_FRACTION_BITS: Final = 65536
-#: Keys of a dict or set that share one hash: more is no accident.
+#: Keys of a dict or set that share one hash: more is deliberate.
 MAX_EQUAL_HASHES: Final = 64
 
 # Containers: count, then items (a dict: keys and values in turn).

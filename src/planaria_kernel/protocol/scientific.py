@@ -214,8 +214,8 @@ def build_scalar(kind: Any, text: Any, parameters: Any) -> Any:
         count, unit, zone, reading = parameters
         if pandas is None:
             return _checked_type(reading, datetime.datetime)
-        moment = pandas.Timestamp(numpy.datetime64(_checked_type(count, int), _unit(unit)))
-        return moment if zone is None else moment.tz_localize("UTC").tz_convert(_checked_type(zone, str))
+        time = pandas.Timestamp(numpy.datetime64(_checked_type(count, int), _unit(unit)))
+        return time if zone is None else time.tz_localize("UTC").tz_convert(_checked_type(zone, str))
     if kind == "Timedelta":
         count, unit = parameters
         if pandas is None:
@@ -258,8 +258,8 @@ def _column(column: Any) -> Any:
     if isinstance(dtype, pandas.CategoricalDtype):
         return _Extension("category", (numpy.asarray(array.codes), array.categories, bool(array.ordered)))
     if isinstance(dtype, pandas.DatetimeTZDtype):
-        moments = numpy.asarray(array.astype(f"datetime64[{dtype.unit}, UTC]").tz_localize(None))
-        return _Extension("datetime", (moments.view("<i8"), dtype.unit, str(dtype.tz)))
+        times = numpy.asarray(array.astype(f"datetime64[{dtype.unit}, UTC]").tz_localize(None))
+        return _Extension("datetime", (times.view("<i8"), dtype.unit, str(dtype.tz)))
     missing = array.isna()
     items = [None if gone else item for item, gone in zip(array.astype(object), missing, strict=True)]
     name = str(dtype)
@@ -289,12 +289,12 @@ def build_extension(dtype: Any, parameters: Any) -> Any:
             return (codes, categories, ordered)
         return pandas.Categorical.from_codes(codes, categories=categories, ordered=ordered)
     if dtype == "datetime":
-        moments, unit, zone = parameters
+        times, unit, zone = parameters
         if not (type(unit) is str and _DATETIME_UNIT(unit) and type(zone) is str):
-            raise ProtocolError("a column of moments without unit or zone")
+            raise ProtocolError("a column of times without unit or zone")
         if pandas is None:
-            return (moments, unit, zone)
-        utc = pandas.array(moments.view(f"<M8[{unit}]"), dtype=f"datetime64[{unit}]").tz_localize("UTC")
+            return (times, unit, zone)
+        utc = pandas.array(times.view(f"<M8[{unit}]"), dtype=f"datetime64[{unit}]").tz_localize("UTC")
         return utc.tz_convert(zone)
     (items,) = parameters
     if type(items) is not list:

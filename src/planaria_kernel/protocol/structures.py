@@ -87,15 +87,15 @@ def _take_timezone(zone: Any) -> Fields:
     return Fields(f.TIMEZONE, (offset, name[0] if name else None))
 
 
-def _zone(moment: Any) -> Any:
+def _zone(time: Any) -> Any:
     """The tzinfo of a date or time as something that can be encoded."""
     import datetime
 
-    zone = moment.tzinfo
+    zone = time.tzinfo
     if zone is None or isinstance(zone, datetime.timezone) or hasattr(zone, "key"):
         return zone
-    offset = moment.utcoffset()
-    return None if offset is None else datetime.timezone(offset, moment.tzname() or str(zone))
+    offset = time.utcoffset()
+    return None if offset is None else datetime.timezone(offset, time.tzname() or str(zone))
 
 
 def _take_time(t: Any) -> Fields:

@@ -95,7 +95,7 @@ def test_waiting_runs_threads() -> None:
     ],
 )
 def test_deadlock(source: str) -> None:
-    """What would wait for ever raises an error that says why."""
+    """What would wait forever raises an error that says why."""
     out = python(f"import threading, queue\ntry:\n    {source}\nexcept RuntimeError as e: print(e)")
     assert "deadlock" in out
     assert "no threads" in out
@@ -245,3 +245,58 @@ def test_thread_pool() -> None:
         """
     )
     assert out == "[1, 2] [8] [3]\n16 False\nPool not running\n[2]\n"
+
+
+def test_a_thread_that_polls_in_vain_ends_with_an_error() -> None:
+    """A thread that sleeps until a flag changes, which only the thread below it could change, is told of a
+    deadlock; the one below goes on.
+    """
+    out = python(
+        """
+        import threading, time
+        threading.excepthook = lambda args: print(args.exc_type.__name__, str(args.exc_value)[:29])
+        stop = False
+        def work():
+            while not stop:
+                time.sleep(0.0001)
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(0.005)
+        stop = True
+        thread.join()
+        print("joined")
+        """
+    )
+    assert out.splitlines() == ["RuntimeError deadlock: this thread polls f", "joined"]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for n in range(300): time.sleep(0.0001)",
+        "while len(done) < 300: done.append(1); time.sleep(0.0001)",
+        "while count() < 300: time.sleep(0.0001)",
+    ],
+)
+def test_a_thread_that_sleeps_and_makes_progress_goes_on(loop: str) -> None:
+    """However often a thread sleeps, it runs to its end as long as anything that it refers to changes."""
+    out = python(
+        f"""
+        import itertools, threading, time
+        done = []
+        def count(numbers=itertools.count()):
+            global seen
+            seen = next(numbers)
+            return seen
+        def work():
+            global finished
+            seen
+            {loop}
+            print("finished")
+        seen = 0
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """
+    )
+    assert out == "finished\n"
