@@ -196,8 +196,10 @@ class _Directory(Documents):
 
     def check_way(self, path: str) -> None:
         """Raises StorageError when a folder below the first is a symbolic link."""
-        for folder in list((self._root / path).parents)[: max(path.count("/") - 1, 0)]:
-            if folder.is_symlink():
+        end = path.find("/")
+        while (end := path.find("/", end + 1)) > 0:
+            folder = os.path.join(self._root, path[:end])
+            if os.path.islink(folder):
                 raise StorageError(
                     f"{folder} is a symbolic link, which a storage does not follow: "
                     "replace it with a directory"
