@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 #: The engine is started once, so all of them run in one process of a parallel run.
-pytestmark = pytest.mark.xdist_group("engine")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engine")]
 
 
 def new(engine: str, limits: Limits | None = None, **settings: Any) -> Session:

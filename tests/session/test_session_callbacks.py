@@ -282,7 +282,7 @@ def test_reentrance_of_async_sessions() -> None:
 
 def test_listeners_may_not_use_the_session(new_session: Callable[..., Any]) -> None:
     """A function that gets output is refused as well; what it raises is raised on the host."""
-    session = new_session(on_stdout=lambda text: session.clear_state())
+    session: planaria.Session = new_session(on_stdout=lambda text: session.clear_state())
     with pytest.raises(planaria.SessionBusy):
         session.execute("print(1)")
     assert session.run("2").value == 2

@@ -6,7 +6,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import planaria
+
+pytestmark = pytest.mark.slow
 
 GUEST = Path(planaria.__file__).parent / "guest"
 #: Code for homes outside of the sandbox.

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _INSTALL = "from planaria_kernel.shims import subprocesses; subprocesses.install()\n"
 _BEGIN = """
 import asyncio, asyncio.subprocess, os, subprocess, time
