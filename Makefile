@@ -110,9 +110,10 @@ $(PEERS)/installed:
 bench: install $(PEERS)/installed
 	$(BIN)/planaria setup --full
 	@peer=$$(ls $(CURDIR)/$(PEERS)/bin/python 2>/dev/null); \
-	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py,$(sort $(wildcard benchmarks/*.py))); do \
+	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py,$(sort $(wildcard benchmarks/*.py))); do \
 		echo; echo "## $$program"; PEER_PYTHON=$$peer $(BIN)/python $$program || exit; \
 	done
+	$(BIN)/python benchmarks/figures.py
 
 # Coverage-guided; stops after a minute.
 fuzz: $(VENV)/ready-for-tests
