@@ -380,7 +380,7 @@ def check_name(name: str) -> None:
 def _checked(name: str, kind: str, description: str, metadata: dict[str, Any] | None) -> _Record:
     check_name(name)
     if kind not in KINDS:
-        raise ArtifactError(f"{kind!r} is no kind of artifact: {', '.join(sorted(KINDS))}")
+        raise ArtifactError(f"{kind!r} is not a kind of artifact: {', '.join(sorted(KINDS))}")
     if not isinstance(description, str) or not is_json(description):
         raise ArtifactError(f"the description of the artifact {name!r} is no text")
     metadata = {} if metadata is None else metadata
