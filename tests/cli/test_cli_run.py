@@ -15,6 +15,8 @@ from planaria_process import COMMAND, Run
 from planaria.cli.report import as_json
 from planaria.session.result import Result
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_file_runs_with_its_arguments_as_sys_argv(planaria: Run, tmp_path: Path) -> None:
     """A program finds its name and everything after it in sys.argv, options included."""

@@ -30,6 +30,8 @@ from planaria import (
     TimeoutError,
 )
 
+pytestmark = pytest.mark.slow
+
 Home = Callable[[], Executor]
 
 
@@ -182,7 +184,7 @@ def test_input(home: Home) -> None:
     with Session(executor=home(), stdin="Ada\n") as session:
         result = session.run("print('hello', input('name? '))\ninput()")
         assert "hello Ada" in result.stdout
-        assert result.error is not None
+        assert isinstance(result.error, ExecutionError)
         assert result.error.type == "EOFError"
 
 

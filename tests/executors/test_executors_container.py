@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     import docker
 
 
+#: The engine is started once, so all of them run in one process of a parallel run.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engine")]
+
+
 def new(engine: str, limits: Limits | None = None, **settings: Any) -> Session:
     config = ContainerConfig(image=IMAGE, engine=engine, **settings)
     return Session(executor=ContainerExecutor(config), limits=limits)

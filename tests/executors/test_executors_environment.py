@@ -24,6 +24,8 @@ from planaria.executors import environment, installer
 from planaria.executors.environment import guest_directory
 from planaria.executors.interpreters import find_interpreter, find_uv
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

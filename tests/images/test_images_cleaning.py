@@ -21,6 +21,8 @@ from planaria.machine.recipe import Recipe
 from planaria.runtime.compiler import tier_recipe
 from planaria.runtime.tiers import Tier
 
+pytestmark = pytest.mark.slow
+
 OLD = Recipe(artifact="0" * 64, guest="1" * 64)
 
 

@@ -11,6 +11,8 @@ import pytest
 import planaria
 from planaria.runtime.packages import bundled
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[..., planaria.Image]
 MakeWheel = Callable[..., Path]
 

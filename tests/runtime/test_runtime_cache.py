@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import wasmtime
@@ -46,7 +47,8 @@ def compiled(cache, recipe):
 def answer(module):
     store = wasmtime.Store(native.engine())
     store.set_epoch_deadline(1 << 40)
-    return wasmtime.Instance(store, module, []).exports(store)["answer"](store)
+    answer: Any = wasmtime.Instance(store, module, []).exports(store)["answer"]
+    return answer(store)
 
 
 def must_not_compile():

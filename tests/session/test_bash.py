@@ -737,7 +737,7 @@ def test_standard_input_is_text_or_bytes(bash: planaria.Bash) -> None:
     """stdin= that is neither text nor bytes is a TypeError, and never zeros."""
     with pytest.raises(TypeError, match="stdin is text or bytes, not a int"):
         bash.execute("wc -c", stdin=5)  # type: ignore[arg-type]
-    assert bash.execute("wc -c", stdin=bytearray(b"abc")).stdout == "3\n"
+    assert bash.execute("wc -c", stdin=bytearray(b"abc")).stdout == "3\n"  # type: ignore[arg-type]
 
 
 def test_a_snapshot_is_restored_without_what_is_missing(bash: planaria.Bash) -> None:

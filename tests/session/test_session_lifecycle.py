@@ -255,16 +255,16 @@ def test_keywords_that_there_are_not(tmp_path: Path) -> None:
     """A wrong keyword is a TypeError that names the class that was called and what may have been meant."""
     for call, words in (
         (
-            lambda: planaria.Session(tiemout=1),
+            lambda: planaria.Session(tiemout=1),  # type: ignore[call-arg]
             r"Session\(\) got an unexpected .* 'tiemout'. Did you mean limits=.*timeout",
         ),
         (
             lambda: planaria.Session.from_base(tmp_path, tiemout=1),
             r"Session\(\) got .* 'tiemout'. Did you mean 'timeout'\?",
         ),
-        (lambda: planaria.AsyncSession(limit=1), r"AsyncSession\(\) got .*'limit'. Did you mean 'limits'\?"),
+        (lambda: planaria.AsyncSession(limit=1), r"AsyncSession\(\) got .*'limit'. Did you mean 'limits'\?"),  # type: ignore[call-arg]
         (lambda: planaria.Bash(zzzz=1), r"got an unexpected keyword argument 'zzzz'\Z"),
-        (lambda: planaria.Session(1), r"Session\(\) takes keyword arguments only"),  # type: ignore[misc]
+        (lambda: planaria.Session(1), r"Session\(\) takes keyword arguments only"),  # type: ignore[call-arg,arg-type,misc]
     ):
         with pytest.raises(TypeError, match=words):
             call()

@@ -131,7 +131,7 @@ Sessions.TestCase.settings = settings(
 )
 
 
-class TestSessions(Sessions.TestCase):  # type: ignore[misc]
+class TestSessions(Sessions.TestCase):  # type: ignore[misc,valid-type]
     """Any sequence of executions and goings back leaves what a model says."""
 
 

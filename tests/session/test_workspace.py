@@ -274,7 +274,7 @@ def test_approval(decision: bool) -> None:
             assert done.value == 2
             assert [call.outcome for call in done.tool_calls] == ["suspended", "ok"]
         else:
-            assert done.error is not None
+            assert isinstance(done.error, planaria.ExecutionError)
             assert done.error.type == "ToolDenied"
         assert "can suspend" not in str(done.error)
         assert "only an awaited call can" in session.run("tools.add(a=1)").error.message

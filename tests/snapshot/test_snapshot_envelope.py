@@ -220,7 +220,7 @@ def test_keys() -> None:
             snapshot.check_key(key)
     for empty in (b"", ""):
         with pytest.raises(SnapshotKeyError, match="empty"):
-            synthetic(empty)
+            synthetic(empty)  # type: ignore[arg-type]
         with pytest.raises(SnapshotKeyError, match="empty"):
             signed.check_key(empty)
 

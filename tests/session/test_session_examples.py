@@ -1,51 +1,15 @@
-"""The examples of the issue, word for word, and those of the peer's session document."""
+"""Short programs that show what a session is for."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 import planaria
-
-DOCUMENT = Path(__file__).parents[2] / ".." / "shared" / "seeds" / "sessions.md"
-
-
-def blocks() -> list[Any]:
-    """The Python examples of the document with the headings they stand under."""
-    try:
-        text = DOCUMENT.read_text("utf-8")
-    except OSError:
-        reason = f"{DOCUMENT} is not there: the peer's examples are NOT tested"
-        return [pytest.param("", id="missing", marks=pytest.mark.skip(reason=reason))]
-    found = []
-    for match in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        heading = re.findall(r"^#+ (.*)$", text[: match.start()], re.MULTILINE)[-1]
-        found.append(pytest.param(match[1], id=heading))
-    return found
-
-
-@pytest.mark.parametrize("source", blocks())
-def test_examples_of_the_document(
-    source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An example of the document runs as it stands and prints what its comments promise."""
-    if "snapshot" in source and not hasattr(planaria.Session, "snapshot_state"):
-        pytest.skip("snapshots as bytes are not there yet")
-    monkeypatch.setitem(sys.modules, "eryx", planaria)
-    exec(compile(source, "<example>", "exec"), {"__name__": "example"})
-    printed = capsys.readouterr().out
-    for promised in re.findall(r'^print\(result\.stdout\)  # "(.*)"$', source, re.MULTILINE):
-        assert promised in printed.splitlines()
-    if "Execution timed out as expected" in source:
-        assert "Execution timed out as expected" in printed
-    counts = re.findall(r'print\(f"Count: .*\)  # (\d+)', source)
-    assert re.findall(r"Count: (\d+)", printed) == counts
 
 
 def test_first_example() -> None:
