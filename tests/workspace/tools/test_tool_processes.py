@@ -121,10 +121,12 @@ def test_cancelling_kills_the_group(run: Any, tmp_path: Path) -> None:
 
 def test_many_commands_run_at_once(run: Any, tmp_path: Path) -> None:
     """Calls that are awaited together run together: each waits until all have started."""
+    started = tmp_path / "started"
+    started.mkdir()
 
     async def gather() -> list[str]:
-        wait = f"until [ $(ls {tmp_path} | wc -l) -eq 20 ]; do sleep 0.05; done"
-        scripts = [f"touch {tmp_path}/{number}; {wait}; echo {number}" for number in range(20)]
+        wait = f"until [ $(ls {started} | wc -l) -eq 20 ]; do sleep 0.05; done"
+        scripts = [f"touch {started}/{number}; {wait}; echo {number}" for number in range(20)]
         return await asyncio.gather(*map(run, scripts))
 
     assert asyncio.run(gather()) == [f"{number}\n" for number in range(20)]
