@@ -28,6 +28,7 @@ lint: $(VENV)/ready-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/generate_sync.py --check
 
 # Compiled before, so that no test waits for it in the middle.
 # What lint finds fails the whole at the end, but does not hide what the tests say.

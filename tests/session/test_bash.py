@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import planaria
-from planaria.session.bash import Counters
+from planaria import Counters
 
 
 @pytest.fixture
@@ -735,7 +735,7 @@ def test_a_snapshot_is_bytes(bash: planaria.Bash) -> None:
 
 def test_standard_input_is_text_or_bytes(bash: planaria.Bash) -> None:
     """stdin= that is neither text nor bytes is a TypeError, and never zeros."""
-    with pytest.raises(TypeError, match="stdin is text or bytes, not a int"):
+    with pytest.raises(TypeError, match="stdin is a string or bytes, not a int"):
         bash.execute("wc -c", stdin=5)  # type: ignore[arg-type]
     assert bash.execute("wc -c", stdin=bytearray(b"abc")).stdout == "3\n"
 
@@ -775,7 +775,7 @@ def test_sys_exit_in_a_command_is_its_status(leave: Callable[[], None], shown: s
 
 def test_a_command_that_could_not_be_called_is_refused() -> None:
     """commands= with a reserved word or a builtin's name, or that is no mapping, is a CallbackError."""
-    from planaria.session.commands import SHADOWED
+    from planaria.session.shell_commands import SHADOWED
     from planaria_shell.builtins import BUILTINS
 
     assert BUILTINS.keys() <= SHADOWED

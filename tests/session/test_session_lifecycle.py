@@ -116,7 +116,7 @@ def test_forgotten_without_the_collector() -> None:
     sessions[2].execute("x = 1")
     sessions[2].undo()
     sessions[3].snapshot_state()
-    machines = [weakref.ref(one._executor._machine) for one in sessions]  # type: ignore[attr-defined]
+    machines = [weakref.ref(one._engine.executor._machine) for one in sessions]  # type: ignore[attr-defined]
     gc.disable()
     try:
         sessions.clear()
@@ -132,7 +132,7 @@ def test_few_pages_are_written() -> None:
     """
     with planaria.Session() as session:
         session.execute("x = 1")
-        state = session._executor.capture()
+        state = session._engine.executor.capture()
         assert 0 < sum(len(data) for _, data in state.runs) < 100 * 4096
 
 
@@ -260,7 +260,12 @@ def test_keywords_that_there_are_not(tmp_path: Path) -> None:
         ),
         (
             lambda: planaria.Session.from_base(tmp_path, tiemout=1),
-            r"Session\(\) got .* 'tiemout'. Did you mean 'timeout'\?",
+            r"Session.from_base\(\) got .* 'tiemout'. Did you mean 'timeout'\?",
+        ),
+        (lambda: planaria.Session(volumes=[]), r"Session\(\) got .*'volumes'. Did you mean 'mounts'\?"),
+        (
+            lambda: planaria.Sandbox(resource_limits=1),
+            r"Sandbox\(\) got .*'resource_limits'. Did you mean 'limits'\?",
         ),
         (lambda: planaria.AsyncSession(limit=1), r"AsyncSession\(\) got .*'limit'. Did you mean 'limits'\?"),
         (lambda: planaria.Bash(zzzz=1), r"got an unexpected keyword argument 'zzzz'\Z"),
