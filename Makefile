@@ -32,6 +32,7 @@ lint: $(VENV)/ready-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/generate_sync.py --check
 	$(BIN)/mypy --config-file tests/mypy.ini tests
 	@for file in $$(find tests -mindepth 2 -name conftest.py); do \
 		MYPYPATH=src:tests:$$(dirname $$file) $(BIN)/mypy --no-error-summary --config-file tests/mypy.ini $$file || exit; \

@@ -14,6 +14,7 @@ import planaria
 import planaria.files.chunks
 import planaria.snapshot.envelope
 from planaria.errors import SnapshotCorrupt, SnapshotError, SnapshotKeyError, SnapshotVersionError
+from planaria.executors.messages import HostCall
 from planaria.machine.memory import MemoryFile, anonymous_file
 from planaria.snapshot.chunks import CHUNKS, chunk_sections, read_chunks
 from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, pack
@@ -21,7 +22,7 @@ from planaria.snapshot.header import Header
 from planaria.snapshot.pages import PAGES, changed_pages, overlay, page_sections, read_pages, runs_of, since
 from planaria.snapshot.record import Record
 from planaria.snapshot.snapshot import Snapshot
-from planaria.snapshot.state import HostCall, WaitingRun
+from planaria.snapshot.state import WaitingRun
 
 _GOLDEN = Path(__file__).parent / "golden"
 

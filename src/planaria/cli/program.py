@@ -11,6 +11,7 @@ from typing import Final, Self
 
 import click
 
+from planaria import Session
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
 from planaria.cli.report import as_json as report
@@ -19,7 +20,6 @@ from planaria.errors import ExecutionError, Interrupted, PlanariaError
 from planaria.errors import TimeoutError as ExecutionTimeout
 from planaria.limits import Limits
 from planaria.session.result import Output, Result
-from planaria.session.session import Session
 
 __all__ = ["INTERRUPTED", "Program", "run_program", "tell_end"]
 

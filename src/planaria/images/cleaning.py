@@ -12,7 +12,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from planaria.errors import ImageError
-from planaria.executors.environment import guest_place
+from planaria.executors.virtualenv import guest_place
 from planaria.images import registry
 from planaria.images.image import current
 from planaria.machine.image import files_of_image, image_place
