@@ -57,7 +57,7 @@ def test_shared_cases(name: str) -> None:
     if not path.exists():
         warnings.warn(f"the shared cases are not there ({path}): not run", stacklevel=1)
         pytest.skip(f"{path} is not there")
-    Shell().load_commands()
+    COMMANDS.load()
     if name != "bash" and name not in COMMANDS:
         pytest.skip(f"the command {name} is not there")
     cases = [json.loads(line) for line in path.read_text().splitlines()]

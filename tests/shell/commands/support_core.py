@@ -18,12 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from planaria_shell.commands import load
 from planaria_shell.run.command import COMMANDS, Input, Output
 
-load()
-
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"], "TZ": "UTC0", "HOME": "/root"}
+
+
+#: They need a shell that runs them, which a native process has not: the machine's are run.
+_SHELLS = ("bash", "sh", "dash")
 
 
 class BytesInput:
@@ -92,7 +93,7 @@ class NativeProcess:
             stderr,
             self.env if env is None else env,
         )
-        if argv[0] not in COMMANDS:
+        if argv[0] not in COMMANDS or argv[0] in _SHELLS:
             done = subprocess.run(
                 argv, cwd=child.cwd, env=child.env, input=source.read(), capture_output=True, check=False
             )
@@ -115,7 +116,7 @@ class NativeProcess:
     def _steps(
         self, argv: list[str], environment: dict[str, str], cwd: str | None
     ) -> Generator[None, None, int]:
-        if argv[0] not in COMMANDS:
+        if argv[0] not in COMMANDS or argv[0] in _SHELLS:
             return self.run(argv, env=environment, cwd=cwd)
         child = NativeProcess(argv, cwd or self.cwd, self.stdin, self.stdout, self.stderr, environment)
         result = COMMANDS[argv[0]](child)

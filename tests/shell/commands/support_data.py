@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from planaria_shell.commands import load
 from planaria_shell.run.command import COMMANDS, Input, Output
-
-load()
 
 
 class BytesInput:

@@ -12,10 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from planaria_shell.commands import load
 from planaria_shell.run.command import COMMANDS, Input, Output
-
-load()
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 

@@ -11,7 +11,7 @@ from planaria_shell.commands.files.copying import Copier, base_name, into_direct
 from planaria_shell.commands.files.rm import Remover
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.backup import Backup
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
@@ -66,7 +66,7 @@ def _places(call: Invocation, missing: str = "missing file operand") -> tuple[li
     return sources, [into_directory(directory, base_name(name)) for name in sources]
 
 
-@utility(
+@command(
     "cp",
     short="abdfHilLnprst:uvxPRS:TZ",
     long="archive=a attributes-only backup:: copy-contents dereference=L force=f interactive=i link=l "
@@ -155,7 +155,7 @@ def _copy_with_parents(call: Invocation, copier: Copier) -> Status:
     return call.status
 
 
-@utility(
+@command(
     "mv",
     short="bfint:uvS:TZ",
     long="backup:: force=f interactive=i no-clobber=n no-target-directory=T strip-trailing-slashes suffix=S: "
@@ -259,7 +259,7 @@ def _move_across(call: Invocation, source: str, target: str) -> bool:
     return Remover(call, recursive=True, force=True).remove(source)
 
 
-@utility(
+@command(
     "install",
     short="bcCsDdg:m:o:pt:TvS:Z",
     long="backup:: compare=C directory=d group=g: mode=m: owner=o: preserve-timestamps=p strip=s "

@@ -11,7 +11,7 @@ from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_status import blocks_of
 from planaria_shell.toolkit.file_times import format_time
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
 from planaria_shell.toolkit.sizes import block_size, human_size, parse_size
@@ -177,7 +177,7 @@ class _Usage:
             return []
 
 
-@utility(
+@command(
     "du",
     short="0abcd:DHhklLmPsSt:xX:B:",
     long="null=0 all=a apparent-size block-size=B: bytes=b total=c max-depth=d: dereference-args=D "
@@ -215,7 +215,7 @@ def du(call: Invocation) -> Generator[None, None, Status]:
     return call.status
 
 
-@utility(
+@command(
     "df",
     short="aB:hHiklPt:Tx:m",
     long="all=a block-size=B: human-readable=h si=H inodes=i local=l no-sync output:: portability=P "
@@ -284,7 +284,7 @@ def df(call: Invocation) -> Status:
     return call.status
 
 
-@utility("sync", short="df", long="data=d file-system=f", usage="[OPTION] [FILE]...")
+@command("sync", short="df", long="data=d file-system=f", usage="[OPTION] [FILE]...")
 def sync(call: Invocation) -> Status:
     """Write what is cached to persistent storage; here every write is there at once."""
     for name in call.operands:

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from planaria_shell.commands.files.chmod import parse_mode
 from planaria_shell.commands.files.copying import into_directory
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
@@ -20,7 +20,7 @@ from planaria_shell.toolkit.streams import reason
 __all__: list[str] = []
 
 
-@utility(
+@command(
     "mkdir", short="m:pvZ", long="mode=m: parents=p verbose=v context::", usage="[OPTION]... DIRECTORY..."
 )
 def mkdir(call: Invocation) -> Status:
@@ -82,7 +82,7 @@ def _make_parents(call: Invocation, name: str, mode: int | None) -> None:
             call.print(f"{call.name}: created directory {shown(at)}")
 
 
-@utility("mkfifo", short="m:", long="mode=m:", usage="[OPTION]... NAME...")
+@command("mkfifo", short="m:", long="mode=m:", usage="[OPTION]... NAME...")
 def mkfifo(call: Invocation) -> Status:
     """Create named pipes (FIFOs) with the given NAMEs."""
     if not call.operands:
@@ -101,7 +101,7 @@ def mkfifo(call: Invocation) -> Status:
     return call.status
 
 
-@utility("mknod", short="m:Z", long="mode=m: context::", usage="[OPTION]... NAME TYPE [MAJOR MINOR]")
+@command("mknod", short="m:Z", long="mode=m: context::", usage="[OPTION]... NAME TYPE [MAJOR MINOR]")
 def mknod(call: Invocation) -> Generator[None, None, Status]:
     """Create the special file NAME of the given TYPE: p is a named pipe; devices cannot be made here."""
     words = call.operands
@@ -134,7 +134,7 @@ def mknod(call: Invocation) -> Generator[None, None, Status]:
     raise CommandError(f"{shell_quote(name)}: Operation not permitted")
 
 
-@utility(
+@command(
     "mktemp",
     short="dp:qtuV",
     long="directory=d quiet=q dry-run=u suffix: tmpdir=tmpdir::",

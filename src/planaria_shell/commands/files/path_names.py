@@ -7,7 +7,7 @@ import os
 import stat
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
 from planaria_shell.toolkit.streams import reason
@@ -22,7 +22,7 @@ def _base(name: str) -> str:
     return stripped.rpartition("/")[2]
 
 
-@utility(
+@command(
     "basename",
     short="as:z",
     long="multiple=a suffix=s: zero=z",
@@ -50,7 +50,7 @@ def basename(call: Invocation) -> Status:
     return 0
 
 
-@utility("dirname", short="z", long="zero=z", usage="[OPTION] NAME...")
+@command("dirname", short="z", long="zero=z", usage="[OPTION] NAME...")
 def dirname(call: Invocation) -> Status:
     """Output each NAME with its last non-slash component and trailing slashes removed."""
     if not call.operands:
@@ -121,7 +121,7 @@ def resolve(path: str, missing: str = "last", logical: bool = False) -> str:
     return "/" + "/".join(resolved)
 
 
-@utility(
+@command(
     "readlink",
     short="efmnqsvz",
     long="canonicalize=f canonicalize-existing=e canonicalize-missing=m no-newline=n quiet=q silent=s "
@@ -158,7 +158,7 @@ def readlink(call: Invocation) -> Status:
     return call.status
 
 
-@utility(
+@command(
     "realpath",
     short="eLmPqsz",
     long="canonicalize-existing=e canonicalize-missing=m relative-to: relative-base: quiet=q strip=s "
@@ -217,7 +217,7 @@ def _below(path: str, base: str) -> bool:
     return path == base or path.startswith(base.rstrip("/") + "/")
 
 
-@utility("pwd", short="LP", long="logical=L physical=P", usage="[OPTION]...")
+@command("pwd", short="LP", long="logical=L physical=P", usage="[OPTION]...")
 def pwd(call: Invocation) -> Status:
     """Print the full filename of the current working directory."""
     if call.operands:
@@ -231,7 +231,7 @@ def pwd(call: Invocation) -> Status:
     return 0
 
 
-@utility("pathchk", short="pP", long="portability", usage="[OPTION]... NAME...")
+@command("pathchk", short="pP", long="portability", usage="[OPTION]... NAME...")
 def pathchk(call: Invocation) -> Status:
     """Diagnose invalid or unportable file names."""
     arguments = call.arguments

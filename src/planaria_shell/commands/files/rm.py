@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from planaria_shell.commands.files.copying import into_directory
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
@@ -141,7 +141,7 @@ def _kind(status: os.stat_result) -> str:
     return "symbolic link" if stat.S_ISLNK(status.st_mode) else "special file"
 
 
-@utility(
+@command(
     "rm",
     short="dfirIvR",
     long="force=f interactive:: one-file-system no-preserve-root preserve-root:: recursive=r dir=d verbose=v",
@@ -190,7 +190,7 @@ def rm(call: Invocation) -> Status:
     return call.status
 
 
-@utility(
+@command(
     "rmdir", short="pv", long="ignore-fail-on-non-empty parents=p verbose=v", usage="[OPTION]... DIRECTORY..."
 )
 def rmdir(call: Invocation) -> Status:
@@ -224,7 +224,7 @@ def rmdir(call: Invocation) -> Status:
     return call.status
 
 
-@utility("unlink", usage="FILE")
+@command("unlink", usage="FILE")
 def unlink(call: Invocation) -> Status:
     """Call the unlink function to remove the specified FILE."""
     if not call.operands:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from decimal import Decimal, InvalidOperation
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
@@ -57,7 +57,7 @@ def _number(text: str) -> tuple[Decimal, int]:
     return value, digits
 
 
-@utility(
+@command(
     "seq",
     short="f:s:w",
     long="format=f: separator=s: equal-width=w",
@@ -285,7 +285,7 @@ def prime_factors(number: int) -> list[int]:
     return sorted(factors)
 
 
-@utility("factor", short="h", long="exponents=h", usage="[OPTION] [NUMBER]...")
+@command("factor", short="h", long="exponents=h", usage="[OPTION] [NUMBER]...")
 def factor(call: Invocation) -> Generator[None, None, Status]:
     """Print the prime factors of each specified integer NUMBER, or of those on standard input."""
     exponents = call.arguments.has("h")
@@ -313,7 +313,7 @@ def factor(call: Invocation) -> Generator[None, None, Status]:
     return call.status
 
 
-@utility(
+@command(
     "shuf",
     short="ei:n:o:rz",
     long="echo=e input-range=i: head-count=n: output=o: random-source: repeat=r zero-terminated=z",
@@ -402,7 +402,7 @@ class _Item:
         self.link: _Item | None = None
 
 
-@utility("tsort", usage="[OPTION] [FILE]")
+@command("tsort", usage="[OPTION] [FILE]")
 def tsort(call: Invocation) -> Status:
     """Write totally ordered list consistent with the partial ordering in FILE."""
     if len(call.operands) > 1:

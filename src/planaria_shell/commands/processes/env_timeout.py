@@ -9,7 +9,7 @@ from collections.abc import Generator
 
 from planaria_shell.run.command import Status
 from planaria_shell.run.deadline import Expired, until
-from planaria_shell.toolkit.invocation import CommandError, Invocation, cannot_run, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, cannot_run, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote_always
 from planaria_shell.toolkit.streams import reason
@@ -98,7 +98,7 @@ def split_string(text: str, env: dict[str, str]) -> list[str]:
     return words
 
 
-@utility(
+@command(
     "env",
     short="iu:0C:vS:",
     long="ignore-environment=i null=0 unset=u: chdir=C: split-string=S: debug=v block-signal:: "
@@ -160,7 +160,7 @@ def _entered(call: Invocation, directory: str) -> str:
     return path
 
 
-@utility(
+@command(
     "printenv", short="0", long="null=0", usage="[OPTION]... [VARIABLE]...", order="options first", failure=2
 )
 def printenv(call: Invocation) -> Status:
@@ -179,7 +179,7 @@ def printenv(call: Invocation) -> Status:
     return status
 
 
-@utility(
+@command(
     "nice",
     short="n:",
     long="adjustment=n:",
@@ -203,7 +203,7 @@ def nice(call: Invocation) -> Generator[None, None, Status]:
     return (yield from call.replace(call.operands, refusal="{}"))
 
 
-@utility("nohup", usage="COMMAND [ARG]...", order="options first", failure=125)
+@command("nohup", usage="COMMAND [ARG]...", order="options first", failure=125)
 def nohup(call: Invocation) -> Generator[None, None, Status]:
     """Run COMMAND, ignoring hangup signals."""
     if not call.operands:
@@ -211,7 +211,7 @@ def nohup(call: Invocation) -> Generator[None, None, Status]:
     return (yield from call.replace(call.operands, quote=shell_quote_always))
 
 
-@utility(
+@command(
     "setsid",
     short="cfw",
     long="ctty=c fork=f wait=w",
@@ -225,7 +225,7 @@ def setsid(call: Invocation) -> Generator[None, None, Status]:
     return (yield from call.replace(call.operands, refusal="failed to execute {}", quote=str))
 
 
-@utility(
+@command(
     "stdbuf",
     short="i:o:e:",
     long="input=i: output=o: error=e:",
@@ -250,7 +250,7 @@ def _duration(text: str) -> float | None:
     return float(match[1]) * _UNITS[match[2]]
 
 
-@utility("sleep", usage="NUMBER[SUFFIX]...")
+@command("sleep", usage="NUMBER[SUFFIX]...")
 def sleep(call: Invocation) -> Generator[None, None, Status]:
     """Pause for the sum of the NUMBERs: seconds, or with a suffix minutes (m), hours (h), days (d)."""
     if not call.operands:
@@ -283,7 +283,7 @@ def _pause(call: Invocation, seconds: float) -> Generator[None, None, None]:
         yield
 
 
-@utility(
+@command(
     "timeout",
     short="fk:s:v",
     long="foreground=f kill-after=k: preserve-status signal=s: verbose=v",

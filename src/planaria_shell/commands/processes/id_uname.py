@@ -10,7 +10,7 @@ import time
 from planaria_shell.run.command import COMMANDS, Status
 from planaria_shell.run.special_variables import HOST
 from planaria_shell.toolkit.file_times import format_time
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.users import (
@@ -31,7 +31,7 @@ def _named(number: int, name: str | None) -> str:
     return f"{number}({name})" if name else str(number)
 
 
-@utility(
+@command(
     "id",
     short="agGnruZz",
     long="group=g groups=G name=n real=r user=u context=Z zero=z",
@@ -76,7 +76,7 @@ def id_command(call: Invocation) -> Status:
     return call.status
 
 
-@utility("whoami", usage="[OPTION]...")
+@command("whoami", usage="[OPTION]...")
 def whoami(call: Invocation) -> Status:
     """Print the user name of the current user."""
     if call.operands:
@@ -85,7 +85,7 @@ def whoami(call: Invocation) -> Status:
     return 0
 
 
-@utility("logname", usage="[OPTION]")
+@command("logname", usage="[OPTION]")
 def logname(call: Invocation) -> Status:
     """Print the name of the current user."""
     if call.operands:
@@ -94,7 +94,7 @@ def logname(call: Invocation) -> Status:
     return 0
 
 
-@utility("groups", usage="[OPTION]... [USERNAME]...")
+@command("groups", usage="[OPTION]... [USERNAME]...")
 def groups_command(call: Invocation) -> Status:
     """Print group memberships for each USERNAME, or for the current user."""
     own = " ".join(group_name(number) or str(number) for number in current_groups())
@@ -108,7 +108,7 @@ def groups_command(call: Invocation) -> Status:
     return call.status
 
 
-@utility("hostname", short="dfisIy", long="short=s fqdn=f long=f ip-address=i domain=d", usage="[OPTION]")
+@command("hostname", short="dfisIy", long="short=s fqdn=f long=f ip-address=i domain=d", usage="[OPTION]")
 def hostname(call: Invocation) -> Status:
     """Print the name of the host."""
     if call.operands:
@@ -120,14 +120,14 @@ def hostname(call: Invocation) -> Status:
     return 0
 
 
-@utility("hostid", usage="[OPTION]")
+@command("hostid", usage="[OPTION]")
 def hostid(call: Invocation) -> Status:
     """Print the numeric identifier of the host in hexadecimal."""
     call.print("00000000")
     return 0
 
 
-@utility(
+@command(
     "uname",
     short="asnrvmpio",
     long="all=a kernel-name=s nodename=n kernel-release=r kernel-version=v machine=m processor=p "
@@ -159,14 +159,14 @@ def _machine() -> str:
     return platform.machine() or "wasm32"
 
 
-@utility("arch", usage="[OPTION]...")
+@command("arch", usage="[OPTION]...")
 def arch(call: Invocation) -> Status:
     """Print machine architecture."""
     call.print(_machine())
     return 0
 
 
-@utility("nproc", long="all ignore:", usage="[OPTION]...")
+@command("nproc", long="all ignore:", usage="[OPTION]...")
 def nproc(call: Invocation) -> Status:
     """Print the number of processing units available."""
     text = call.arguments.value("ignore") or "0"
@@ -176,7 +176,7 @@ def nproc(call: Invocation) -> Status:
     return 0
 
 
-@utility("uptime", short="ps", long="pretty=p since=s", usage="[OPTION]")
+@command("uptime", short="ps", long="pretty=p since=s", usage="[OPTION]")
 def uptime(call: Invocation) -> Status:
     """Tell how long the shell has been running."""
     seconds = int(time.monotonic() - _STARTED)
@@ -195,7 +195,7 @@ def uptime(call: Invocation) -> Status:
     return 0
 
 
-@utility("who", short="abdHlmpqrstTuw", long="all=a heading=H count=q", usage="[OPTION]...")
+@command("who", short="abdHlmpqrstTuw", long="all=a heading=H count=q", usage="[OPTION]...")
 def who(call: Invocation) -> Status:
     """Show who is logged on: nobody is, this is no login session."""
     if call.arguments.has("q"):
@@ -205,13 +205,13 @@ def who(call: Invocation) -> Status:
     return 0
 
 
-@utility("users", usage="[OPTION]...")
+@command("users", usage="[OPTION]...")
 def users(call: Invocation) -> Status:
     """Print the user names of users currently logged in: none."""
     return 0
 
 
-@utility("tty", short="s", long="silent=s quiet=s", usage="[OPTION]...", failure=2)
+@command("tty", short="s", long="silent=s quiet=s", usage="[OPTION]...", failure=2)
 def tty(call: Invocation) -> Status:
     """Print the file name of the terminal connected to standard input: there is none."""
     if not call.arguments.has("s"):
@@ -250,7 +250,7 @@ _CONFIGURATION = {
 }
 
 
-@utility("getconf", short="av:", usage="[-v SPEC] VAR [PATH]", failure=2)
+@command("getconf", short="av:", usage="[-v SPEC] VAR [PATH]", failure=2)
 def getconf(call: Invocation) -> Status:
     """Print the value of a configuration variable."""
     if call.arguments.has("a"):
@@ -266,7 +266,7 @@ def getconf(call: Invocation) -> Status:
     return 0
 
 
-@utility("locale", short="ac:km", usage="[NAME]...")
+@command("locale", short="ac:km", usage="[NAME]...")
 def locale(call: Invocation) -> Status:
     """Show what the locale is: there is one, C.UTF-8."""
     if call.arguments.has("a"):
@@ -300,7 +300,7 @@ def locale(call: Invocation) -> Status:
     return 0
 
 
-@utility("which", short="as", long="all=a", usage="[-a] NAME...")
+@command("which", short="as", long="all=a", usage="[-a] NAME...")
 def which(call: Invocation) -> Status:
     """Print where the commands with these names are."""
     status = 0
@@ -324,7 +324,7 @@ def which(call: Invocation) -> Status:
     return status
 
 
-@utility("ps", usage="[OPTION]...", parse=False)
+@command("ps", usage="[OPTION]...", raw=True)
 def ps(call: Invocation) -> Status:
     """Show processes: the shell is the only one."""
     words = "".join(word.lstrip("-") for word in call.operands if not re.match(r"--|\d", word))
@@ -346,13 +346,13 @@ def ps(call: Invocation) -> Status:
     return 0
 
 
-@utility("top", parse=False)
+@command("top", raw=True)
 def top(call: Invocation) -> Status:
     """Not here: there is no terminal to draw on and one process only."""
     raise CommandError("there is no terminal to draw on; the shell is the only process (see ps)")
 
 
-@utility(
+@command(
     "free", short="bkmghtw", long="bytes=b kibi=k mebi=m gibi=g human=h total=t wide=w", usage="[OPTION]..."
 )
 def free(call: Invocation) -> Status:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 
 __all__: list[str] = []
 
 
-@utility("less", "more", "most", "pg", parse=False, usage="[FILE]...")
+@command("less", "more", "most", "pg", raw=True, usage="[FILE]...")
 def less(call: Invocation) -> Generator[None, None, Status]:
     """Write each FILE to standard output: there is no terminal to page on."""
     names = [word for word in call.operands if not (word.startswith(("-", "+")) and len(word) > 1)]
@@ -22,7 +22,7 @@ def less(call: Invocation) -> Generator[None, None, Status]:
     return call.status
 
 
-@utility("clear", "reset", short="T:Vx", usage="[OPTION]")
+@command("clear", "reset", short="T:Vx", usage="[OPTION]")
 def clear(call: Invocation) -> Status:
     """Clear the screen."""
     if call.env.get("TERM", "dumb") != "dumb":
@@ -30,7 +30,7 @@ def clear(call: Invocation) -> Status:
     return 0
 
 
-@utility("man", parse=False, failure=16)
+@command("man", raw=True, failure=16)
 def man(call: Invocation) -> Status:
     """There are no manual pages here."""
     names = [word for word in call.operands if not word.startswith("-") and not word.isdigit()]
@@ -42,7 +42,7 @@ def man(call: Invocation) -> Status:
     return 16
 
 
-@utility("watch", parse=False)
+@command("watch", raw=True)
 def watch(call: Invocation) -> Status:
     """Not here: it would never end."""
     raise CommandError("not available: it runs until it is interrupted; use a loop with sleep")

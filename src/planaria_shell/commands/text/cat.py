@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import batches, whole_lines
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
@@ -17,7 +17,7 @@ from planaria_shell.toolkit.streams import decode, encode
 __all__: list[str] = []
 
 
-@utility(
+@command(
     "cat",
     short="AbeEnstTuv",
     long="show-all=A number-nonblank=b show-ends=E number=n squeeze-blank=s show-tabs=T show-nonprinting=v",
@@ -106,7 +106,7 @@ def _visible(byte: int) -> bytes:
     return prefix + bytes([byte])
 
 
-@utility("tac", short="brs:", long="before=b regex=r separator=s:")
+@command("tac", short="brs:", long="before=b regex=r separator=s:")
 def tac(call: Invocation) -> Generator[None, None, Status]:
     """Write each FILE to standard output, last line first."""
     arguments = call.arguments
@@ -154,7 +154,7 @@ def tac(call: Invocation) -> Generator[None, None, Status]:
     return call.status
 
 
-@utility("rev")
+@command("rev")
 def rev(call: Invocation) -> Generator[None, None, Status]:
     """Reverse the characters of each line."""
     end = b"\n"
@@ -203,7 +203,7 @@ class _Numbering:
         return self.pattern is not None and self.pattern.find(decode(body)) is not None
 
 
-@utility(
+@command(
     "nl",
     short="b:d:f:h:i:l:n:ps:v:w:",
     long="body-numbering=b: section-delimiter=d: footer-numbering=f: header-numbering=h: line-increment=i: "

@@ -6,7 +6,9 @@ import os
 from collections.abc import Generator, Iterator
 
 from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import UsageError
+from planaria_shell.toolkit.streams import reason
 
 _SUFFIXES = {
     "": 1,
@@ -54,50 +56,41 @@ def _visible(byte: int) -> str:
     return f"{text}^?" if byte == 127 else text + chr(byte)
 
 
-@usage.command("cmp", version="cmp (GNU diffutils) 3.8")
-def cmp(process: Process) -> Generator[None, None, int]:
-    """cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]: status 0 same, 1 different, 2 trouble."""
-    long = {
-        "print-bytes": "b",
-        "ignore-initial=": "i",
-        "verbose": "l",
-        "bytes=": "n",
-        "quiet": "s",
-        "silent": "s",
-    }
-    try:
-        arguments = usage.parse(process.argv[1:], "bci:ln:sv", {**long, "help": "help", "version": "v"})
-    except usage.UsageError as error:
-        usage.complain(process, str(error), named=True)
-        return 2
+@command(
+    "cmp",
+    short="bci:ln:sv",
+    long="print-bytes=b ignore-initial=i: verbose=l bytes=n: quiet=s silent=s help version=v",
+    usage="[OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]",
+    version="cmp (GNU diffutils) 3.8\n",
+    failure=2,
+    hint="{name}: Try '{name} --help' for more information.",
+)
+def cmp(call: Invocation) -> Generator[None, None, int]:
+    """Compare two files byte by byte: status 0 same, 1 different, 2 trouble."""
+    process, arguments = call.process, call.arguments
     operands = arguments.operands
     if not operands:
-        usage.complain(process, f"missing operand after '{process.argv[-1]}'", named=True)
-        return 2
+        raise UsageError(f"missing operand after '{process.argv[-1]}'")
     if len(operands) > 4:
-        usage.complain(process, f"extra operand '{operands[4]}'", named=True)
-        return 2
+        raise UsageError(f"extra operand '{operands[4]}'")
     one, two = operands[0], operands[1] if len(operands) > 1 else "-"
     skips = [0, 0]
     try:
-        initial = arguments.last("i")
+        initial = arguments.value("i")
         if initial is not None:
             first, _, second = initial.partition(":")
             skips = [_bytes_count(first), _bytes_count(second or first)]
         for position, text in enumerate(operands[2:]):
             skips[position] = _bytes_count(text)
     except ValueError as error:
-        usage.complain(process, f"invalid --ignore-initial value '{error}'", named=True)
-        return 2
-    limit = arguments.last("n")
+        raise UsageError(f"invalid --ignore-initial value '{error}'") from None
+    limit = arguments.value("n")
     try:
         remaining = None if limit is None else _bytes_count(limit)
     except ValueError as error:
-        usage.complain(process, f"invalid --bytes value '{error}'", named=True)
-        return 2
+        raise UsageError(f"invalid --bytes value '{error}'") from None
     if arguments.has("l") and arguments.has("s"):
-        usage.complain(process, "options -l and -s are incompatible", named=True)
-        return 2
+        raise UsageError("options -l and -s are incompatible")
     verbose, quiet, show = arguments.has("l"), arguments.has("s"), arguments.has("b", "c")
     sides = [_chunks(process, one, skips[0]), _chunks(process, two, skips[1])]
     buffers = [b"", b""]
@@ -109,7 +102,7 @@ def cmp(process: Process) -> Generator[None, None, int]:
                 try:
                     buffers[side] = next(sides[side], b"")
                 except OSError as error:
-                    process.error(f"{name}: {usage.reason(error)}")
+                    process.error(f"{name}: {reason(error)}")
                     return 2
         size = min(len(buffers[0]), len(buffers[1]), *([] if remaining is None else [remaining]))
         if size == 0:
@@ -166,31 +159,22 @@ def _offset_width(process: Process, names: tuple[str, str], skips: list[int], li
     return len(str(min(sizes))) if sizes else 19
 
 
-@usage.command("comm", version="comm (GNU coreutils) 9.1")
-def comm(process: Process) -> Generator[None, None, int]:
-    """comm [OPTION]... FILE1 FILE2: lines of the first, of the second, of both."""
-    long = {
-        "check-order": "check",
-        "nocheck-order": "nocheck",
-        "output-delimiter=": "delimiter",
-        "total": "total",
-        "zero-terminated": "z",
-        "help": "help",
-        "version": "version",
-    }
-    try:
-        arguments = usage.parse(process.argv[1:], "123z", long)
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
+@command(
+    "comm",
+    short="123z",
+    long="check-order=check nocheck-order=nocheck output-delimiter=delimiter: total zero-terminated=z",
+    usage="[OPTION]... FILE1 FILE2",
+    version="comm (GNU coreutils) 9.1\n",
+)
+def comm(call: Invocation) -> Generator[None, None, int]:
+    """Compare two sorted files: lines of the first, of the second, of both."""
+    process, arguments = call.process, call.arguments
     operands = arguments.operands
     if len(operands) < 2:
         after = f" after '{operands[-1]}'" if operands else ""
-        usage.complain(process, f"missing operand{after}")
-        return 1
+        raise UsageError(f"missing operand{after}")
     if len(operands) > 2:
-        usage.complain(process, f"extra operand '{operands[2]}'")
-        return 1
+        raise UsageError(f"extra operand '{operands[2]}'")
     ending = b"\0" if arguments.has("z") else b"\n"
     delimiters = arguments.values("delimiter") or ["\t"]
     if len(set(delimiters)) > 1:
@@ -208,7 +192,7 @@ def comm(process: Process) -> Generator[None, None, int]:
         try:
             sides.append(_lines(process, name, ending))
         except OSError as error:
-            process.error(f"{name}: {usage.reason(error)}")
+            process.error(f"{name}: {reason(error)}")
             return 1
     check = arguments.has("check")
     strict = check or not arguments.has("nocheck")

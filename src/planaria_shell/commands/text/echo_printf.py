@@ -7,7 +7,7 @@ from collections.abc import Generator
 from decimal import Decimal, InvalidOperation
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import BLOCK, Sink
 
@@ -73,7 +73,7 @@ def _escaped(text: str, zero_octal: bool, out: bytearray) -> None:
     out += text[at:].encode("utf-8", "surrogateescape")
 
 
-@utility("echo", usage="[SHORT-OPTION]... [STRING]...", parse=False)
+@command("echo", usage="[SHORT-OPTION]... [STRING]...", raw=True)
 def echo(call: Invocation) -> Status:
     """Echo the STRING(s) to standard output."""
     words = call.operands
@@ -155,7 +155,7 @@ class _Words:
         return value
 
 
-@utility("printf", usage="FORMAT [ARGUMENT]...", parse=False)
+@command("printf", usage="FORMAT [ARGUMENT]...", raw=True)
 def printf(call: Invocation) -> Generator[None, None, Status]:
     """Print ARGUMENT(s) according to FORMAT."""
     operands = call.operands[1:] if call.operands[:1] == ["--"] else call.operands
@@ -267,19 +267,19 @@ def _directive(match: re.Match[str], words: _Words) -> bytes:
     raise CommandError(f"{match[0]}: invalid conversion specification")
 
 
-@utility("true", ":", parse=False)
+@command("true", ":", raw=True)
 def true(call: Invocation) -> Status:
     """Exit with a status code indicating success."""
     return 0
 
 
-@utility("false", parse=False)
+@command("false", raw=True)
 def false(call: Invocation) -> Status:
     """Exit with a status code indicating failure."""
     return 1
 
 
-@utility("yes", usage="[STRING]...", order="options first")
+@command("yes", usage="[STRING]...", order="options first")
 def yes(call: Invocation) -> Generator[None, None, Status]:
     """Repeatedly output a line with all specified STRING(s), or 'y'."""
     line = (" ".join(call.operands) if call.operands else "y").encode("utf-8", "surrogateescape") + b"\n"
@@ -290,7 +290,7 @@ def yes(call: Invocation) -> Generator[None, None, Status]:
         yield
 
 
-@utility("tee", short="aip", long="append=a ignore-interrupts=i output-error::")
+@command("tee", short="aip", long="append=a ignore-interrupts=i output-error::")
 def tee(call: Invocation) -> Generator[None, None, Status]:
     """Copy standard input to each FILE, and also to standard output."""
     mode = "ab" if call.arguments.has("a") else "wb"

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 
@@ -21,7 +21,7 @@ def _width_option(words: list[str]) -> list[str]:
     return [f"-w{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in words]
 
 
-@utility("fold", short="bsw:", long="bytes=b spaces=s width=w:", rewrite=_width_option)
+@command("fold", short="bsw:", long="bytes=b spaces=s width=w:", rewrite=_width_option)
 def fold(call: Invocation) -> Generator[None, None, Status]:
     """Wrap input lines in each FILE, writing to standard output."""
     text = call.arguments.value("w") or "80"
@@ -167,7 +167,7 @@ def _digit_options(words: list[str]) -> list[str]:
     return [f"-t{word[1:]}" if re.fullmatch(r"-\d[\d,]*", word) else word for word in words]
 
 
-@utility("expand", short="it:", long="initial=i tabs=t:", rewrite=_digit_options)
+@command("expand", short="it:", long="initial=i tabs=t:", rewrite=_digit_options)
 def expand(call: Invocation) -> Generator[None, None, Status]:
     """Convert tabs in each FILE to spaces, writing to standard output."""
     stops = _TabStops(call.arguments.values("t"))
@@ -207,7 +207,7 @@ def _expand(line: bytes, stops: _TabStops, initial: bool) -> bytes:
     return bytes(out)
 
 
-@utility("unexpand", short="at:", long="all=a first-only tabs=t:", rewrite=_digit_options)
+@command("unexpand", short="at:", long="all=a first-only tabs=t:", rewrite=_digit_options)
 def unexpand(call: Invocation) -> Generator[None, None, Status]:
     """Convert blanks in each FILE to tabs, writing to standard output."""
     arguments = call.arguments

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import records, whole_lines
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote_always
@@ -118,7 +118,7 @@ def _each(call: Invocation) -> Iterator[Source]:
                 yield source
 
 
-@utility(
+@command(
     "head",
     short="c:n:qvz",
     long="bytes=c: lines=n: quiet=q silent=q verbose=v zero-terminated=z",
@@ -187,7 +187,7 @@ def _head_bytes(source: Source, amount: _Amount) -> Iterator[bytes]:
         yield rest[: len(rest) - amount.number]
 
 
-@utility(
+@command(
     "tail",
     short="c:fFn:qs:vz",
     long="bytes=c: follow=f:: lines=n: pid: quiet=q silent=q retry sleep-interval=s: verbose=v "

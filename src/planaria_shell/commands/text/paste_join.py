@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import batches, records
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
@@ -38,7 +38,7 @@ def _delimiters(text: str) -> list[bytes]:
     return out or [b""]
 
 
-@utility("paste", short="d:sz", long="delimiters=d: serial=s zero-terminated=z")
+@command("paste", short="d:sz", long="delimiters=d: serial=s zero-terminated=z")
 def paste(call: Invocation) -> Generator[None, None, Status]:
     """Write lines consisting of the sequentially corresponding lines from each FILE, separated by TABs."""
     arguments = call.arguments
@@ -215,7 +215,7 @@ def _field(text: str | None) -> int | None:
     return int(text) - 1
 
 
-@utility(
+@command(
     "join",
     short="1:2:a:e:ij:o:t:v:z",
     long="ignore-case=i check-order nocheck-order zero-terminated=z header",
