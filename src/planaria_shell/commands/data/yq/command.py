@@ -13,10 +13,10 @@ from planaria_shell.commands.data.jq.json_writer import Writer
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
 from planaria_shell.commands.data.jq.runtime import Halt, Runtime
 from planaria_shell.commands.data.jq.values import Break, JqError, truthy
-from planaria_shell.commands.data.yq import formats, inputs, natives, writer
+from planaria_shell.commands.data.yq import formats, inputs, natives, reader, writer
 from planaria_shell.commands.data.yq.comments import Notes, Path, find_notes
 from planaria_shell.commands.data.yq.dialect import COMMENTS, kept_path, to_jq
-from planaria_shell.commands.data.yq.reader import YamlError, read_documents, split_documents
+from planaria_shell.commands.data.yq.reader import YamlError
 from planaria_shell.run.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import Arguments
@@ -206,9 +206,8 @@ def _read(process: Process, name: str, layout: str | None) -> list[_Document]:
     text = data.decode("utf-8", "surrogateescape")
     if layout not in (None, "yaml", "y"):
         return [_Document(inputs.read(text, layout))]
-    values = read_documents(text)
-    notes = [find_notes(lines) for lines in split_documents(text)]
-    return [_Document(value, note) for value, note in zip(values, notes, strict=True)] or [_Document(None)]
+    documents = [_Document(found.value, find_notes(found.lines)) for found in reader.read(text)]
+    return documents or [_Document(None)]
 
 
 def _shown(results: list[_Result], arguments: Arguments, name: str | None) -> Iterator[str]:
