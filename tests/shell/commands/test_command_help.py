@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support_core import ours
+from harness import ours
 
 from planaria_shell.run.command import COMMANDS
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from harness import ours
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support_data import ours
 
 from planaria_shell.commands.data.yq.reader import YamlError, read_documents
 from planaria_shell.commands.data.yq.writer import write

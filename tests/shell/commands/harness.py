@@ -12,9 +12,10 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,55 +24,97 @@ from planaria_shell.run.command import COMMANDS, Input, Output
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"], "TZ": "UTC0", "HOME": "/root"}
 
 
-#: They need a shell that runs them, which a native process has not: the machine's are run.
+#: They need a shell that runs them, which a native process does not have: the machine's are run.
 _SHELLS = ("bash", "sh", "dash")
 
 
 class BytesInput:
-    def __init__(self, data: bytes) -> None:
+    """Standard input from bytes, in chunks of `size`."""
+
+    def __init__(self, data: bytes, size: int = 1 << 16) -> None:
         self._file = io.BytesIO(data)
-        self.read = self._file.read
-        self.readline = self._file.readline
+        self._size = size
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size)
+
+    def readline(self) -> bytes:
+        return self._file.readline()
 
     def chunks(self) -> Iterator[bytes]:
-        while block := self._file.read(65536):
-            yield block
+        while chunk := self._file.read(self._size):
+            yield chunk
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._file)
 
 
 class BytesOutput:
-    """Collects what is written; becomes full now and then so that generators get to yield."""
+    """Collects what is written. It is full from `limit` bytes on; without a limit after every other write, so
+    that generators get to yield."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
         self.data = bytearray()
+        self.limit = limit
         self.full = False
 
     def write(self, data: bytes) -> None:
         self.data += data
-        self.full = not self.full
+        self.full = not self.full if self.limit is None else len(self.data) >= self.limit
 
     def flush(self) -> None:
         pass
 
+    def value(self) -> bytes:
+        return bytes(self.data)
+
 
 class NativeProcess:
+    """A process on the machine's files: it runs our commands, and the machine's where there are none."""
+
     def __init__(
-        self, argv: list[str], cwd: str, stdin: Input, stdout: Output, stderr: Output, env: dict[str, str]
+        self,
+        argv: list[str],
+        *,
+        stdin: Input | bytes = b"",
+        cwd: str = "/",
+        env: Mapping[str, str] | None = None,
+        chunk: int = 1 << 16,
+        limit: int | None = None,
+        stdout: Any = None,
+        stderr: Any = None,
     ) -> None:
         self.argv = argv
         self.cwd = cwd
-        self.env = env
-        self.stdin = stdin
-        self.stdout = stdout
-        self.stderr = stderr
+        self.env = {**ENVIRONMENT, **(env or {})}
+        self.stdin: Input = BytesInput(stdin, chunk) if isinstance(stdin, bytes) else stdin
+        self.stdout: Any = BytesOutput(limit) if stdout is None else stdout
+        self.stderr: Any = BytesOutput() if stderr is None else stderr
 
     def path(self, name: str) -> str:
         return os.path.join(self.cwd, name)
 
     def error(self, message: str) -> None:
         self.stderr.write(f"{self.argv[0]}: {message}\n".encode("utf-8", "surrogateescape"))
+
+    def _child(
+        self,
+        argv: list[str],
+        stdin: Input | bytes | None,
+        stdout: Output | None,
+        stderr: Output | None,
+        env: dict[str, str] | None,
+        cwd: str | None,
+    ) -> NativeProcess:
+        child = NativeProcess(
+            argv,
+            stdin=self.stdin if stdin is None else stdin,
+            cwd=cwd or self.cwd,
+            stdout=stdout or self.stdout,
+            stderr=stderr or self.stderr,
+        )
+        child.env = dict(self.env if env is None else env)
+        return child
 
     def run(
         self,
@@ -83,24 +126,15 @@ class NativeProcess:
         env: dict[str, str] | None = None,
         cwd: str | None = None,
     ) -> int:
-        stderr = stderr or self.stderr
-        source = BytesInput(stdin) if isinstance(stdin, bytes) else stdin or self.stdin
-        child = NativeProcess(
-            argv,
-            cwd or self.cwd,
-            source,
-            stdout or self.stdout,
-            stderr,
-            self.env if env is None else env,
+        child = self._child(argv, stdin, stdout, stderr, env, cwd)
+        if argv[0] in COMMANDS and argv[0] not in _SHELLS:
+            return child.execute()
+        done = subprocess.run(
+            argv, cwd=child.cwd, env=child.env, input=child.stdin.read(), capture_output=True, check=False
         )
-        if argv[0] not in COMMANDS or argv[0] in _SHELLS:
-            done = subprocess.run(
-                argv, cwd=child.cwd, env=child.env, input=source.read(), capture_output=True, check=False
-            )
-            child.stdout.write(done.stdout)
-            stderr.write(done.stderr)
-            return done.returncode
-        return drive(child)
+        child.stdout.write(done.stdout)
+        child.stderr.write(done.stderr)
+        return done.returncode
 
     def stream(
         self, argv: list[str], env: dict[str, str] | None = None, cwd: str | None = None
@@ -118,63 +152,83 @@ class NativeProcess:
     ) -> Generator[None, None, int]:
         if argv[0] not in COMMANDS or argv[0] in _SHELLS:
             return self.run(argv, env=environment, cwd=cwd)
-        child = NativeProcess(argv, cwd or self.cwd, self.stdin, self.stdout, self.stderr, environment)
-        result = COMMANDS[argv[0]](child)
+        result = self._child(argv, None, None, None, environment, cwd).start()
         return result if isinstance(result, int) else (yield from result)
 
+    def start(self) -> Any:
+        """The command's generator, or its status."""
+        return COMMANDS[self.argv[0]](self)  # type: ignore[arg-type]
 
-def drive(process: NativeProcess) -> int:
-    """Run a command to its end."""
-    result = COMMANDS[process.argv[0]](process)
-    if isinstance(result, int):
-        return result
-    while True:
-        try:
-            next(result)
-        except StopIteration as stop:
-            return int(stop.value)
+    def execute(self) -> int:
+        """Run the command to its end; a limit of the output ends it as a closed pipe does, with status 141."""
+        result = self.start()
+        if isinstance(result, int):
+            return result
+        while True:
+            try:
+                next(result)
+            except StopIteration as stop:
+                return int(stop.value)
+            if self.stdout.full and getattr(self.stdout, "limit", None) is not None:
+                result.close()
+                return 141
 
 
-@dataclass
-class Outcome:
+class Outcome(NamedTuple):
+    status: int
     stdout: bytes
     stderr: bytes
-    status: int
 
 
 def ours(
-    argv: list[str], stdin: bytes = b"", cwd: Path | str = "/", env: dict[str, str] | None = None
+    argv: list[str],
+    stdin: bytes = b"",
+    cwd: Path | str = "/",
+    env: Mapping[str, str] | None = None,
+    chunk: int = 1 << 16,
 ) -> Outcome:
-    out, err = BytesOutput(), BytesOutput()
-    process = NativeProcess(argv, str(cwd), BytesInput(stdin), out, err, {**ENVIRONMENT, **(env or {})})
-    status = drive(process)
-    return Outcome(bytes(out.data), bytes(err.data), status)
+    """What our command does; `chunk` is the size in which its input comes."""
+    process = NativeProcess(argv, stdin=stdin, cwd=str(cwd), env=env, chunk=chunk)
+    status = process.execute()
+    return Outcome(status, process.stdout.value(), process.stderr.value())
 
 
 def real(
-    argv: list[str], stdin: bytes = b"", cwd: Path | str = "/", env: dict[str, str] | None = None
+    argv: list[str], stdin: bytes = b"", cwd: Path | str = "/", env: Mapping[str, str] | None = None
 ) -> Outcome:
+    """What the machine's command does; skips the test where it is not installed."""
     if shutil.which(argv[0]) is None:
         pytest.skip(f"{argv[0]} is not on this machine")
     done = subprocess.run(
-        argv, input=stdin, cwd=cwd, env={**ENVIRONMENT, **(env or {})}, capture_output=True, check=False
+        argv,
+        input=stdin,
+        cwd=cwd,
+        env={**ENVIRONMENT, **(env or {})},
+        capture_output=True,
+        check=False,
+        timeout=60,
     )
-    return Outcome(done.stdout, done.stderr, done.returncode)
+    return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 def same(
     argv: list[str],
     stdin: bytes = b"",
     cwd: Path | str = "/",
-    env: dict[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
     stderr: bool = True,
 ) -> None:
-    """Assert that a command that changes nothing does exactly what the real tool does."""
+    """Assert that a command that changes nothing does exactly what the real tool does.
+
+    Where the input is cut into chunks must not matter. `stderr=False` leaves standard error out.
+    """
     expected = real(argv, stdin, cwd, env)
     got = ours(argv, stdin, cwd, env)
     if not stderr:
-        got.stderr = expected.stderr = b""
+        got, expected = got._replace(stderr=b""), expected._replace(stderr=b"")
     assert got == expected
+    if stdin:
+        assert ours(argv, stdin, cwd, env, chunk=7)[:2] == got[:2]
 
 
 def tree(root: Path) -> dict[str, tuple[object, ...]]:
@@ -295,7 +349,7 @@ def same_effect(argv: list[str], stdin: bytes, place: Path, stderr: bool = True)
         make_tree(root)
         outcome = run(argv, stdin, root)
         if not stderr:
-            outcome.stderr = b""
+            outcome = outcome._replace(stderr=b"")
         outcomes.append((outcome, tree(root)))
     assert outcomes[1] == outcomes[0]
 
