@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import planaria
-from planaria.snapshot.container import Section, pack
+from planaria.snapshot.envelope import Section, pack
 from planaria.snapshot.snapshot import Snapshot
 
 

@@ -18,7 +18,7 @@ from planaria.files.manifest import read_memory_manifest
 from planaria.files.memory import MemorySnapshot
 from planaria.files.quota import Quota
 from planaria.runtime.cache import CompileCache
-from planaria.whole_file import write_whole
+from planaria.storage.atomic import write_atomically
 
 __all__ = ["find_tree", "keep_tree", "tree_digest", "tree_path"]
 
@@ -50,7 +50,7 @@ def keep_tree(tree: MemorySnapshot) -> str:
         {"manifest": manifest, "chunks": [[name, len(chunks[name])] for name in names]}
     ).encode()
     try:
-        write_whole(place, (_LENGTH.pack(len(text)), text, *(chunks[name] for name in names)))
+        write_atomically(place, (_LENGTH.pack(len(text)), text, *(chunks[name] for name in names)))
     except OSError as error:
         raise RuntimeSetupError(f"{place} cannot be written: {error.strerror}") from error
     return digest

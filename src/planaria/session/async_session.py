@@ -25,7 +25,7 @@ from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import submit
 from planaria.session.workspace import AsyncWorkspaceSession
-from planaria.snapshot.requirements import Missing
+from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["AsyncSession"]

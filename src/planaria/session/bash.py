@@ -16,7 +16,7 @@ from planaria.session.async_session import AsyncSession
 from planaria.session.base import BaseSession
 from planaria.session.result import Completions, Result
 from planaria.session.session import Session
-from planaria.snapshot.requirements import Missing
+from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["AsyncBash", "Bash", "Counters", "Prompt"]

@@ -17,13 +17,13 @@ from planaria.session.host import SessionHost
 from planaria.session.host_calls import HostCalls
 from planaria.session.run import Run
 from planaria.session.timeline import HistoryEntry, Point, Timeline
-from planaria.snapshot.reading import read_state
+from planaria.snapshot.compatibility import Lacking, Missing
+from planaria.snapshot.decode import read_state
+from planaria.snapshot.encode import take
 from planaria.snapshot.record import WORKSPACE, Declaration
-from planaria.snapshot.requirements import Lacking, Missing
-from planaria.snapshot.reviving import ask, revive
+from planaria.snapshot.restore import ask, revive
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState, WaitingRun
-from planaria.snapshot.writing import take
 from planaria_kernel.protocol import encode
 
 __all__ = ["Cutting"]

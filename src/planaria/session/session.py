@@ -26,7 +26,7 @@ from planaria.session.result import Completions, Result
 from planaria.session.run import HostCall
 from planaria.session.threads import callback_loop
 from planaria.session.workspace import WorkspaceSession
-from planaria.snapshot.requirements import Missing
+from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["Session"]

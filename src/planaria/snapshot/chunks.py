@@ -13,7 +13,7 @@ from typing import Final
 
 from planaria.errors import SnapshotCorrupt
 from planaria.files.contents import CHUNK, digest_of
-from planaria.snapshot.container import Section
+from planaria.snapshot.envelope import Section
 
 __all__ = ["CHUNKS", "chunk_sections", "read_chunks"]
 

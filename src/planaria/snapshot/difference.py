@@ -16,8 +16,8 @@ from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem
 from planaria.limits import Limits
 from planaria.runtime.guest_files import library
-from planaria.snapshot.reading import read_state
-from planaria.snapshot.reviving import ask, revive
+from planaria.snapshot.decode import read_state
+from planaria.snapshot.restore import ask, revive
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["FileChanges", "SnapshotDifference", "Variable", "difference"]

@@ -158,7 +158,10 @@ def _check_signature(value: object) -> None:
     for parameter in value:
         match parameter:
             case (str(name), str(kind), (str() | None), *default) if (
-                kind in _KINDS and len(default) <= 1 and all(isinstance(one, str) for one in default)
+                name.isidentifier()
+                and kind in _KINDS
+                and len(default) <= 1
+                and all(isinstance(one, str) for one in default)
             ):
                 has = {"default": default[0]} if default else {}
             case _:

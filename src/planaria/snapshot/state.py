@@ -1,4 +1,4 @@
-"""Everything a session at rest is, as values of this process; `planaria.snapshot.writing` turns it into
+"""Everything a session at rest is, as values of this process; `planaria.snapshot.encode` turns it into
 bytes.
 """
 

@@ -316,7 +316,7 @@ def test_sed_lets_the_reader_run_when_its_output_is_full() -> None:
     running = process.start()
     next(running)
     assert len(process.stdout.value()) < 200_000
-    process.stdout.limit = None
+    process.stdout.limit = 1 << 30
     assert next(running, "done") == "done"
     assert len(process.stdout.value()) == 400_000
 
