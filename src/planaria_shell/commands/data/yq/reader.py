@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from planaria_shell.commands.data.jq.json_writer import Writer
 from planaria_shell.commands.data.jq.values import Literal
-
-if TYPE_CHECKING:
-    import yaml
 
 __all__ = ["Document", "YamlError", "read", "read_documents", "resolve"]
 
@@ -135,7 +132,7 @@ class _Builder:
         self._anchors: dict[str, Any] = {}
         self._start = 0
 
-    def take(self, event: yaml.Event) -> None:
+    def take(self, event: Any) -> None:
         """Go on by one event."""
         match type(event).__name__:
             case "ScalarEvent":
@@ -158,7 +155,7 @@ class _Builder:
                 first = not self.documents and not event.explicit
                 self._start = 0 if first else event.start_mark.line
 
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
+    def _scalar(self, event: Any) -> None:
         plain = event.style is None
         top = self._open[-1] if self._open else None
         if top is not None and isinstance(top.value, dict) and top.key is None:

@@ -1,4 +1,4 @@
-"""du, df, sync: how much room files take."""
+"""`du`: summarize device usage of the set of FILEs, recursively for directories."""
 
 from __future__ import annotations
 
@@ -6,51 +6,22 @@ import os
 import stat
 from collections.abc import Generator
 
+from planaria_shell.commands.files.size_units import Units
 from planaria_shell.commands.text.wc import extra_operand, names_from
 from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_status import blocks_of
 from planaria_shell.toolkit.file_times import format_time
-from planaria_shell.toolkit.invocation import CommandError, Invocation, command
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
-from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
-from planaria_shell.toolkit.sizes import block_size, human_size, parse_size
-from planaria_shell.toolkit.streams import reason
-
-__all__: list[str] = []
-
-
-class _Units:
-    """How sizes in bytes are printed."""
-
-    def __init__(self, call: Invocation) -> None:
-        self.block, self.suffix, self.human = 1024, "", 0
-        for key, value in call.arguments:
-            if key == "b":
-                self.block, self.suffix, self.human = 1, "", 0
-            elif key == "k":
-                self.block, self.suffix, self.human = 1024, "", 0
-            elif key == "m":
-                self.block, self.suffix, self.human = 1 << 20, "", 0
-            elif key in ("h", "H", "si"):
-                self.human = 1024 if key == "h" else 1000
-            elif key in ("B", "block-size"):
-                try:
-                    self.block, self.suffix, self.human = block_size(value or "")
-                except ValueError:
-                    shown = f"-{key}" if len(key) == 1 else f"--{key}"
-                    raise UsageError(f"invalid {shown} argument {quote(value or '')}", hint=False) from None
-
-    def show(self, size: int) -> str:
-        if self.human:
-            return human_size(size, self.human)
-        return f"{-(-size // self.block)}{self.suffix}"
+from planaria_shell.toolkit.quoting import quote, shell_quote_always
+from planaria_shell.toolkit.sizes import parse_size
 
 
 class _Usage:
     """The walk of du."""
 
-    def __init__(self, call: Invocation, units: _Units, depth: int | None) -> None:
+    def __init__(self, call: Invocation, units: Units, depth: int | None) -> None:
         arguments = call.arguments
         self.call = call
         self.units = units
@@ -204,7 +175,7 @@ def du(call: Invocation) -> Generator[None, None, Status]:
         if call.operands:
             raise extra_operand(quote(call.operands[0]))
         names = names_from(call, listing)
-    usage = _Usage(call, _Units(call), depth)
+    usage = _Usage(call, Units(call), depth)
     total = newest = 0
     for name in names:
         size, changed = yield from usage.measure(name)
@@ -212,84 +183,4 @@ def du(call: Invocation) -> Generator[None, None, Status]:
         newest = max(newest, changed)
     if arguments.has("c"):
         usage.show(total, "total", newest)
-    return call.status
-
-
-@command(
-    "df",
-    short="aB:hHiklPt:Tx:m",
-    long="all=a block-size=B: human-readable=h si=H inodes=i local=l no-sync output:: portability=P "
-    "print-type=T "
-    "sync total type=t: exclude-type=x:",
-)
-def df(call: Invocation) -> Status:
-    """Show information about the file system on which each FILE resides, or the root file system."""
-    arguments = call.arguments
-    if arguments.has("output"):
-        raise CommandError("--output is not supported")
-    units = _Units(call)
-    inodes = arguments.has("i")
-    rows: list[list[str]] = []
-    if units.human:
-        title = "Size"
-    elif arguments.has("P"):
-        title = f"{units.block}-blocks"
-    else:
-        title = f"{human_size(units.block).replace('.0', '')}{'B' if units.block < 1024 else ''}-blocks"
-    amounts = (
-        ["Inodes", "IUsed", "IFree", "IUse%"]
-        if inodes
-        else [
-            title,
-            "Used",
-            "Avail" if units.human else "Available",
-            "Capacity" if arguments.has("P") else "Use%",
-        ]
-    )
-    heading = ["Filesystem", *(["Type"] if arguments.has("T") else []), *amounts, "Mounted on"]
-    for name in call.operands or ["/"]:
-        path = call.path(name)
-        try:
-            os.stat(path)
-            if not hasattr(os, "statvfs"):
-                size = used = free = available = 0
-            else:
-                status = os.statvfs(path)
-                if inodes:
-                    size, free = status.f_files, status.f_ffree
-                    used, available = size - free, free
-                else:
-                    size = status.f_blocks * status.f_frsize
-                    used = size - status.f_bfree * status.f_frsize
-                    available = status.f_bavail * status.f_frsize
-        except OSError as error:
-            call.complain(shell_quote(name), error)
-            continue
-        whole = used + available
-        share = f"{-(-used * 100 // whole)}%" if whole else "-"
-        numbers = [size, used, available]
-        shown = [str(n) if inodes and not units.human else units.show(n) for n in numbers]
-        rows.append(["planaria", *(["planaria"] if arguments.has("T") else []), *shown, share, "/"])
-    if not rows:
-        return call.status
-    widths = [max(len(row[index]) for row in [heading, *rows]) for index in range(len(heading))]
-    texts = 2 if arguments.has("T") else 1
-    widths[0] = max(widths[0], 14)
-    for row in [heading, *rows]:
-        fields = [
-            text.ljust(width) if index < texts else text.rjust(width)
-            for index, (text, width) in enumerate(zip(row[:-1], widths[:-1], strict=True))
-        ]
-        call.print(" ".join([*fields, row[-1]]))
-    return call.status
-
-
-@command("sync", short="df", long="data=d file-system=f", usage="[OPTION] [FILE]...")
-def sync(call: Invocation) -> Status:
-    """Write what is cached to persistent storage; here every write is there at once."""
-    for name in call.operands:
-        try:
-            os.stat(call.path(name))
-        except OSError as error:
-            call.complain(f"error opening {shell_quote_always(name)}: {reason(error)}")
     return call.status

@@ -1,4 +1,4 @@
-"""echo, printf, yes, true, false, tee: commands that just write."""
+"""`printf`: print ARGUMENT(s) according to FORMAT."""
 
 from __future__ import annotations
 
@@ -6,99 +6,10 @@ import re
 from collections.abc import Generator
 from decimal import Decimal, InvalidOperation
 
+from planaria_shell.commands.text.backslash_escapes import Stop, escape, escaped
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.quoting import quote, shell_quote
-from planaria_shell.toolkit.streams import BLOCK, Sink
-
-__all__: list[str] = []
-
-_ESCAPES = {
-    "a": b"\a",
-    "b": b"\b",
-    "e": b"\x1b",
-    "f": b"\f",
-    "n": b"\n",
-    "r": b"\r",
-    "t": b"\t",
-    "v": b"\v",
-    "\\": b"\\",
-}
-
-
-class _Stop(Exception):
-    """`\\c`: no more output."""
-
-
-def _escape(text: str, at: int, zero_octal: bool) -> tuple[bytes, int]:
-    """The bytes of the escape after the backslash at `at - 1`, and the position after it."""
-    if at >= len(text):
-        return b"\\", at
-    letter = text[at]
-    if letter in _ESCAPES:
-        return _ESCAPES[letter], at + 1
-    if letter == "c":
-        raise _Stop
-    if letter == "x":
-        match = re.compile(r"[0-9a-fA-F]{1,2}").match(text, at + 1)
-        if match:
-            return bytes([int(match[0], 16)]), match.end()
-        return b"\\x", at + 1
-    if not zero_octal and letter == '"':
-        return b'"', at + 1
-    if letter in "01234567":
-        if zero_octal and letter != "0":
-            match = None
-        else:
-            match = re.compile(r"[0-7]{1,3}").match(text, at + (letter == "0" and zero_octal))
-        if match:
-            return bytes([int(match[0], 8) & 255]), match.end()
-        if zero_octal and letter == "0":
-            return b"\0", at + 1
-    if not zero_octal and letter in "uU":
-        match = re.compile(r"[0-9a-fA-F]{4}" if letter == "u" else r"[0-9a-fA-F]{8}").match(text, at + 1)
-        if match:
-            return chr(int(match[0], 16)).encode(), match.end()
-        raise CommandError("missing hexadecimal number in escape")
-    return b"\\" + letter.encode("utf-8", "surrogateescape"), at + 1
-
-
-def _escaped(text: str, zero_octal: bool, out: bytearray) -> None:
-    """Append a text with its escapes replaced; raises _Stop at `\\c`, what came before is there."""
-    at = 0
-    while (found := text.find("\\", at)) >= 0:
-        out += text[at:found].encode("utf-8", "surrogateescape")
-        data, at = _escape(text, found + 1, zero_octal)
-        out += data
-    out += text[at:].encode("utf-8", "surrogateescape")
-
-
-@command("echo", usage="[SHORT-OPTION]... [STRING]...", raw=True)
-def echo(call: Invocation) -> Status:
-    """Echo the STRING(s) to standard output."""
-    words = call.operands
-    newline, escapes = b"\n", False
-    at = 0
-    while at < len(words) and re.fullmatch(r"-[neE]+", words[at]):
-        for letter in words[at][1:]:
-            if letter == "n":
-                newline = b""
-            else:
-                escapes = letter == "e"
-        at += 1
-    text = " ".join(words[at:])
-    if not escapes:
-        call.stdout.write(text.encode("utf-8", "surrogateescape") + newline)
-        return 0
-    out = bytearray()
-    try:
-        _escaped(text, True, out)
-        out += newline
-    except _Stop:
-        pass
-    call.stdout.write(bytes(out))
-    return 0
-
 
 _DIRECTIVE = re.compile(r"%(%|([-+ 0#']*)(\*|\d*)(?:\.(\*|-?\d*))?([hlLjzt]*)([a-zA-Z]))")
 
@@ -170,7 +81,7 @@ def printf(call: Invocation) -> Generator[None, None, Status]:
         out = bytearray()
         try:
             _format(template, words, out)
-        except _Stop:
+        except Stop:
             call.stdout.write(bytes(out))
             return call.status
         except CommandError:
@@ -191,7 +102,7 @@ def _format(template: str, words: _Words, out: bytearray) -> None:
     while at < len(template):
         c = template[at]
         if c == "\\":
-            data, at = _escape(template, at + 1, False)
+            data, at = escape(template, at + 1, False)
             out += data
         elif c == "%":
             match = _DIRECTIVE.match(template, at)
@@ -221,8 +132,8 @@ def _directive(match: re.Match[str], words: _Words) -> bytes:
         stop = False
         if letter == "b":
             try:
-                _escaped(word, True, data)
-            except _Stop:
+                escaped(word, True, data)
+            except Stop:
                 stop = True
         elif letter == "q":
             data += shell_quote(word, "").encode("utf-8", "surrogateescape")
@@ -234,7 +145,7 @@ def _directive(match: re.Match[str], words: _Words) -> bytes:
             del data[precision:]
         padded = bytes(data).ljust(width) if "-" in flags else bytes(data).rjust(width)
         if stop:
-            raise _Stop
+            raise Stop
         return padded
     if letter in "diouxX":
         number = int(words.number(False))
@@ -265,53 +176,3 @@ def _directive(match: re.Match[str], words: _Words) -> bytes:
             return float(value).hex().encode()
         return ((text + letter) % float(value)).encode()
     raise CommandError(f"{match[0]}: invalid conversion specification")
-
-
-@command("true", ":", raw=True)
-def true(call: Invocation) -> Status:
-    """Exit with a status code indicating success."""
-    return 0
-
-
-@command("false", raw=True)
-def false(call: Invocation) -> Status:
-    """Exit with a status code indicating failure."""
-    return 1
-
-
-@command("yes", usage="[STRING]...", order="options first")
-def yes(call: Invocation) -> Generator[None, None, Status]:
-    """Repeatedly output a line with all specified STRING(s), or 'y'."""
-    line = (" ".join(call.operands) if call.operands else "y").encode("utf-8", "surrogateescape") + b"\n"
-    block = line * max(1, BLOCK // 4 // len(line))
-    while True:
-        call.stdout.write(block)
-        call.stdout.pass_on()
-        yield
-
-
-@command("tee", short="aip", long="append=a ignore-interrupts=i output-error::")
-def tee(call: Invocation) -> Generator[None, None, Status]:
-    """Copy standard input to each FILE, and also to standard output."""
-    mode = "ab" if call.arguments.has("a") else "wb"
-    files = []
-    targets: list[Sink] = [call.stdout]
-    for name in call.operands:
-        try:
-            file = call.create(name, mode)
-        except OSError as error:
-            call.complain(shell_quote(name), error)
-            continue
-        files.append(file)
-        targets.append(file)
-    try:
-        for chunk in call.stdin.chunks():
-            for target in targets:
-                target.write(chunk)
-            call.stdout.pass_on()
-            if call.stdout.full:
-                yield
-    finally:
-        for file in files:
-            file.close()
-    return call.status
