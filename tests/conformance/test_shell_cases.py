@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conformance_cases import case_file
 
+from planaria_shell.run.command import COMMANDS
 from planaria_shell.run.shell import Shell
 from planaria_shell.run.streams import CapturedOutput, NullStream
 
@@ -74,7 +75,7 @@ def run_case(script: str) -> tuple[str, int]:
 @pytest.fixture(scope="module", autouse=True)
 def commands() -> None:
     """Loaded once, before the first case forks."""
-    Shell().load_commands()
+    COMMANDS.load()
 
 
 @pytest.mark.parametrize("case", load_cases())

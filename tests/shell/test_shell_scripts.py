@@ -36,7 +36,7 @@ def environment() -> dict[str, str]:
 
 def missing(script: str) -> set[str]:
     """Commands the section names that are not there: they are other pieces' work."""
-    Shell().load_commands()
+    COMMANDS.load()
     known = {*COMMANDS, *BUILTINS, "["}
     text = analyze(script)
     words = {name for name in text.commands if re.fullmatch(r"[a-z][a-z0-9]*", name)}

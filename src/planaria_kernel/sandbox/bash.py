@@ -15,10 +15,9 @@ from functools import partial
 from typing import Any
 
 from planaria_kernel.kernel import Kernel
-from planaria_shell import commands
 from planaria_shell.run import interactive
 from planaria_shell.run.analysis import analyze
-from planaria_shell.run.command import Process
+from planaria_shell.run.command import COMMANDS, Process
 from planaria_shell.run.limits import Limits
 from planaria_shell.run.python_command import exit_outcome, outcome_of
 from planaria_shell.run.resources import System
@@ -93,7 +92,7 @@ class SessionShell:
         bound_files: Callable[[int | None, int | None], None] | None = None,
     ) -> None:
         global _only
-        commands.load()
+        COMMANDS.load()  # into the image, so that no session imports them
         self._ask = ask
         self._bound_files = bound_files
         #: Whether a front end shows prompts.

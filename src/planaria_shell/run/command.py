@@ -13,25 +13,104 @@ directory of its own, so a command never uses a relative name by itself: `proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterator, MutableMapping
+from functools import cached_property, partial
 from typing import Protocol
 
 Status = int
 CommandFunction = Callable[["Process"], "Status | Generator[None, None, Status]"]
 
-#: Every command by name; a module of commands registers itself here when it is imported.
-COMMANDS: dict[str, CommandFunction] = {}
 
+class Registry(MutableMapping[str, CommandFunction]):
+    """Commands by name, each of whose modules is imported when the command is first run.
 
-def command(*names: str) -> Callable[[CommandFunction], CommandFunction]:
-    """Register a function as the command of these names."""
+    Which module declares a name is read from the sources of a package, without importing them: a declaration
+    is `@command("name", ...)` at the start of a line, with the names as literal strings. In a name, `{minor}`
+    stands for the minor version of the running Python. Iterating gives all names and imports nothing.
+    """
 
-    def register(function: CommandFunction) -> CommandFunction:
-        for name in names:
-            COMMANDS[name] = function
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self._functions: dict[str, CommandFunction] = {}
+
+    @cached_property
+    def index(self) -> dict[str, str]:
+        """The module of each declared name."""
+        package = importlib.util.find_spec(self._package)
+        found: dict[str, str] = {}
+        for place in (package and package.submodule_search_locations) or ():
+            for directory, folders, files in os.walk(place):
+                folders[:] = [folder for folder in folders if folder != "__pycache__"]
+                inner = os.path.relpath(directory, place).replace(os.sep, ".")
+                prefix = self._package if inner == "." else f"{self._package}.{inner}"
+                for file in files:
+                    if file.endswith(".py"):
+                        for name in _declared(os.path.join(directory, file)):
+                            found[name] = prefix if file == "__init__.py" else f"{prefix}.{file[:-3]}"
+        return found
+
+    def load(self) -> None:
+        """Import every module that declares a command, so that no later lookup imports anything."""
+        for module in sorted(set(self.index.values())):
+            importlib.import_module(module)
+
+    def __getitem__(self, name: str) -> CommandFunction:
+        function = self._functions.get(name)
+        if function is None:
+            if name not in self.index:
+                raise KeyError(name)
+            return partial(self._start, name)
         return function
 
-    return register
+    def _start(self, name: str, process: Process) -> Status | Generator[None, None, Status]:
+        """Run a command whose module may not have been imported yet."""
+        if name not in self._functions:
+            importlib.import_module(self.index[name])
+        return self._functions[name](process)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._functions or name in self.index
+
+    def __setitem__(self, name: str, function: CommandFunction) -> None:
+        self._functions[name] = function
+
+    def __delitem__(self, name: str) -> None:
+        del self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.index
+        yield from (name for name in self._functions if name not in self.index)
+
+    def __len__(self) -> int:
+        return len({*self.index, *self._functions})
+
+
+_DECLARATION = re.compile(rb'^@command\(\s*("[^"\n]+"(?:,\s*"[^"\n]+")*)', re.MULTILINE)
+
+
+def _declared(path: str) -> list[str]:
+    """The names of the commands that a source file declares."""
+    with open(path, "rb") as file:
+        source = file.read()
+    return [
+        resolve_name(name.decode())
+        for declaration in _DECLARATION.findall(source)
+        for name in re.findall(rb'"([^"]+)"', declaration)
+    ]
+
+
+def resolve_name(name: str) -> str:
+    """A command's name as it is called: with the version of Python for `{minor}`."""
+    return name.replace("{minor}", str(sys.version_info[1]))
+
+
+#: Every command by name.
+COMMANDS = Registry("planaria_shell.commands")
 
 
 class Input(Protocol):

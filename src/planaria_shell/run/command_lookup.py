@@ -78,9 +78,6 @@ class Lookup:
         if function is not None:
             return function
         function = COMMANDS.get(name)
-        if function is None and not self.commands_loaded:
-            self.load_commands()
-            function = COMMANDS.get(name)
         if function is None and name in PROGRAMS_TOO:
             return _builtin_as_program
         return function

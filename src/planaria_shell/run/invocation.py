@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from planaria_shell.run.command import Process, command
+from planaria_shell.run.command import Process
 from planaria_shell.run.control import BROKEN_PIPE, Exit
 from planaria_shell.run.options import LETTERS
 from planaria_shell.run.process import RunningCommand
@@ -101,7 +101,6 @@ def parse_invocation(argv: list[str]) -> Invocation:
     return result
 
 
-@command("bash", "sh", "dash")
 def bash(process: Process) -> Generator[None, None, int]:
     """Run a script, a command line (`-c`) or standard input in a shell of its own."""
     assert isinstance(process, RunningCommand)

@@ -147,7 +147,6 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         self.builtins: dict[str, Builtin] = BUILTINS
         self.disabled_builtins: set[str] = set()
         self.commands: dict[str, CommandFunction] = dict(commands or {})
-        self.commands_loaded = False
         #: Where commands were found: path, and function when it is one of the registry.
         self.hashed: dict[str, tuple[str, CommandFunction | None]] = {}
         self.fds = {
@@ -343,7 +342,6 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         child.umask = self.umask
         child.bounds = child.outer_bounds = self.bounds
         child.open_files, child.processes = self.open_files, self.processes
-        child.commands_loaded = self.commands_loaded
         child._next_process = self._next_process
         child.process_id = child.own_process_id = self.new_process_id()
         child.table["PPID"].value = str(self.own_process_id)
@@ -471,11 +469,3 @@ class Shell(Execution, Lookup, Subshells, Sources, Pathnames, Diagnostics, Jobs,
         variable.flags |= INDEXED
         variable.array = dict(enumerate(groups))
         variable.ordered = True
-
-    def load_commands(self) -> None:
-        """Import the modules that register commands."""
-        from planaria_shell import commands
-        from planaria_shell.run import invocation  # noqa: F401
-
-        commands.load()
-        self.commands_loaded = True

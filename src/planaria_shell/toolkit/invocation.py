@@ -1,6 +1,6 @@
 """One call of a command: its parsed arguments, buffered output, files opened by name.
 
-`@utility("name", ...)` registers a command that is written against `Invocation`: options are parsed
+`@command("name", ...)` registers a command that is written against `Invocation`: options are parsed
 before it runs, `--help` and `--version` answered, wrong usage and errors of the system reported the
 way GNU commands do, and standard output is collected into blocks (what was written stays in order
 with the messages on standard error).
@@ -12,12 +12,12 @@ import errno
 import functools
 from collections.abc import Callable, Generator, Iterator
 
-from planaria_shell.run.command import COMMANDS, Input, Output, Process, Status
+from planaria_shell.run.command import COMMANDS, Input, Output, Process, Status, resolve_name
 from planaria_shell.toolkit.options import Arguments, OptionSyntax, Order, UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import BLOCK, Source, Target, create_output, open_input, reason
 
-__all__ = ["CommandError", "Invocation", "cannot_run", "utility"]
+__all__ = ["CommandError", "Invocation", "cannot_run", "command"]
 
 Body = Callable[["Invocation"], "Status | Generator[None, None, Status]"]
 
@@ -203,56 +203,78 @@ def _steps(body: Generator[None, None, Status], call: Invocation) -> Generator[N
         body.close()
 
 
-def utility(
+def command(
     *names: str,
     short: str = "",
     long: str = "",
     usage: str = "[OPTION]... [FILE]...",
+    help: str | None = None,  # noqa: A002 (what it is called everywhere)
+    version: str | None = None,
     order: Order = "permute",
     failure: Status = 1,
     misuse: Status | None = None,
     rewrite: Callable[[list[str]], list[str]] | None = None,
-    parse: bool = True,
-    hint: str = "Try '{} --help' for more information.",
+    raw: bool = False,
+    complaint: str = "",
+    hint: str = "Try '{name} --help' for more information.",
 ) -> Callable[[Body], Body]:
-    """Register a function as the command of these names.
+    """Declare a function as the command of these names.
+
+    The names are literal strings: the index of commands reads them from the source (`run.command.Registry`).
 
     Args:
         short, long, order: The options; see `OptionSyntax`.
-        usage: What follows the name in `--help`; the function's docstring comes after it.
+        usage: What follows the name in `--help`; the function's docstring and the options come after it.
+        help: The whole answer to `--help`, in place of the generated one.
+        version: The answer to `--version`; NAME (planaria) when None.
         failure: Exit status for failures; `misuse` for wrong usage (the same when None).
         rewrite: Turns old forms (`head -5`) of the words after the name into options.
-        parse: False leaves all words as operands (commands with a language of their own).
-        hint: The line after a message about wrong usage, with the command's name for `{}`.
+        raw: All words are operands, for command lines that are not options and operands (`find`, `expr`).
+            Only a lone `--help` or `--version` is answered, and only where its text is given here.
+        complaint: How wrong usage is reported, with the message for `{}`; NAME: MESSAGE if empty.
+        hint: The line after it, with the command's name for `{name}`; none if empty.
     """
     syntax = OptionSyntax(short, long, order=order)
     wrong = failure if misuse is None else misuse
+    help_key, version_key = syntax.long["help"][0], syntax.long["version"][0]
+
+    def answer(call: Invocation, body: Body) -> str | None:
+        """The text that the command line asks for, None when the command is to run."""
+        words = call.argv[1:]
+        if raw:
+            call.arguments.operands = words
+            return help if words == ["--help"] else version if words == ["--version"] else None
+        call.arguments = syntax.parse(rewrite(words) if rewrite else words)
+        topic = call.arguments.last((help_key, version_key))
+        if topic is None:
+            return None
+        if topic == help_key:
+            return _help(call.name, usage, body, syntax) if help is None else help
+        return f"{call.name} (planaria)\n" if version is None else version
 
     def register(body: Body) -> Body:
         @functools.wraps(body)
         def start(process: Process) -> Generator[None, None, Status]:
             name = process.argv[0].rpartition("/")[2]
             call = Invocation(process, name, failure)
-            words = process.argv[1:]
             try:
-                if parse:
-                    call.arguments = syntax.parse(rewrite(words) if rewrite else words)
-                    topic = call.arguments.last(("help", "version"))
-                    if topic:
-                        call.print(
-                            _help(name, usage, body, syntax) if topic == "help" else _version(name), ""
-                        )
-                        call.stdout.flush()
-                        return 0
+                text = answer(call, body)
+                if text is not None:
+                    call.print(text, "")
+                    status = 0
                 else:
-                    call.arguments.operands = words
-                result = body(call)
-                status = result if isinstance(result, int) else (yield from _steps(result, call))
+                    result = body(call)
+                    status = result if isinstance(result, int) else (yield from _steps(result, call))
                 call.stdout.flush()
             except UsageError as problem:
-                call.error(problem.message)
-                if problem.hint:
-                    call.warn(hint.format(process.argv[0]))
+                if not problem.message:
+                    pass
+                elif complaint:
+                    call.warn(complaint.replace("{}", problem.message))
+                else:
+                    call.error(problem.message)
+                if problem.hint and hint:
+                    call.warn(hint.replace("{name}", process.argv[0]))
                 return wrong if problem.status is None else problem.status
             except CommandError as problem:
                 call.error(problem.message)
@@ -266,14 +288,10 @@ def utility(
             return status
 
         for name in names:
-            COMMANDS[name] = start
+            COMMANDS[resolve_name(name)] = start
         return body
 
     return register
-
-
-def _version(name: str) -> str:
-    return f"{name} (planaria)\n"
 
 
 def _help(name: str, usage: str, body: Body, syntax: OptionSyntax) -> str:

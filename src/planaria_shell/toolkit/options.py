@@ -42,6 +42,11 @@ class Arguments:
     options: list[tuple[str, str | None]] = field(default_factory=list)
     operands: list[str] = field(default_factory=list)
 
+    @property
+    def given(self) -> list[tuple[str, str]]:
+        """The options with their arguments, the empty string for an option without one."""
+        return [(key, value or "") for key, value in self.options]
+
     def has(self, *keys: str) -> bool:
         """Was any of these given?"""
         return any(key in keys for key, _ in self.options)

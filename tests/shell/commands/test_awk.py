@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from harness import NativeProcess, ours, real
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_text import NativeProcess, ours, real, start
 
 LINES = b"""alice 30 1500.50 paris
 bob 25 2300 london
@@ -372,7 +372,7 @@ def test_awk_lets_the_reader_run_when_its_output_is_full() -> None:
     """An endless loop of prints, also in a function, stops when the output is full."""
     for program in ('BEGIN { while (1) print "y" }', 'function f() { while (1) print "y" } BEGIN { f() }'):
         process = NativeProcess(["awk", program], limit=1)
-        running = start(process)
+        running = process.start()
         next(running)
         assert process.stdout.value().startswith(b"y\ny\n")
         running.close()

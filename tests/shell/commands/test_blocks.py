@@ -7,7 +7,7 @@ import shlex
 import shutil
 
 import pytest
-from support_core import ours, real
+from harness import ours, real
 
 WORDS = (
     "a",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support_core import ours
+from harness import ours
 
-import planaria_shell.commands as package
 from planaria_shell.run.command import COMMANDS
-
-package.load()
 
 #: They have no options, as in POSIX, or are not there in a sandbox and say so.
 _OTHERS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from harness import ours, real, same_sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_core import ours, real, same_sequence
 
 #: Commands separated by `;;`; one after `!` is the real one in both places.
 SEQUENCES = """

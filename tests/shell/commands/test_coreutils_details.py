@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support_core import Case, cases, same
+from harness import Case, cases, same
 
 READING = cases(
     r"""

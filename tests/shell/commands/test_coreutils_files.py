@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_core import Case, cases, same_effect
+from harness import Case, cases, same_effect
 
 CHANGING = cases(
     r"""

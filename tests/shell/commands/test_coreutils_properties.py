@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from harness import BytesInput, BytesOutput, NativeProcess, ours, real
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_core import BytesInput, BytesOutput, NativeProcess, drive, ours, real
 
 from planaria_shell.run.command import COMMANDS
 
@@ -197,7 +197,7 @@ def test_a_command_without_end_stops_where_its_output_is_full(argv: list[str]) -
                 yield b"aaaa" * 4096
 
     out = Full()
-    process = NativeProcess(argv, "/", Endless(b""), out, BytesOutput(), {})
+    process = NativeProcess(argv, stdin=Endless(b""), stdout=out)
     running = COMMANDS[argv[0]](process)  # type: ignore[arg-type]
     assert not isinstance(running, int)
     next(running)
@@ -224,6 +224,6 @@ def test_large_inputs_are_not_quadratic() -> None:
 def test_output_and_messages_stay_in_order() -> None:
     """What was printed before a message comes before it when both go to one place."""
     out = BytesOutput()
-    process = NativeProcess(["cat", "-n", "/etc/hostname", "/nope"], "/", BytesInput(b""), out, out, {})
-    drive(process)
+    process = NativeProcess(["cat", "-n", "/etc/hostname", "/nope"], stdout=out, stderr=out)
+    process.execute()
     assert bytes(out.data).index(b"     1\t") < out.data.index(b"cat: /nope")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_core import Case, cases, example_tree, ours, same, same_effect
+from harness import Case, cases, example_tree, ours, same, same_effect
 
 READING = cases(
     r"""

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support_core import ours, real, tree
+from harness import ours, real, tree
 
 NAMES = b"a\nd\nd/e\nd/e/deep.txt\nd/link\nempty\n"
 

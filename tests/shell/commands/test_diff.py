@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from harness import ours, real, same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support_data import ours, real, same
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 NEW = "one\n2\nthree\nfour\nfive\nsix\nSeven \neight\n\nnine\nten"
@@ -41,7 +41,7 @@ def test_styles(tmp_path: Path, options: list[str]) -> None:
     """Every style and option gives GNU's bytes and status."""
     (tmp_path / "a").write_text(OLD)
     (tmp_path / "b").write_text(NEW)
-    same(["diff", *options, "a", "b"], cwd=tmp_path, stderr=True)
+    same(["diff", *options, "a", "b"], cwd=tmp_path)
 
 
 @pytest.mark.parametrize("options", [[], ["-r"], ["-rN"], ["-ru"], ["-rq"], ["-rs"], ["-ruN", "-x", "x"]])
@@ -52,7 +52,7 @@ def test_directories(tmp_path: Path, options: list[str]) -> None:
         (tmp_path / side / "sub" / "f").write_text(side)
         (tmp_path / side / "same").write_text("same\n")
         (tmp_path / side / side).write_text("only\n")
-    same(["diff", *options, "one", "two"], cwd=tmp_path)
+    same(["diff", *options, "one", "two"], cwd=tmp_path, stderr=False)
 
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=20)
@@ -107,7 +107,7 @@ def test_cmp(tmp_path: Path, options: list[str], other: str) -> None:
     """cmp tells the first difference, or all, as GNU's."""
     (tmp_path / "a").write_text("abc\ndef\n")
     (tmp_path / "b").write_text(other)
-    same(["cmp", *options, "a", "b"], cwd=tmp_path, stderr=True)
+    same(["cmp", *options, "a", "b"], cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_comm(tmp_path: Path, options: list[str], text: str) -> None:
     """comm puts lines into three columns and notices disorder."""
     (tmp_path / "a").write_text(text)
     (tmp_path / "b").write_text("b\nc\nd\n")
-    same(["comm", *options, "a", "b"], cwd=tmp_path, env={"LC_ALL": "C"}, stderr=True)
+    same(["comm", *options, "a", "b"], cwd=tmp_path, env={"LC_ALL": "C"})

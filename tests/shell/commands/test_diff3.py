@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from harness import same
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_core import same
 
 EDITS = st.lists(st.sampled_from(["keep", "keep", "drop", "add", "change", "other"]), min_size=6, max_size=6)
 

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support_text import NativeProcess, assert_same, ours, real, start
+from harness import NativeProcess, ours, real, same
 
 LINES = b"""the quick brown fox
 jumps over the lazy dog
@@ -210,7 +210,7 @@ def test_grep_on_standard_input_is_as_gnu_grep(line: str, tmp_path: Path) -> Non
     """Output, messages and status of each command are GNU grep's."""
     argv = shlex.split(line)
     # The real egrep and fgrep warn that they are old.
-    assert_same(argv, LINES, tmp_path, stderr=argv[0] == "grep")
+    same(argv, LINES, tmp_path, stderr=argv[0] == "grep")
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ grep beta - one.txt
 )
 def test_grep_on_files_is_as_gnu_grep(line: str, tree: Path) -> None:
     """Names, separators, binary files and errors of files are shown as GNU grep does."""
-    assert_same(shlex.split(line), b"std beta\n", tree)
+    same(shlex.split(line), b"std beta\n", tree)
 
 
 @pytest.mark.parametrize(
@@ -306,12 +306,12 @@ def test_recursive_grep_finds_what_gnu_grep_finds(line: str, tree: Path) -> None
 def test_grep_lets_the_reader_run_when_its_output_is_full() -> None:
     """A grep whose output is full stops in between and goes on when asked."""
     process = NativeProcess(["grep", "y"], stdin=b"y\n" * 100_000, limit=1)
-    running = start(process)
+    running = process.start()
     next(running)
-    assert process.stdout.size < 200_000
-    process.stdout.limit = None
+    assert len(process.stdout.value()) < 200_000
+    process.stdout.limit = 1 << 30
     assert next(running, "done") == "done"
-    assert process.stdout.size == 200_000
+    assert len(process.stdout.value()) == 200_000
 
 
 def test_grep_has_a_pattern_file_of_ten_thousand_words() -> None:

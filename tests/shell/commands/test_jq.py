@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import repeat
 
 import pytest
+from harness import BytesInput, NativeProcess, ours
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_data import BytesInput, NativeProcess, ours
 
 from planaria_shell.commands.data.jq import json_reader
 from planaria_shell.commands.data.jq.json_writer import to_json

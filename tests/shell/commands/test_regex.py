@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from harness import real
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_text import real
 
 from planaria_shell.toolkit.regex.posix import (
     RegexError,

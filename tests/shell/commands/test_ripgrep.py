@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support_text import ours, real
+from harness import ours, real
 
 
 @pytest.fixture

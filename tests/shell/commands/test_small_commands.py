@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from support_core import ours, same
+from harness import ours, same
 
 CAPABILITIES = """
 colors|setaf 1|setaf 9|setaf 200|setab 3|setab 100|bold|dim|sitm|ritm|smul|rmul|blink|rev|invis|smso|rmso|sgr0

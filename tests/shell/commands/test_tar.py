@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from support_core import ours, real, same_sequence
+from harness import ours, real, same_sequence
 
 #: Commands separated by `;;`; one after `!` is the real one in both places.
 SEQUENCES = """

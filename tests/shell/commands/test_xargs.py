@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support_core import Case, cases, example_tree, same
+from harness import Case, cases, example_tree, same
 
 READING = cases(
     r"""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+import yaml
+from harness import ours
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support_data import ours
 
-from planaria_shell.commands.data.yq.reader import read_documents
+from planaria_shell.commands.data.yq.reader import YamlError, read_documents
 from planaria_shell.commands.data.yq.writer import write
 
 
@@ -26,6 +29,14 @@ from planaria_shell.commands.data.yq.writer import write
         ("a: ~\nb: yes\nc: 0x1F\nd: 2024-01-01\n", [{"a": None, "b": "yes", "c": 31, "d": "2024-01-01"}]),
         ("u: http://x/y#z\n", [{"u": "http://x/y#z"}]),
         ("a: one\n  two\n", [{"a": "one two"}]),
+        ("a: 'it''s\n\n  ok'\n", [{"a": "it's\nok"}]),
+        ("- 'a''b\n  c'\n", [["a'b c"]]),
+        ("? a\n: 1\n", [{"a": 1}]),
+        ("- ? x\n  : y\n", [[{"x": "y"}]]),
+        ("? [1, a]\n: b\n", [{'[1,"a"]': "b"}]),
+        ("a: !!str 1.0\nb: ! 2\nc: !!int '3'\n", [{"a": "1.0", "b": "2", "c": 3}]),
+        ("a: |+\n  x\n\n", [{"a": "x\n\n"}]),
+        ("# only\n---\na: 1\n...\n---\n- b", [{"a": 1}, ["b"]]),
     ],
 )
 def test_read(text: str, expected: list[object]) -> None:
@@ -51,6 +62,88 @@ def test_error_names_the_line() -> None:
     found = ours(["yq", "."], b"a: 1\n b: 2\n")
     assert found.status == 1
     assert b"line 2" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a: - b\n", b"Error: bad file '-': yaml: line 1: "),
+        (b"a: [1\nb: 2\n", b"Error: bad file '-': yaml: line 2: did not find expected ',' or ']'"),
+        (b"a: 1\nb: *x\n", b"Error: bad file '-': yaml: line 2: unknown anchor 'x' referenced"),
+        (b"a: &a [*a]\n", b"Error: bad file '-': yaml: line 1: unknown anchor 'a' referenced"),
+        (b"a: \x01\n", b"Error: bad file '-': yaml: control characters are not allowed"),
+    ],
+)
+def test_what_is_not_yaml_is_refused(text: bytes, message: bytes) -> None:
+    """An invalid document is refused with the line where there is one, and status 1."""
+    found = ours(["yq", "."], text)
+    assert (found.status, found.stdout) == (1, b"")
+    assert found.stderr.startswith(message)
+
+
+_FRAGMENTS = st.lists(
+    st.sampled_from(
+        ["a", "b", ": ", "- ", "? ", ":", "\n", "\n  ", "\n    ", "'", "''", '"', "[", "]", "{", "}", ", ", "&x ", "*x",
+         " #c", "|\n  ", ">-\n  ", "---\n", "...\n"]
+    ),
+    max_size=14,
+).map("".join)  # fmt: skip
+
+
+def _as_strings(value: object) -> object:
+    """A value as PyYAML's BaseLoader has it: the empty string for nothing."""
+    if isinstance(value, dict):
+        return {key: _as_strings(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_strings(item) for item in value]
+    return "" if value is None else value
+
+
+@settings(max_examples=400)
+@given(_FRAGMENTS)
+def test_documents_have_the_structure_that_pyyaml_gives(text: str) -> None:
+    """A string is read as PyYAML reads it, and refused where PyYAML refuses it."""
+    try:
+        expected = list(yaml.load_all(text + "\n", Loader=yaml.BaseLoader))
+    except yaml.constructor.ConstructorError:
+        assume(False)  # a collection as a key, which Python's dictionaries do not take
+    except yaml.YAMLError:
+        with pytest.raises(YamlError):
+            read_documents(text)
+        return
+    assert [_as_strings(value) for value in read_documents(text)] == expected
+
+
+_OF_STRINGS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text("ab \n#:-?'\"[]{},&*!|>%@`\\é\t"),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("ab #:", min_size=1), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@given(_OF_STRINGS, st.sampled_from([None, "'", '"']), st.booleans(), st.integers(10, 80))
+def test_what_pyyaml_writes_is_read(value: object, style: str | None, flow: bool, width: int) -> None:
+    """A document that PyYAML writes, in any style and folded at any width, is read as the value it was."""
+    text = yaml.safe_dump(
+        value, default_style=style, default_flow_style=flow, width=width, allow_unicode=True
+    )
+    assert read_documents(text) == [value]
+
+
+def test_without_pyyaml_the_error_says_how_to_install_it() -> None:
+    """Where PyYAML is not installed, yq fails with the command that installs it."""
+    code = (
+        "import sys; sys.modules['yaml'] = None\n"
+        "from planaria_shell.run.shell import Shell; shell = Shell()\n"
+        "print(shell.run('yq . <<< a:'), flush=True)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert "yaml: PyYAML is not installed; run: pip install PyYAML" in done.stderr
 
 
 plain_text = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zl", "Zp")))

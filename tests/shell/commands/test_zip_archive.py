@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_core import same_sequence
+from harness import same_sequence
 
 #: Commands separated by `;;`; one after `!` is the real one in both places.
 SEQUENCES = """

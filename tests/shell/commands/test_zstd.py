@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from harness import ours
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_core import ours
 
 from planaria_shell.commands.archives.zstd.format import ZstdCompressor, ZstdDecompressor, ZstdError
 from planaria_shell.commands.archives.zstd.xxhash import XXHash64

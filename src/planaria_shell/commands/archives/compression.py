@@ -18,7 +18,7 @@ from planaria_shell.commands.archives.compression_formats import (
 )
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_times import format_time
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import FileInput, Source, reason
 
 __all__: list[str] = []
@@ -477,20 +477,20 @@ _LONG = (
 )
 
 
-@utility("gzip", "gunzip", "zcat", "gzcat", short=_SHORT + "b:", long=_LONG + " rsyncable synchronous ascii")
+@command("gzip", "gunzip", "zcat", "gzcat", short=_SHORT + "b:", long=_LONG + " rsyncable synchronous ascii")
 def gzip(call: Invocation) -> Generator[None, None, Status]:
     """Compress or uncompress FILEs (by default, compress FILES in-place)."""
     call.label = "gzip"
     return _run(call, FORMATS["gzip"])
 
 
-@utility("bzip2", "bunzip2", "bzcat", short="123456789cdfhkLqstvVz", long=_LONG + " compress=z small=s")
+@command("bzip2", "bunzip2", "bzcat", short="123456789cdfhkLqstvVz", long=_LONG + " compress=z small=s")
 def bzip2(call: Invocation) -> Generator[None, None, Status]:
     """Compress or uncompress FILEs with block sorting (by default, compress FILES in-place)."""
     return _run(call, FORMATS["bzip2"])
 
 
-@utility(
+@command(
     "xz",
     "unxz",
     "xzcat",

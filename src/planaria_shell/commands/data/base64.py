@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import Source, reason
@@ -202,19 +202,19 @@ def _decode_checked(data: bytes, encoding: _Encoding, garbage: bytes) -> Iterato
 _LONG = "decode=d ignore-garbage=i wrap=w:"
 
 
-@utility("base64", short="diw:", long=_LONG, usage="[OPTION]... [FILE]")
+@command("base64", short="diw:", long=_LONG, usage="[OPTION]... [FILE]")
 def base64_command(call: Invocation) -> Generator[None, None, Status]:
     """Base64 encode or decode FILE, or standard input, to standard output."""
     return _run(call, _ENCODINGS["base64"])
 
 
-@utility("base32", short="diw:", long=_LONG, usage="[OPTION]... [FILE]")
+@command("base32", short="diw:", long=_LONG, usage="[OPTION]... [FILE]")
 def base32_command(call: Invocation) -> Generator[None, None, Status]:
     """Base32 encode or decode FILE, or standard input, to standard output."""
     return _run(call, _ENCODINGS["base32"])
 
 
-@utility("basenc", short="diw:", long=_LONG + " " + " ".join(_ENCODINGS), usage="[OPTION]... [FILE]")
+@command("basenc", short="diw:", long=_LONG + " " + " ".join(_ENCODINGS), usage="[OPTION]... [FILE]")
 def basenc(call: Invocation) -> Generator[None, None, Status]:
     """Encode or decode FILE, or standard input, in the encoding that an option names."""
     kind = call.arguments.last(_ENCODINGS)

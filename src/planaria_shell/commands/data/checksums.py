@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import Source, reason
@@ -183,36 +183,30 @@ def _validate(call: Invocation) -> None:
             raise UsageError(f"the --{name} option is meaningful only when verifying checksums")
 
 
-def _digest_command(name: str, kind: _Kind) -> None:
-    @utility(name, short="bctwz", long=_LONG)
-    def run(call: Invocation) -> Status:
-        arguments = call.arguments
-        if arguments.has("tag") and arguments.last(("b", "t")) == "t":
-            raise UsageError("--tag does not support --text mode")
-        _validate(call)
-        if arguments.has("c"):
-
-            def find(tag: str, length: int) -> _Kind | None:
-                return kind if tag in ("", kind.tag) else None
-
-            check = _Check(call, find, kind.tag)
-            good = [check.run(listing) for listing in call.operands or ["-"]]
-            return 0 if all(good) else 1
-        mark = "*" if arguments.last(("b", "t")) == "b" else " "
-        return _print_digests(call, kind, arguments.has("tag"), mark)
-
-    run.__doc__ = f"Print or check {kind.tag} checksums."
+_DIGESTS = {
+    f"{tag.lower()}sum": _Kind(tag, _MAKERS[tag], len(_MAKERS[tag]().hexdigest()))
+    for tag in ("MD5", "SHA1", "SHA224", "SHA256", "SHA384", "SHA512")
+}
 
 
-for _name, _tag in (
-    ("md5sum", "MD5"),
-    ("sha1sum", "SHA1"),
-    ("sha224sum", "SHA224"),
-    ("sha256sum", "SHA256"),
-    ("sha384sum", "SHA384"),
-    ("sha512sum", "SHA512"),
-):
-    _digest_command(_name, _Kind(_tag, _MAKERS[_tag], len(_MAKERS[_tag]().hexdigest())))
+@command("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", short="bctwz", long=_LONG)
+def digest(call: Invocation) -> Status:
+    """Print or check checksums of the kind in the command's name."""
+    kind = _DIGESTS[call.name]
+    arguments = call.arguments
+    if arguments.has("tag") and arguments.last(("b", "t")) == "t":
+        raise UsageError("--tag does not support --text mode")
+    _validate(call)
+    if arguments.has("c"):
+
+        def find(tag: str, length: int) -> _Kind | None:
+            return kind if tag in ("", kind.tag) else None
+
+        check = _Check(call, find, kind.tag)
+        good = [check.run(listing) for listing in call.operands or ["-"]]
+        return 0 if all(good) else 1
+    mark = "*" if arguments.last(("b", "t")) == "b" else " "
+    return _print_digests(call, kind, arguments.has("tag"), mark)
 
 
 def _blake(bits: int) -> _Kind:
@@ -223,7 +217,7 @@ def _blake(bits: int) -> _Kind:
 _BLAKE_TAG = re.compile(r"BLAKE2b(?:-(\d+))?")
 
 
-@utility("b2sum", short="bcl:twz", long=_LONG + " length=l:")
+@command("b2sum", short="bcl:twz", long=_LONG + " length=l:")
 def b2sum(call: Invocation) -> Status:
     """Print or check BLAKE2b checksums."""
     arguments = call.arguments
@@ -322,7 +316,7 @@ _ALGORITHMS = {
 }
 
 
-@utility(
+@command(
     "cksum",
     short="a:cl:wz",
     long="algorithm=a: check=c debug ignore-missing length=l: quiet status strict tag untagged warn=w zero=z",
@@ -367,7 +361,7 @@ def cksum(call: Invocation) -> Status:
     return _print_sums(call, algorithm)
 
 
-@utility("sum", short="rs", long="sysv=s")
+@command("sum", short="rs", long="sysv=s")
 def sum_command(call: Invocation) -> Status:
     """Print checksum and block counts for each FILE."""
     return _print_sums(call, "sysv" if call.arguments.last(("r", "s")) == "s" else "bsd")

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from planaria_shell.commands.data.xxd import blocks, file_chunks, window
 from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import UsageError
+from planaria_shell.toolkit.streams import reason
 
 _NAMES = [
     "nul",
@@ -49,19 +51,6 @@ _NAMES = [
 ]
 _ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 _SIZES = {"C": 1, "S": 2, "I": 4, "L": 8, "F": 4, "D": 8}
-_LONG = {
-    "address-radix=": "A",
-    "skip-bytes=": "j",
-    "read-bytes=": "N",
-    "strings[=]": "S",
-    "format=": "t",
-    "output-duplicates": "v",
-    "width[=]": "w",
-    "endian=": "endian",
-    "traditional": "traditional",
-    "help": "help",
-    "version": "version",
-}
 
 
 @dataclass(slots=True)
@@ -95,7 +84,7 @@ def _types(text: str, order: str) -> list[_Type]:
     while position < len(text):
         match = re.compile(r"(a|c|[doux](?:\d+|[CSIL])?|f(?:\d+|[FDLH])?)(z?)").match(text, position)
         if match is None:
-            raise usage.UsageError(f"invalid character '{text[position]}' in type string '{text}'")
+            raise UsageError(f"invalid character '{text[position]}' in type string '{text}'")
         letter, suffix = match.group(1)[0], match.group(1)[1:]
         position = match.end()
         if letter == "a":
@@ -107,7 +96,7 @@ def _types(text: str, order: str) -> list[_Type]:
         elif letter == "f":
             size = _SIZES.get(suffix) or int(suffix or 8)
             if size not in (2, 4, 8):
-                raise usage.UsageError(
+                raise UsageError(
                     f"invalid type string '{text}';\nthis system "
                     f"doesn't provide a {size}-byte floating point type"
                 )
@@ -115,7 +104,7 @@ def _types(text: str, order: str) -> list[_Type]:
         else:
             size = _SIZES.get(suffix) or int(suffix or 4)
             if size not in (1, 2, 4, 8):
-                raise usage.UsageError(
+                raise UsageError(
                     f"invalid type string '{text}';\nthis system doesn't provide a {size}-byte integral type"
                 )
             made = _integer_type(letter, size, byte_order)
@@ -177,7 +166,7 @@ _OLD = {
 def _count(text: str, option: str) -> int:
     match = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)(b|[kKmMGTPE](?:i?B)?)?", text)
     if match is None:
-        raise usage.UsageError(f"invalid {option} argument '{text}'")
+        raise UsageError(f"invalid {option} argument '{text}'")
     digits, suffix = match.group(1), match.group(2) or ""
     base = 16 if digits[:2].lower() == "0x" else 8 if digits.startswith("0") and len(digits) > 1 else 10
     factor = 512 if suffix == "b" else 1
@@ -187,25 +176,30 @@ def _count(text: str, option: str) -> int:
     return int(digits, base) * factor
 
 
-@usage.command("od", version="od (GNU coreutils) 9.1")
-def od(process: Process) -> Generator[None, None, int]:
-    """od [-A RADIX] [-t TYPE]... [-j SKIP] [-N COUNT] [-S[n]] [-w[n]] [-v] [FILE]..."""
+@command(
+    "od",
+    short="A:aBbcDdeFfHhIij:LlN:OoS:st:vw::Xx",
+    long="address-radix=A: skip-bytes=j: read-bytes=N: strings=S:: format=t: output-duplicates=v "
+    "width=w:: endian: traditional help version",
+    usage="[OPTION]... [FILE]...",
+    version="od (GNU coreutils) 9.1\n",
+)
+def od(call: Invocation) -> Generator[None, None, int]:
+    """Dump bytes in octal and other formats."""
+    process, arguments = call.process, call.arguments
     try:
-        arguments = usage.parse(process.argv[1:], "A:aBbcDdeFfHhIij:LlN:OoS:st:vw::Xx", _LONG)
         types: list[_Type] = []
-        order = arguments.last("endian") or "little"
-        for name, value in arguments.options:
+        order = arguments.value("endian") or "little"
+        for name, value in arguments.given:
             if name == "t":
                 types += _types(value, order)
             elif name in _OLD and len(name) == 1:
                 types += _types(_OLD[name], order)
-        radix = (arguments.last("A") or "o")[:1]
+        radix = (arguments.value("A") or "o")[:1]
         if radix not in "doxn":
-            raise usage.UsageError(
-                f"invalid output address radix '{radix}'; it must be one character from [doxn]"
-            )
-        skip = _count(arguments.last("j") or "0", "-j")
-        limit = arguments.last("N")
+            raise UsageError(f"invalid output address radix '{radix}'; it must be one character from [doxn]")
+        skip = _count(arguments.value("j") or "0", "-j")
+        limit = arguments.value("N")
         length = None if limit is None else _count(limit, "-N")
         operands = arguments.operands
         if operands and len(operands) <= 2 and not arguments.has("A", "t", "j", "N", "w"):
@@ -213,16 +207,13 @@ def od(process: Process) -> Generator[None, None, int]:
             if match:  # the old form: an offset after a plus
                 skip = _old_offset(operands[-1])
                 operands = operands[:-1]
-        minimum = arguments.last("S")
+        minimum = arguments.value("S")
         strings = None if minimum is None else _count(minimum or "3", "-S")
-        wide = arguments.last("w")
+        wide = arguments.value("w")
         width = None if wide is None else _count(wide or "32", "-w")
-    except usage.UsageError as error:
-        if "type" in str(error) or "radix" in str(error) or str(error).startswith("invalid -"):
-            process.error(str(error))
-        else:
-            usage.complain(process, str(error))
-        return 1
+    except UsageError as error:
+        error.hint = not ("type" in str(error) or "radix" in str(error) or str(error).startswith("invalid -"))
+        raise
     types = types or _types("o2", order)
     failed = False
 
@@ -232,7 +223,7 @@ def od(process: Process) -> Generator[None, None, int]:
             try:
                 yield from file_chunks(process, name)
             except OSError as error:
-                process.error(f"{name}: {usage.reason(error)}")
+                process.error(f"{name}: {reason(error)}")
                 failed = True
 
     seen = 0

@@ -6,8 +6,9 @@ import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from planaria_shell.run.command import Process, command
-from planaria_shell.toolkit import usage
+from planaria_shell.run.command import Process
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.streams import reason
 
 _VISIBLE = bytes(byte if 32 <= byte < 127 else 46 for byte in range(256))
 
@@ -154,9 +155,10 @@ def _xxd_arguments(arguments: list[str]) -> tuple[_Xxd, list[str]]:
     return options, arguments[position:]
 
 
-@command("xxd")
-def xxd(process: Process) -> Generator[None, None, int]:
+@command("xxd", raw=True)
+def xxd(call: Invocation) -> Generator[None, None, int]:
     """xxd [options] [infile [outfile]]: a hex dump, or the reverse (vim's xxd)."""
+    process = call.process
     try:
         options, operands = _xxd_arguments(process.argv[1:])
     except _XxdUsageError:
@@ -170,7 +172,7 @@ def xxd(process: Process) -> Generator[None, None, int]:
         chunks = file_chunks(process, name)
         first = next(chunks, b"")
     except OSError as error:
-        process.error(f"{name}: {usage.reason(error)}")
+        process.error(f"{name}: {reason(error)}")
         return 2
 
     def source() -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.files.copying import into_directory
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
@@ -125,7 +125,7 @@ def _mode_operands(words: list[str]) -> list[str]:
     return words
 
 
-@utility(
+@command(
     "chmod",
     short="Rcfv",
     long="changes=c recursive=R no-preserve-root preserve-root quiet=f silent=f reference: verbose=v mode:",
@@ -252,13 +252,13 @@ _OWNERSHIP = (
 )
 
 
-@utility("chown", short="HLPRcfhv", long=_OWNERSHIP, usage="[OPTION]... [OWNER][:[GROUP]] FILE...")
+@command("chown", short="HLPRcfhv", long=_OWNERSHIP, usage="[OPTION]... [OWNER][:[GROUP]] FILE...")
 def chown(call: Invocation) -> Generator[None, None, Status]:
     """Change the owner and/or group of each FILE to OWNER and/or GROUP."""
     return _ownership(call, False)
 
 
-@utility("chgrp", short="HLPRcfhv", long=_OWNERSHIP, usage="[OPTION]... GROUP FILE...")
+@command("chgrp", short="HLPRcfhv", long=_OWNERSHIP, usage="[OPTION]... GROUP FILE...")
 def chgrp(call: Invocation) -> Generator[None, None, Status]:
     """Change the group of each FILE to GROUP."""
     return _ownership(call, True)

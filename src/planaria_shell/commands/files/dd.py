@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote_always
 from planaria_shell.toolkit.sizes import human_size
@@ -106,7 +106,7 @@ class _Settings:
             flags.add(flag)
 
 
-@utility("dd", usage="[OPERAND]...")
+@command("dd", usage="[OPERAND]...")
 def dd(call: Invocation) -> Generator[None, None, Status]:
     """Copy a file, converting and formatting according to the operands."""
     settings = _Settings(call.operands)

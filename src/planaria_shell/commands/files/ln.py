@@ -9,7 +9,7 @@ import stat
 from planaria_shell.commands.files.copying import base_name, into_directory
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.backup import Backup
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
@@ -18,7 +18,7 @@ from planaria_shell.toolkit.streams import reason
 __all__: list[str] = []
 
 
-@utility(
+@command(
     "ln",
     short="bdfFinrsS:t:TvLP",
     long="backup:: directory=d force=f interactive=i logical=L no-dereference=n physical=P relative=r "
@@ -126,7 +126,7 @@ def _same_name(first: str, second: str) -> bool:
     return parents[0] == parents[1] and base_name(first) == base_name(second)
 
 
-@utility("link", usage="FILE1 FILE2")
+@command("link", usage="FILE1 FILE2")
 def link_command(call: Invocation) -> Status:
     """Call the link function to create a link named FILE2 to an existing FILE1."""
     names = call.operands

@@ -1,4 +1,4 @@
-"""rm, rmdir, unlink: take names away."""
+"""`rm`, `unlink`: remove (unlink) the FILE(s)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from dataclasses import dataclass
 
 from planaria_shell.commands.files.copying import into_directory
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
-from planaria_shell.toolkit.streams import reason
-
-__all__ = ["Remover"]
 
 _INTERACTIVE = {
     "never": "never",
@@ -141,7 +138,7 @@ def _kind(status: os.stat_result) -> str:
     return "symbolic link" if stat.S_ISLNK(status.st_mode) else "special file"
 
 
-@utility(
+@command(
     "rm",
     short="dfirIvR",
     long="force=f interactive:: one-file-system no-preserve-root preserve-root:: recursive=r dir=d verbose=v",
@@ -190,41 +187,7 @@ def rm(call: Invocation) -> Status:
     return call.status
 
 
-@utility(
-    "rmdir", short="pv", long="ignore-fail-on-non-empty parents=p verbose=v", usage="[OPTION]... DIRECTORY..."
-)
-def rmdir(call: Invocation) -> Status:
-    """Remove the DIRECTORY(ies), if they are empty."""
-    arguments = call.arguments
-    if not call.operands:
-        raise UsageError("missing operand")
-    for operand in call.operands:
-        name = operand
-        while name and name != "/":
-            if arguments.has("v"):
-                call.print(f"rmdir: removing directory, {shown(name)}")
-            try:
-                path = call.path(name)
-                if os.path.islink(path.rstrip("/")) and name.endswith("/"):
-                    call.complain(f"failed to remove {shown(name)}: Symbolic link not followed")
-                    break
-                os.rmdir(path)
-            except OSError as error:
-                if arguments.has("ignore-fail-on-non-empty") and error.errno in (
-                    errno.ENOTEMPTY,
-                    errno.EEXIST,
-                ):
-                    break
-                what = "failed to remove" if name == operand else "failed to remove directory"
-                call.complain(f"{what} {shown(name)}: {reason(error)}")
-                break
-            if not arguments.has("p"):
-                break
-            name = name.rstrip("/").rpartition("/")[0].rstrip("/")
-    return call.status
-
-
-@utility("unlink", usage="FILE")
+@command("unlink", usage="FILE")
 def unlink(call: Invocation) -> Status:
     """Call the unlink function to remove the specified FILE."""
     if not call.operands:

@@ -6,7 +6,7 @@ import os
 from typing import BinaryIO
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.sizes import parse_count, parse_size
@@ -17,7 +17,7 @@ __all__: list[str] = []
 _REMOVALS = ("unlink", "wipe", "wipesync")
 
 
-@utility(
+@command(
     "shred",
     short="fn:s:uvxz",
     long="force=f iterations=n: size=s: random-source: remove:: verbose=v exact=x zero=z",

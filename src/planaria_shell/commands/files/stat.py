@@ -10,7 +10,7 @@ from collections.abc import Callable
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_status import blocks_of, device_parts
 from planaria_shell.toolkit.file_times import format_time
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote_always
 from planaria_shell.toolkit.users import group_name, owner, user_name
@@ -229,7 +229,7 @@ _FILESYSTEM = (
 _FILESYSTEM_TERSE = "%n %i %l %t %s %S %b %f %a %c %d\n"
 
 
-@utility(
+@command(
     "stat",
     short="Lfc:t",
     long="dereference=L file-system=f cached: format=c: printf: terse=t",

@@ -8,7 +8,7 @@ import time
 
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_times import parse_time
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
@@ -20,7 +20,7 @@ __all__: list[str] = []
 _TOUCHED = {"atime": "a", "access": "a", "use": "a", "mtime": "m", "modify": "m"}
 
 
-@utility(
+@command(
     "touch",
     short="acd:fhmr:t:",
     long="time: no-create=c date=d: reference=r: no-dereference=h",
@@ -107,7 +107,7 @@ def _stamp(text: str, env: dict[str, str], now: int) -> int | None:
     return parse_time(f"{full:04d}-{month}-{day} {hour}:{minute}:{second or '00'}", env, now)
 
 
-@utility(
+@command(
     "truncate", short="cor:s:", long="no-create=c io-blocks=o reference=r: size=s:", usage="OPTION... FILE..."
 )
 def truncate(call: Invocation) -> Status:
@@ -164,7 +164,7 @@ def truncate(call: Invocation) -> Status:
     return call.status
 
 
-@utility(
+@command(
     "fallocate",
     short="l:no:vx",
     long="length=l: keep-size=n offset=o: posix=x verbose=v",

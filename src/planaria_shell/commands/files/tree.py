@@ -14,25 +14,8 @@ from dataclasses import dataclass, field
 from planaria_shell.commands.numbers.date.command import moment_of
 from planaria_shell.commands.numbers.date.zones import local_zone
 from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
-
-_LONG = {
-    "noreport": "noreport",
-    "dirsfirst": "dirsfirst",
-    "filesfirst": "filesfirst",
-    "sort[=]": "sort",
-    "charset=": "charset",
-    "filelimit=": "filelimit",
-    "inodes": "inodes",
-    "du": "du",
-    "prune": "prune",
-    "matchdirs": "matchdirs",
-    "ignore-case": "ignore-case",
-    "si": "si",
-    "gitignore": "gitignore",
-    "help": "help",
-    "version": "version",
-}
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import OptionSyntax, UsageError
 
 
 @dataclass(slots=True)
@@ -84,8 +67,16 @@ class _LevelError(Exception):
     pass
 
 
-def _options(process: Process) -> tuple[_Options, list[str]]:
-    arguments = usage.parse(process.argv[1:], "adfiFlsphDrtcUvQCnqNJxL:P:I:o:SAX", _LONG)
+_SYNTAX = OptionSyntax(
+    "adfiFlsphDrtcUvQCnqNJxL:P:I:o:SAX",
+    "noreport dirsfirst filesfirst sort:: charset: filelimit: inodes du prune matchdirs "
+    "ignore-case si gitignore help version",
+    help_option=False,
+)
+
+
+def _options(words: list[str]) -> tuple[_Options, list[str]]:
+    arguments = _SYNTAX.parse(words)
     options = _Options()
     simple = {
         "a": "all",
@@ -110,7 +101,7 @@ def _options(process: Process) -> tuple[_Options, list[str]]:
         "matchdirs": "match_directories",
         "ignore-case": "ignore_case",
     }
-    for name, value in arguments.options:
+    for name, value in arguments.given:
         if name in simple:
             setattr(options, simple[name], True)
         elif name == "h":
@@ -349,12 +340,18 @@ def _suffix(node: _Node) -> str:
     return "*" if stat.S_ISREG(mode) and mode & 0o111 else ""
 
 
-@usage.command("tree", version="tree v2.1.0")
-def tree(process: Process) -> Generator[None, None, int]:
-    """tree [-adfFihlprstDQJ] [-L LEVEL] [-P PATTERN] [-I PATTERN] [--noreport] [DIRECTORY]..."""
+@command(
+    "tree",
+    help="Usage: tree [-adfFihlprstDQJ] [-L LEVEL] [-P PATTERN] [-I PATTERN] [--noreport] [DIRECTORY]...\n",
+    version="tree v2.1.0\n",
+    raw=True,
+)
+def tree(call: Invocation) -> Generator[None, None, int]:
+    """Show directories as a tree."""
+    process = call.process
     try:
-        options, operands = _options(process)
-    except usage.UsageError as error:
+        options, operands = _options(call.argv[1:])
+    except UsageError as error:
         process.error(
             f"Invalid argument {str(error).replace('invalid option -- ', '-').replace(chr(39), '`', 1)}."
         )

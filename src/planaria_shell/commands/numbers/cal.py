@@ -8,8 +8,7 @@ from datetime import date, datetime
 
 from planaria_shell.commands.numbers.date.formatting import MONTHS
 from planaria_shell.commands.numbers.date.zones import local_zone
-from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.invocation import Invocation, command
 
 
 def _weeks(year: int, month: int, first: int, julian: bool) -> list[str]:
@@ -74,26 +73,17 @@ def _beside(blocks: list[list[str]]) -> list[str]:
     return ["  ".join(parts) + "  " for parts in zip(*blocks, strict=True)]
 
 
-@usage.command("cal", "ncal", version="cal from util-linux 2.38.1")
-def cal(process: Process) -> int:
-    """cal [-13jmsy] [-A n] [-B n] [[[day] month] year]: months, weeks starting on Sunday (-m: Monday)."""
-    try:
-        arguments = usage.parse(
-            process.argv[1:],
-            "13A:B:hjmsNCbMSy",
-            {
-                "one": "1",
-                "three": "3",
-                "sunday": "s",
-                "monday": "M",
-                "julian": "j",
-                "year": "y",
-                "help": "help",
-            },
-        )
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
+@command(
+    "cal",
+    "ncal",
+    short="13A:B:hjmsNCbMSy",
+    long="one=1 three=3 sunday=s monday=M julian=j year=y help version",
+    usage="[OPTION]... [[[DAY] MONTH] YEAR]",
+    version="cal from util-linux 2.38.1\n",
+)
+def cal(call: Invocation) -> int:
+    """Print calendars of months; weeks start on Sunday (-m: Monday)."""
+    process, arguments = call.process, call.arguments
     today = datetime.now(local_zone(process.env))
     year, month, whole_year = today.year, today.month, arguments.has("y")
     operands = arguments.operands
@@ -117,7 +107,7 @@ def cal(process: Process) -> int:
         return 64
     first = 1 if arguments.has("m", "M") else 0
     julian = arguments.has("j")
-    before, after = int(arguments.last("B") or 0), int(arguments.last("A") or 0)
+    before, after = int(arguments.value("B") or 0), int(arguments.value("A") or 0)
     if arguments.has("3"):
         before, after = max(before, 1), max(after, 1)
     lines: list[str]

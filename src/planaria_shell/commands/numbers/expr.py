@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.regex.posix import RegexError, compile_basic
@@ -190,7 +190,7 @@ def _slice(text: str, start: _Value, length: _Value) -> str:
     return text[first - 1 : first - 1 + count]
 
 
-@utility("expr", usage="EXPRESSION", parse=False, failure=2)
+@command("expr", usage="EXPRESSION", raw=True, failure=2)
 def expr(call: Invocation) -> Status:
     """Print the value of EXPRESSION; the status is 1 when it is null or 0."""
     words = call.operands

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from planaria_shell.commands.text.cut import parse_ranges
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote
@@ -87,7 +87,7 @@ def _parse_format(conversion: _Conversion, text: str) -> None:
         conversion.precision = int(precision or "0")
 
 
-@utility(
+@command(
     "numfmt",
     short="d:z",
     long="from: from-unit: to: to-unit: round: padding: suffix: grouping delimiter=d: field: debug header:: "

@@ -8,7 +8,7 @@ import re
 from collections.abc import Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.streams import reason
 
@@ -17,7 +17,7 @@ __all__: list[str] = []
 _NO_INPUT, _BAD_USAGE, _UNAVAILABLE = 66, 64, 69
 
 
-@utility(
+@command(
     "flock",
     short="sexunw:oE:Fc:v",
     long="shared=s exclusive=x unlock=u nonblocking=n nonblock=n timeout=w: wait=w: close=o "

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 
 __all__: list[str] = []
@@ -139,14 +139,14 @@ def _quoted_for_csh(text: str) -> str:
     return "'" + "".join(parts.get(c, f"'\\{c}'" if c.isspace() else c) for c in text) + "'"
 
 
-@utility(
+@command(
     "getopt",
     short="al:n:o:qQs:Tu",
     long="alternative=a longoptions=l: name=n: options=o: quiet=q quiet-output=Q shell=s: test=T unquoted=u",
     usage="OPTSTRING PARAMETER...\n  or:  getopt [OPTION]... -o OPTSTRING [OPTION]... [--] PARAMETER...",
     order="options first",
     failure=2,
-    hint="Try '{} --help' for more information.",
+    hint="Try '{name} --help' for more information.",
 )
 def getopt(call: Invocation) -> Status:
     """Parse command options of a script."""

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 
 __all__: list[str] = []
 
@@ -112,7 +112,7 @@ class _Terminal:
         return known[capability].format(first, second)
 
 
-@utility(
+@command(
     "tput",
     short="ST:Vx",
     usage="[OPTION]... [CAPABILITY [PARAMETER]...]",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
@@ -16,7 +16,7 @@ from planaria_shell.toolkit.streams import reason
 __all__: list[str] = []
 
 
-@utility(
+@command(
     "chroot",
     long="groups: userspec: skip-chdir",
     usage="[OPTION] NEWROOT [COMMAND [ARG]...]",
@@ -38,7 +38,7 @@ def chroot(call: Invocation) -> Generator[None, None, Status]:
     return (yield from call.replace(words or [call.env.get("SHELL") or "bash"]))
 
 
-@utility(
+@command(
     "chcon",
     short="hHLPRfl:r:t:u:v",
     long="dereference no-dereference=h preserve-root no-preserve-root reference: recursive=R range=l: "
@@ -65,7 +65,7 @@ def chcon(call: Invocation) -> Status:
     return call.status
 
 
-@utility(
+@command(
     "runcon",
     short="cl:r:t:u:",
     long="compute=c range=l: role=r: type=t: user=u:",
@@ -93,7 +93,7 @@ _VALUES = (
 _SAVED = re.compile(r"[0-9a-f]+(?::[0-9a-f]+)+|[0-9]+")
 
 
-@utility("stty", parse=False, usage="[-F DEVICE] [-a | -g | SETTING...]")
+@command("stty", raw=True, usage="[-F DEVICE] [-a | -g | SETTING...]")
 def stty(call: Invocation) -> Status:
     """Print or change terminal characteristics: there is no terminal."""
     words = iter(call.operands)
@@ -126,7 +126,7 @@ def stty(call: Invocation) -> Status:
     raise CommandError(f"{name}: Inappropriate ioctl for device")
 
 
-@utility("pinky", short="bfhilpqsw", usage="[OPTION]... [USER]...")
+@command("pinky", short="bfhilpqsw", usage="[OPTION]... [USER]...")
 def pinky(call: Invocation) -> Status:
     """Tell who is logged on: nobody is, this is no login session."""
     if call.arguments.has("l"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 
 __all__: list[str] = []
 
 
-@utility(
+@command(
     "uuidgen",
     short="rtmsn:N:x",
     long="random=r time=t md5=m sha1=s namespace=n: name=N: hex=x",

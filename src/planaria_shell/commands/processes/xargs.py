@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, cannot_run, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, cannot_run, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import Source, reason
@@ -220,7 +220,7 @@ def _positive(call: Invocation, key: str, default: int | None = None, least: int
     return int(text)
 
 
-@utility(
+@command(
     "xargs",
     short="0a:E:e::i::I:l::L:n:oprs:txP:d:",
     long="null=0 arg-file=a: delimiter=d: eof=e:: replace=i:: max-lines=l:: max-args=n: open-tty=o "

@@ -7,36 +7,9 @@ import re
 import unicodedata
 from collections.abc import Generator
 
-from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
-
-_LONG = {
-    "table": "t",
-    "table-name=": "n",
-    "table-order=": "O",
-    "table-columns=": "N",
-    "table-column=": "C",
-    "table-noextreme=": "E",
-    "table-noheadings": "d",
-    "table-header-repeat": "e",
-    "table-hide=": "H",
-    "table-right=": "R",
-    "table-truncate=": "T",
-    "table-wrap=": "W",
-    "table-maxout": "m",
-    "table-columns-limit=": "l",
-    "table-empty-lines": "L",
-    "keep-empty-lines": "L",
-    "json": "J",
-    "tree=": "r",
-    "output-width=": "c",
-    "columns=": "c",
-    "separator=": "s",
-    "output-separator=": "o",
-    "fillrows": "x",
-    "help": "h",
-    "version": "V",
-}
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import Arguments, UsageError
+from planaria_shell.toolkit.streams import read_input, reason
 
 
 def width_of(text: str) -> int:
@@ -49,14 +22,20 @@ def width_of(text: str) -> int:
     )
 
 
-@usage.command("column", version="column from util-linux 2.38.1")
-def column(process: Process) -> Generator[None, None, int]:
-    """column [-tx] [-c WIDTH] [-s SEPARATORS] [-o SEPARATOR] [-N NAMES] [-R COLUMNS] [-J] [FILE]..."""
-    try:
-        arguments = usage.parse(process.argv[1:], "c:C:dE:eH:hJLl:mN:n:O:o:R:r:s:T:tVW:x", _LONG)
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
+@command(
+    "column",
+    short="c:C:dE:eH:hJLl:mN:n:O:o:R:r:s:T:tVW:x",
+    long="table=t table-name=n: table-order=O: table-columns=N: table-column=C: table-noextreme=E: "
+    "table-noheadings=d table-header-repeat=e table-hide=H: table-right=R: table-truncate=T: "
+    "table-wrap=W: table-maxout=m table-columns-limit=l: table-empty-lines=L keep-empty-lines=L "
+    "json=J tree=r: output-width=c: columns=c: separator=s: output-separator=o: fillrows=x help=h "
+    "version=V",
+    usage="[OPTION]... [FILE]...",
+    version="column from util-linux 2.38.1\n",
+)
+def column(call: Invocation) -> Generator[None, None, int]:
+    """Arrange lines in columns, or their words in a table."""
+    process, arguments = call.process, call.arguments
     if arguments.has("r"):
         process.error("--tree is not there; use --table")
         return 1
@@ -64,15 +43,15 @@ def column(process: Process) -> Generator[None, None, int]:
     lines: list[str] = []
     for name in arguments.operands or ["-"]:
         try:
-            text = usage.read_file(process, name).decode("utf-8", "surrogateescape")
+            text = read_input(process, name).decode("utf-8", "surrogateescape")
         except OSError as error:
-            process.error(f"{name}: {usage.reason(error)}")
+            process.error(f"{name}: {reason(error)}")
             status = 1
             continue
         lines += text.removesuffix("\n").split("\n") if text else []
     if not arguments.has("L"):
         lines = [line for line in lines if line.strip()]
-    width_text = arguments.last("c") or process.env.get("COLUMNS") or "80"
+    width_text = arguments.value("c") or process.env.get("COLUMNS") or "80"
     if width_text == "unlimited":
         width_text = str(1 << 60)
     if not width_text.isdigit():
@@ -84,7 +63,7 @@ def column(process: Process) -> Generator[None, None, int]:
     elif arguments.has("t", "N", "R", "H", "O", "o"):
         try:
             output = _table(lines, arguments)
-        except usage.UsageError as error:
+        except UsageError as error:
             process.error(str(error))
             return 1
     else:
@@ -96,9 +75,9 @@ def column(process: Process) -> Generator[None, None, int]:
     return status
 
 
-def _cells(line: str, arguments: usage.Arguments) -> list[str]:
-    separators = arguments.last("s")
-    limit = int(arguments.last("l") or 0)
+def _cells(line: str, arguments: Arguments) -> list[str]:
+    separators = arguments.value("s")
+    limit = int(arguments.value("l") or 0)
     if separators is None:
         cells = line.split(None, limit - 1) if limit else line.split()
         return [cell.rstrip() for cell in cells] if limit else cells
@@ -126,24 +105,24 @@ def _numbers(text: str | None, names: list[str], count: int) -> list[int]:
         elif part.isdigit():
             found.append(int(part) - 1)
         elif part:
-            raise usage.UsageError(f"undefined column name '{part}'")
+            raise UsageError(f"undefined column name '{part}'")
     return found
 
 
-def _table(lines: list[str], arguments: usage.Arguments) -> list[str]:
+def _table(lines: list[str], arguments: Arguments) -> list[str]:
     rows = [_cells(line, arguments) for line in lines]
-    given = arguments.last("N")
+    given = arguments.value("N")
     names = given.split(",") if given else []
     header = bool(names) and not arguments.has("d")
     count = max([len(row) for row in rows] + [len(names)], default=0)
     if header:
         rows.insert(0, names + [""] * (count - len(names)))
-    order = _numbers(arguments.last("O"), names, count)
-    hidden = set(_numbers(arguments.last("H"), names, count))
+    order = _numbers(arguments.value("O"), names, count)
+    hidden = set(_numbers(arguments.value("H"), names, count))
     places = order + [place for place in range(count) if place not in order]
     places = [place for place in places if place not in hidden]
-    right = set(_numbers(arguments.last("R"), names, count))
-    separator = _unescape(arguments.last("o") or "  ")
+    right = set(_numbers(arguments.value("R"), names, count))
+    separator = _unescape(arguments.value("o") or "  ")
     widths = {
         place: max((width_of(row[place]) for row in rows if place < len(row)), default=0) for place in places
     }
@@ -166,10 +145,10 @@ def _table(lines: list[str], arguments: usage.Arguments) -> list[str]:
     return output
 
 
-def _json(lines: list[str], arguments: usage.Arguments) -> list[str]:
-    names = (arguments.last("N") or "").split(",")
+def _json(lines: list[str], arguments: Arguments) -> list[str]:
+    names = (arguments.value("N") or "").split(",")
     rows = [_cells(line, arguments) for line in lines]
-    output = ["{", f'   "{arguments.last("n") or "table"}": [']
+    output = ["{", f'   "{arguments.value("n") or "table"}": [']
     for number, row in enumerate(rows):
         output.append("      {" if number == 0 else output.pop() + "{")
         for place, name in enumerate(names):

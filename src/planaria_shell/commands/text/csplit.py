@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote_always
 from planaria_shell.toolkit.regex.posix import Pattern, RegexError, compile_basic
@@ -103,7 +103,7 @@ class _Pieces:
             Path(self.call.path(name)).unlink(missing_ok=True)
 
 
-@utility(
+@command(
     "csplit",
     short="b:f:kn:qsz",
     long="suffix-format=b: prefix=f: keep-files=k suppress-matched digits=n: quiet=s silent=s "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from operator import itemgetter
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import batches
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
@@ -71,7 +71,7 @@ def _complement(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return out
 
 
-@utility(
+@command(
     "cut",
     short="b:c:d:f:nsz",
     long="bytes=b: characters=c: delimiter=d: fields=f: only-delimited=s output-delimiter: complement "

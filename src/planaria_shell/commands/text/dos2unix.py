@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 
 __all__: list[str] = []
 
@@ -39,8 +39,11 @@ _KINDS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 
 
-@utility(
-    *_KINDS,
+@command(
+    "dos2unix",
+    "unix2dos",
+    "mac2unix",
+    "unix2mac",
     short="fknoOqs",
     long="force=f keepdate=k newfile=n oldfile=o to-stdout=O quiet=q safe=s",
     usage="[OPTION]... [FILE]... [-n INFILE OUTFILE]...",

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 
-from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.invocation import Invocation, command
 
 _VARIABLE = re.compile(rb"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
-@usage.command("envsubst", version="envsubst (GNU gettext-runtime) 0.21")
-def envsubst(process: Process) -> Generator[None, None, int]:
-    """envsubst [-v] [SHELL-FORMAT]: only the variables that SHELL-FORMAT names, when it is given."""
-    try:
-        arguments = usage.parse(process.argv[1:], "hVv", {"variables": "v", "help": "h", "version": "V"})
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
+@command(
+    "envsubst",
+    short="hVv",
+    long="variables=v help=h version=V",
+    usage="[-v] [SHELL-FORMAT]",
+    version="envsubst (GNU gettext-runtime) 0.21\n",
+)
+def envsubst(call: Invocation) -> Generator[None, None, int]:
+    """Substitute environment variables: only the variables that SHELL-FORMAT names, when it is given."""
+    process, arguments = call.process, call.arguments
     if len(arguments.operands) > 1:
         process.error("too many arguments")
         return 1

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote_always
 
@@ -64,7 +64,7 @@ class _Style:
     other_indent: int = 0
 
 
-@utility(
+@command(
     "fmt",
     short="cp:stuw:g:",
     long="crown-margin=c prefix=p: split-only=s tagged-paragraph=t uniform-spacing=u width=w: goal=g:",

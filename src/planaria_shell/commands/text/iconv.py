@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.streams import Sink, reason
 
@@ -36,12 +36,12 @@ def _similar(error: UnicodeError) -> tuple[str | bytes, int]:
 codecs.register_error("planaria.similar", _similar)
 
 
-@utility(
+@command(
     "iconv",
     short="f:t:co:sl",
     long="from-code=f: to-code=t: output=o: silent=s list=l verbose byte-subst: unicode-subst:",
     usage="[OPTION]... [-f ENCODING] [-t ENCODING] [FILE]...",
-    hint="Try `{0} --help' or `{0} --usage' for more information.",
+    hint="Try `{name} --help' or `{name} --usage' for more information.",
 )
 def iconv(call: Invocation) -> Generator[None, None, Status]:
     """Convert the encoding of FILEs."""

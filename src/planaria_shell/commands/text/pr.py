@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_times import format_time
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 
@@ -150,7 +150,7 @@ def _layout(call: Invocation) -> _Layout:
     return layout
 
 
-@utility(
+@command(
     "pr",
     short="abcdD:e::fFh:i::Jl:mn::N:o:rs::S::tTvw:W:",
     long="across=a columns: pages: double-space=d date-format=D: form-feed=F header=h: join-lines=J "

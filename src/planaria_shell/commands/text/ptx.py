@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import reason
@@ -67,7 +67,7 @@ class _Layout:
         return half, max(half - self.gap - marks, 0), max(half - marks, 0)
 
 
-@utility(
+@command(
     "ptx",
     short="AF:GM:ORS:TW:b:fg:i:o:rtw:",
     long="auto-reference=A flag-truncation=F: traditional=G macro-name=M: right-side-refs=R "

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.text.wc import file_size
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
@@ -128,7 +128,7 @@ def _old_form(words: list[str]) -> list[str]:
     return [f"-l{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in words]
 
 
-@utility(
+@command(
     "split",
     short="a:b:C:del:n:t:ux",
     long="suffix-length=a: additional-suffix: bytes=b: line-bytes=C: numeric-suffixes:: hex-suffixes:: "

@@ -6,47 +6,35 @@ import re
 from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.data.xxd import file_chunks
-from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
-
-_LONG = {
-    "all": "a",
-    "data": "d",
-    "print-file-name": "f",
-    "bytes=": "n",
-    "radix=": "t",
-    "include-all-whitespace": "w",
-    "target=": "T",
-    "encoding=": "e",
-    "unicode=": "U",
-    "output-separator=": "s",
-    "help": "h",
-    "version": "v",
-}
-
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.streams import reason
 
 #: Bytes of the widest character (-e L).
 _WIDEST = 4
 
 
-@usage.command("strings", version="GNU strings (GNU Binutils) 2.40")
-def strings(process: Process) -> Generator[None, None, int]:
-    """strings [-afw] [-n MIN] [-t {o,x,d}] [-e {s,S,b,l,B,L}] [FILE]..."""
-    words = [re.sub(r"^-(\d+)$", r"-n\1", word) for word in process.argv[1:]]
-    try:
-        arguments = usage.parse(words, "adfhn:ot:wT:e:U:s:vV", _LONG)
-    except usage.UsageError as error:
-        process.error(str(error))
-        return 1
-    text = arguments.last("n") or "4"
+@command(
+    "strings",
+    short="adfhn:ot:wT:e:U:s:vV",
+    long="all=a data=d print-file-name=f bytes=n: radix=t: include-all-whitespace=w target=T: "
+    "encoding=e: unicode=U: output-separator=s: help=h version=v",
+    usage="[OPTION]... [FILE]...",
+    version="GNU strings (GNU Binutils) 2.40\n",
+    rewrite=lambda words: [re.sub(r"^-(\d+)$", r"-n\1", word) for word in words],
+    hint="",
+)
+def strings(call: Invocation) -> Generator[None, None, int]:
+    """Print the printable strings in files."""
+    process, arguments = call.process, call.arguments
+    text = arguments.value("n") or "4"
     minimum = int(text) if text.isdigit() else 0
     if minimum < 1:
         process.error(
             f"invalid minimum string length {text}" if text.isdigit() else f"invalid integer argument {text}"
         )
         return 1
-    radix = "o" if arguments.has("o") else arguments.last("t")
-    encoding = arguments.last("e") or "s"
+    radix = "o" if arguments.has("o") else arguments.value("t")
+    encoding = arguments.value("e") or "s"
     characters = rb"[\t -~]"
     if arguments.has("w"):
         characters = rb"[\t\n\v\f\r -~]"
@@ -59,7 +47,7 @@ def strings(process: Process) -> Generator[None, None, int]:
         "L": characters + rb"\x00\x00\x00",
     }.get(encoding, characters)
     pattern = re.compile(rb"(?:%s){%d,}" % (one, minimum), re.DOTALL)
-    separator = (arguments.last("s") or "\n").encode("utf-8", "surrogateescape")
+    separator = (arguments.value("s") or "\n").encode("utf-8", "surrogateescape")
     status = 0
     for name in arguments.operands or ["-"]:
         label = "{standard input}" if name == "-" and not arguments.operands else name
@@ -83,7 +71,7 @@ def strings(process: Process) -> Generator[None, None, int]:
             )
             status = 1
         except OSError as error:
-            process.error(f"{name}: {usage.reason(error)}")
+            process.error(f"{name}: {reason(error)}")
             status = 1
     return status
 

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 
@@ -163,7 +163,7 @@ def _shown(byte: int) -> str:
     return f"\\{byte:03o}"
 
 
-@utility(
+@command(
     "tr",
     short="cCdst",
     long="complement=c delete=d squeeze-repeats=s truncate-set1=t",

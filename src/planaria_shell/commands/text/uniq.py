@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from operator import ne, sub
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import batches, records
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote, shell_quote
@@ -39,7 +39,7 @@ def _old_forms(words: list[str]) -> list[str]:
     return out
 
 
-@utility(
+@command(
     "uniq",
     short="cdDf:is:uw:z",
     long="count=c repeated=d all-repeated:: skip-fields=f: group:: ignore-case=i skip-chars=s: unique=u "

@@ -7,7 +7,7 @@ import os
 import stat
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
 from planaria_shell.toolkit.streams import FileInput, Source
@@ -84,7 +84,7 @@ def _longest(text: str, columns: int, counts: _Counts) -> int:
     return columns
 
 
-@utility(
+@command(
     "wc",
     short="clLmw",
     long="bytes=c chars=m lines=l words=w max-line-length=L files0-from: total:",

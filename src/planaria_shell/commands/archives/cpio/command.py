@@ -17,7 +17,7 @@ from planaria_shell.commands.archives.cpio.format import (
 from planaria_shell.commands.archives.member_names import safe_name
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_times import format_time
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.streams import FileInput, reason
 from planaria_shell.toolkit.users import group_name, user_name
@@ -28,7 +28,7 @@ _BLOCK = 512
 _FORMATS = ("bin", "odc", "newc", "crc")
 
 
-@utility(
+@command(
     "cpio",
     short="oiptABC:E:F:H:I:LMO:R:VacbdfklmnrsuSv0D:",
     long="create=o extract=i pass-through=p list=t append=A block-size: io-size=C: pattern-file=E: file=F: "
@@ -39,7 +39,7 @@ _FORMATS = ("bin", "odc", "newc", "crc")
     usage="-o [OPTION]... < NAMES > ARCHIVE\n  or:  cpio -i [OPTION]... [PATTERN]... < ARCHIVE\n"
     "  or:  cpio -p [OPTION]... DIRECTORY < NAMES",
     failure=2,
-    hint="Try '{0} --help' or '{0} --usage' for more information.",
+    hint="Try '{name} --help' or '{name} --usage' for more information.",
 )
 def cpio(call: Invocation) -> Generator[None, None, Status]:
     """Copy files to and from archives, or to another directory."""

@@ -8,7 +8,7 @@ from planaria_shell.commands.archives.tar.reading import compare, extract, list_
 from planaria_shell.commands.archives.tar.settings import Tar, misused
 from planaria_shell.commands.archives.tar.writing import append, concatenate, create, delete
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 
 __all__: list[str] = []
 
@@ -48,7 +48,7 @@ _LONG = (
 )
 
 
-@utility(
+@command(
     "tar",
     short="cxtruAdf:C:vzjJZaI:PpoOT:X:kUmhWb:SN:H:wiBV:",
     long=_LONG,
@@ -57,7 +57,7 @@ _LONG = (
     failure=2,
     misuse=64,
     rewrite=_old_form,
-    hint="Try '{0} --help' or '{0} --usage' for more information.",
+    hint="Try '{name} --help' or '{name} --usage' for more information.",
 )
 def tar(call: Invocation) -> Generator[None, None, Status]:
     """Create, list, extract and change archives of files."""

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 from planaria_shell.expand.patterns import translate
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_times import local_time
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import reason
 
 __all__ = ["DAMAGE", "matcher", "percent", "split_lists", "stamp"]
@@ -127,7 +127,7 @@ def _zip_words(words: list[str]) -> list[str]:
     return rest
 
 
-@utility(
+@command(
     "zip",
     short="0123456789rjqymDfudx:i:XoTveglkncb:t:@",
     long="recurse-paths=r junk-paths=j quiet=q symlinks=y move=m no-dir-entries=D freshen=f update=u "

@@ -13,7 +13,7 @@ from planaria_shell.commands.archives.zip.command import DAMAGE, matcher, percen
 from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.run.command import Status
 from planaria_shell.toolkit.file_times import local_time
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import BLOCK, reason
 
 __all__: list[str] = []
@@ -59,7 +59,7 @@ def _unzip_words(words: list[str]) -> list[str]:
     return rest
 
 
-@utility(
+@command(
     "unzip",
     short="clpqtvnoujd:x:CaLDXZ1fzTP:bBKM:V",
     usage="[-OPTIONS] ARCHIVE [MEMBER]... [-x MEMBER...] [-d DIRECTORY]",
@@ -313,7 +313,7 @@ class _Unzip:
         return answer[0] in "yYA"
 
 
-@utility("zipinfo", short="12smlvhtTzC", usage="[-OPTIONS] ARCHIVE [MEMBER]...", failure=10)
+@command("zipinfo", short="12smlvhtTzC", usage="[-OPTIONS] ARCHIVE [MEMBER]...", failure=10)
 def zipinfo(call: Invocation) -> Status:
     """List detailed information about a zip archive."""
     if not call.operands:

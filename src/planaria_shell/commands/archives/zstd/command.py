@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.archives.compression_formats import FORMATS, CorruptDataError, decompressed
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.sizes import human_size
 from planaria_shell.toolkit.streams import FileInput, Source, reason
 
@@ -33,7 +33,7 @@ def _plain_levels(words: list[str]) -> list[str]:
     return [word for word in out if word != "-"] + ["-"] * words.count("-")
 
 
-@utility(
+@command(
     "zstd",
     "unzstd",
     "zstdcat",

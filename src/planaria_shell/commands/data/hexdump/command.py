@@ -8,23 +8,11 @@ from collections.abc import Generator, Iterator
 from planaria_shell.commands.data.hexdump.format import Dump, Format, parse_format
 from planaria_shell.commands.data.xxd import blocks, file_chunks, integer, window
 from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import Arguments, UsageError
+from planaria_shell.toolkit.streams import read_input, reason
 
 _VISIBLE = bytes(byte if 32 <= byte < 127 else 46 for byte in range(256))
-_LONG = {
-    "canonical": "C",
-    "one-byte-octal": "b",
-    "one-byte-char": "c",
-    "two-bytes-decimal": "d",
-    "two-bytes-octal": "o",
-    "two-bytes-hex": "x",
-    "no-squeezing": "v",
-    "length=": "n",
-    "skip=": "s",
-    "format=": "e",
-    "format-file=": "f",
-    "color[=]": "L",
-}
 _SHORT = '"%07.7_Ax\\n"'
 #: What the options for ready-made formats stand for; "" is without any.
 _FORMATS = {
@@ -42,21 +30,22 @@ _FORMATS = {
 }
 
 
-@usage.command("hexdump", "hd", version="hexdump from util-linux 2.38.1")
-def hexdump(process: Process) -> Generator[None, None, int]:
-    """hexdump [-bcCdovx] [-n length] [-s offset] [-e format] [-f file] [file...] (util-linux, BSD)."""
-    try:
-        arguments = usage.parse(process.argv[1:], "bcCde:f:L::n:os:vx", _LONG)
-        skip = _suffixed(arguments.last("s") or "0", "offset")
-        limit = arguments.last("n")
-        length = None if limit is None else _suffixed(limit, "length")
-        chosen, formats = _formats(process, arguments)
-    except usage.UsageError as error:
-        if error.hint:
-            usage.complain(process, str(error))
-        else:
-            process.error(str(error))
-        return 1
+@command(
+    "hexdump",
+    "hd",
+    short="bcCde:f:L::n:os:vx",
+    long="canonical=C one-byte-octal=b one-byte-char=c two-bytes-decimal=d two-bytes-octal=o "
+    "two-bytes-hex=x no-squeezing=v length=n: skip=s: format=e: format-file=f: color=L::",
+    usage="[OPTION]... [FILE]...",
+    version="hexdump from util-linux 2.38.1\n",
+)
+def hexdump(call: Invocation) -> Generator[None, None, int]:
+    """Show bytes as numbers and characters, in formats of one's own (util-linux, BSD)."""
+    process, arguments = call.process, call.arguments
+    skip = _suffixed(arguments.value("s") or "0", "offset")
+    limit = arguments.value("n")
+    length = None if limit is None else _suffixed(limit, "length")
+    chosen, formats = _formats(process, arguments)
     failed = 0
 
     def source() -> Iterator[bytes]:
@@ -65,7 +54,7 @@ def hexdump(process: Process) -> Generator[None, None, int]:
             try:
                 yield from file_chunks(process, name)
             except OSError as error:
-                process.error(f"{name}: {usage.reason(error)}")
+                process.error(f"{name}: {reason(error)}")
                 failed += 1
 
     content = _Counted(source())
@@ -118,13 +107,13 @@ class _Counted:
         return chunk
 
 
-def _formats(process: Process, arguments: usage.Arguments) -> tuple[list[str], list[Format]]:
+def _formats(process: Process, arguments: Arguments) -> tuple[list[str], list[Format]]:
     """The ready-made formats asked for, by their letters, and all formats in order."""
     letters: list[str] = []
     formats: list[Format] = []
     if process.argv[0].rpartition("/")[2] == "hd" and not arguments.has("e", "f"):
         letters.append("C")
-    for name, value in arguments.options:
+    for name, value in arguments.given:
         if name == "e":
             formats.append(parse_format(value))
         elif name == "f":
@@ -140,9 +129,9 @@ def _formats(process: Process, arguments: usage.Arguments) -> tuple[list[str], l
 
 def _format_file(process: Process, name: str) -> list[Format]:
     try:
-        data = usage.read_file(process, name)
+        data = read_input(process, name)
     except OSError as error:
-        raise usage.UsageError(f"can't read {name}: {usage.reason(error)}", hint=False) from None
+        raise UsageError(f"can't read {name}: {reason(error)}", hint=False) from None
     lines = [line.strip() for line in data.decode("utf-8", "surrogateescape").splitlines()]
     return [parse_format(line) for line in lines if line and not line.startswith("#")]
 
@@ -156,7 +145,7 @@ def _suffixed(text: str, what: str) -> int:
     else:
         factor = 1
     if re.fullmatch(r"0[xX][0-9a-fA-F]+|\d+", text) is None:
-        raise usage.UsageError(f"failed to parse {what}: '{given}': Invalid argument", hint=False)
+        raise UsageError(f"failed to parse {what}: '{given}': Invalid argument", hint=False)
     return integer(text) * factor
 
 

@@ -13,7 +13,9 @@ from planaria_shell.commands.data.jq.json_writer import Colors, Writer, to_json
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
 from planaria_shell.commands.data.jq.runtime import Halt, Runtime
 from planaria_shell.commands.data.jq.values import Break, JqError
-from planaria_shell.run.command import Process, command
+from planaria_shell.run.command import Process
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.recursion import deep_recursion
 
 VERSION = "jq-1.7.1"
@@ -57,10 +59,6 @@ Options:
   -V, --version             the version
 """
 )
-
-
-class UsageError(Exception):
-    """A command line that jq does not take."""
 
 
 @dataclass(slots=True)
@@ -320,25 +318,25 @@ def _pieces(file: Any) -> Iterator[bytes]:
         yield piece
 
 
-@command("jq")
-def jq(process: Process) -> Generator[None, None, int]:
+@command(
+    "jq",
+    raw=True,
+    misuse=2,
+    hint="Use jq --help for help with command-line options,\nor see the jq manpage, or online docs  at https://jqlang.github.io/jq",
+)
+def jq(call: Invocation) -> Generator[None, None, int]:
     """jq 1.7: https://jqlang.github.io/jq/manual/v1.7/
 
     Status 5 when the last input ended in an error, 2 for usage, unreadable input or files, 3 for a
     program that does not compile, with -e 1 or 4 for the last result.
     """
+    process = call.process
 
     def complain(text: str) -> None:
         process.stderr.write(text.encode("utf-8", "surrogateescape"))
 
     try:
         options = parse_arguments(process, process.argv[1:])
-    except UsageError as error:
-        complain(
-            f"jq: {error}\nUse jq --help for help with command-line options,\n"
-            "or see the jq manpage, or online docs  at https://jqlang.github.io/jq\n"
-        )
-        return 2
     except OSError as error:
         complain(f"jq: error: Could not open {error.filename}: {error.strerror}\n")
         return 2

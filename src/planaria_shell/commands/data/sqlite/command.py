@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Generator, Iterable, Iterator
 
 from planaria_shell.commands.data.sqlite.dot_commands import MODES, DotCommands, DotError, ExitError, unescape
-from planaria_shell.run.command import Process, command
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.streams import read_input
 
 
 class _Shell(DotCommands):
@@ -90,7 +90,7 @@ class _Shell(DotCommands):
     def dot_read(self, arguments: list[str]) -> Generator[None, None, None]:
         if len(arguments) != 1:
             raise DotError("Usage: .read FILE")
-        text = usage.read_file(self.process, arguments[0]).decode("utf-8", "surrogateescape")
+        text = read_input(self.process, arguments[0]).decode("utf-8", "surrogateescape")
         yield from self.script(text.splitlines(keepends=True))
 
 
@@ -135,9 +135,10 @@ def _sql_error(error: Exception, statement: str, line: int, from_arguments: bool
     return head + "\n"
 
 
-@command("sqlite3")
-def sqlite3_command(process: Process) -> Generator[None, None, int]:
+@command("sqlite3", raw=True)
+def sqlite3_command(call: Invocation) -> Generator[None, None, int]:
     """sqlite3 [OPTIONS] [FILENAME [SQL]...]: SQL from the arguments or standard input."""
+    process = call.process
     options: list[tuple[str, str]] = []
     operands: list[str] = []
     words = process.argv[1:]

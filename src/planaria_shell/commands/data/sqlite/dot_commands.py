@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Generator
 
 from planaria_shell.commands.data.sqlite.output import Output, identifier, literal, quoted
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.streams import read_input
 
 
 class DotCommands(Output):
@@ -193,7 +193,7 @@ class DotCommands(Output):
         if self.row_separator == "\r\n":  # reading lines resets it, as in sqlite3
             self.row_separator = "\n"
         try:
-            data = usage.read_file(self.process, file_name)
+            data = read_input(self.process, file_name)
         except OSError:
             raise DotError(f'cannot open "{file_name}"') from None
         text = data.decode("utf-8", "surrogateescape")

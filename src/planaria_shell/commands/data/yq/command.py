@@ -13,36 +13,14 @@ from planaria_shell.commands.data.jq.json_writer import Writer
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
 from planaria_shell.commands.data.jq.runtime import Halt, Runtime
 from planaria_shell.commands.data.jq.values import Break, JqError, truthy
-from planaria_shell.commands.data.yq import formats, inputs, natives, writer
+from planaria_shell.commands.data.yq import formats, inputs, natives, reader, writer
 from planaria_shell.commands.data.yq.comments import Notes, Path, find_notes
 from planaria_shell.commands.data.yq.dialect import COMMENTS, kept_path, to_jq
-from planaria_shell.commands.data.yq.reader import YamlError, read_documents, split_documents
-from planaria_shell.run.command import Process, command
-from planaria_shell.toolkit import usage
-
-_LONG = {
-    "output-format=": "o",
-    "input-format=": "p",
-    "tojson": "j",
-    "inplace": "i",
-    "null-input": "n",
-    "unwrapScalar[=]": "r",
-    "raw-output": "r",
-    "prettyPrint": "P",
-    "indent=": "I",
-    "no-doc": "N",
-    "colors": "C",
-    "no-colors": "M",
-    "exit-status": "e",
-    "yaml-output": "y",
-    "compact-output": "c",
-    "slurp": "s",
-    "arg=": "arg",
-    "from-file=": "from-file",
-    "verbose": "v",
-    "version": "V",
-    "help": "h",
-}
+from planaria_shell.commands.data.yq.reader import YamlError
+from planaria_shell.run.command import Process
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import Arguments
+from planaria_shell.toolkit.streams import read_input, reason
 
 __all__ = ["natives", "yq"]
 
@@ -50,29 +28,32 @@ __all__ = ["natives", "yq"]
 _VARIABLES = ("documents", "file", "document", "name")
 
 
-@command("yq")
-def yq(process: Process) -> Generator[None, None, int]:
+def _without_subcommand(words: list[str]) -> list[str]:
+    """The options and operands of a command line, `-o=json` as `-ojson`."""
+    rest = words[1:] if words[:1] and words[0] in ("eval", "e", "eval-all", "ea") else words
+    return [re.sub(r"^-([opI])=", r"-\1", word) for word in rest]
+
+
+@command(
+    "yq",
+    short="o:p:jinrPI:NCMeycsvVh",
+    long="output-format=o: input-format=p: tojson=j inplace=i null-input=n unwrapScalar=r:: "
+    "raw-output=r prettyPrint=P indent=I: no-doc=N colors=C no-colors=M exit-status=e "
+    "yaml-output=y compact-output=c slurp=s arg: from-file: verbose=v version=V help=h",
+    help="Usage: yq [eval|eval-all] [flags] [expression] [file]...\n",
+    version="yq (https://github.com/mikefarah/yq/) version v4\n",
+    rewrite=_without_subcommand,
+    complaint="Error: {}",
+    hint="",
+)
+def yq(call: Invocation) -> Generator[None, None, int]:
     """yq [eval|eval-all] [OPTION]... [EXPRESSION] [FILE]...: YAML in, YAML (or -o json) out."""
-    words = list(process.argv[1:])
-    together = False
-    if words and words[0] in ("eval", "e", "eval-all", "ea"):
-        together = words.pop(0) in ("eval-all", "ea")
-    words = [re.sub(r"^-([opI])=", r"-\1", word) for word in words]
-    try:
-        arguments = usage.parse(words, "o:p:jinrPI:NCMeycsvVh", _LONG)
-    except usage.UsageError as error:
-        process.stderr.write(f"Error: {error}\n".encode())
-        return 1
-    if arguments.has("V"):
-        process.stdout.write(b"yq (https://github.com/mikefarah/yq/) version v4\n")
-        return 0
-    if arguments.has("h"):
-        process.stdout.write(b"Usage: yq [eval|eval-all] [flags] [expression] [file]...\n")
-        return 0
+    process, arguments = call.process, call.arguments
+    together = call.argv[1:2] in (["eval-all"], ["ea"])
     operands = list(arguments.operands)
-    expression = arguments.last("from-file")
+    expression = arguments.value("from-file")
     if expression is not None:
-        expression = usage.read_file(process, expression).decode("utf-8", "replace")
+        expression = read_input(process, expression).decode("utf-8", "replace")
     elif operands and not (len(operands) == 1 and os.path.isfile(process.path(operands[0]))):
         expression = operands.pop(0)
     else:
@@ -125,12 +106,10 @@ class _Result:
 class _Runner:
     """An expression and what it is applied to."""
 
-    def __init__(
-        self, process: Process, expression: str, arguments: usage.Arguments, *, together: bool
-    ) -> None:
+    def __init__(self, process: Process, expression: str, arguments: Arguments, *, together: bool) -> None:
         self.process = process
         self.expression = expression
-        self.layout = arguments.last("p")
+        self.layout = arguments.value("p")
         self.together = together
         self.last: Any = None
         self.path: Path | None = None
@@ -157,7 +136,7 @@ class _Runner:
         try:
             return _read(self.process, name, self.layout)
         except OSError as error:
-            raise _EvaluationError(f"open {name}: {usage.reason(error).lower()}") from None
+            raise _EvaluationError(f"open {name}: {reason(error).lower()}") from None
         except (YamlError, JsonError) as error:
             raise _EvaluationError(f"bad file '{name}': {error}") from None
 
@@ -219,7 +198,7 @@ class _EvaluationError(Exception):
 
 
 def _read(process: Process, name: str, layout: str | None) -> list[_Document]:
-    data = usage.read_file(process, name)
+    data = read_input(process, name)
     if layout in (None, "auto", "a"):
         layout = inputs.EXTENSIONS.get(os.path.splitext(name)[1])
     if layout in ("json", "j"):
@@ -227,24 +206,23 @@ def _read(process: Process, name: str, layout: str | None) -> list[_Document]:
     text = data.decode("utf-8", "surrogateescape")
     if layout not in (None, "yaml", "y"):
         return [_Document(inputs.read(text, layout))]
-    values = read_documents(text)
-    notes = [find_notes(lines) for lines in split_documents(text)]
-    return [_Document(value, note) for value, note in zip(values, notes, strict=True)] or [_Document(None)]
+    documents = [_Document(found.value, find_notes(found.lines)) for found in reader.read(text)]
+    return documents or [_Document(None)]
 
 
-def _shown(results: list[_Result], arguments: usage.Arguments, name: str | None) -> Iterator[str]:
+def _shown(results: list[_Result], arguments: Arguments, name: str | None) -> Iterator[str]:
     """The text of each result."""
-    layout = arguments.last("o")
+    layout = arguments.value("o")
     if layout in (None, "auto", "a"):
         known = None if name is None or arguments.has("p") else os.path.splitext(name)[1]
         own = inputs.EXTENSIONS.get(known or "", "yaml")
         layout = (
             "json" if arguments.has("j", "c") else own if own in ("json", "csv", "tsv", "props") else "yaml"
         )
-    indent_text = arguments.last("I")
+    indent_text = arguments.value("I")
     indent = int(indent_text) if indent_text and indent_text.isdigit() else 2
     json = layout in ("json", "j")
-    raw = arguments.last("r")
+    raw = arguments.value("r")
     unwrap = raw is not None and raw != "false" if json else raw != "false"
     to_json = Writer(None if arguments.has("c") or indent == 0 else " " * indent).write
     for number, result in enumerate(results):

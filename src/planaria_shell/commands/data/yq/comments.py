@@ -11,9 +11,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from planaria_shell.commands.data.yq.reader import KEY, YamlError, read_documents, uncomment, unescape
+from planaria_shell.commands.data.yq.reader import YamlError, read_documents, resolve
 
 __all__ = ["Notes", "Path", "find_notes"]
+
+#: A key with the colon behind it.
+_KEY = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#,\[\]{}"'&*!|>%@`-](?:[^#:]|:(?!\s|$)|(?<!\s)\#)*?|[-?](?=\S)(?:[^#:]|:(?!\s|$)|(?<!\s)\#)*?)\s*:(?=\s|$)""")  # fmt: skip  # noqa: E501
+#: What a value begins with that is not a plain scalar.
+_INDICATORS = frozenset("[{&*!|>'\"%@`#?:-")
 
 #: Keys and places from the top of a document down to a value.
 Path = tuple[str | int, ...]
@@ -41,6 +46,8 @@ class Notes:
             if text[0] == '"':
                 return json.dumps(value, ensure_ascii=False)
             return "'" + value.replace("'", "''") + "'"
+        if text[0] not in _INDICATORS:
+            return text if repr(resolve(text)) == repr(value) else None
         try:
             found = read_documents(text)
         except YamlError:
@@ -59,7 +66,7 @@ class _Level:
     count: int = 0
 
 
-def find_notes(lines: list[tuple[int, str]]) -> Notes:
+def find_notes(lines: list[str]) -> Notes:
     """The notes of one document."""
     notes = Notes()
     levels: list[_Level] = []
@@ -68,7 +75,7 @@ def find_notes(lines: list[tuple[int, str]]) -> Notes:
     open_path: Path = ()
     #: Lines indented deeper than this go on with a scalar.
     scalar: int | None = None
-    for _, line in lines:
+    for line in lines:
         text = line.strip()
         column = len(line) - len(line.lstrip(" "))
         if not text or (scalar is not None and column > scalar):
@@ -79,7 +86,7 @@ def find_notes(lines: list[tuple[int, str]]) -> Notes:
         scalar = None
         while True:
             dash = re.match(r"-(?:\s+|$)", text)
-            key = None if dash else KEY.match(text)
+            key = None if dash else _KEY.match(text)
             if dash is None and key is None:
                 _value(notes, open_path, text)
                 scalar = levels[-1].column if levels else -1
@@ -125,15 +132,21 @@ def _level(levels: list[_Level], column: int, path: Path, *, sequence: bool) -> 
 
 
 def _name(text: str) -> str:
-    if text[:1] == '"':
-        return unescape(text[1:-1])
-    return text[1:-1].replace("''", "'") if text[:1] == "'" else text
+    """The key that a string of YAML stands for."""
+    if text[:1] in ("'", '"'):
+        return str(read_documents(text)[0])
+    return text
+
+
+def _uncomment(text: str) -> str:
+    found = re.search(r"\s#", text)
+    return (text[: found.start()] if found else text).rstrip()
 
 
 def _value(notes: Notes, path: Path, text: str) -> None:
     """Note a value on one line, and the comment behind it."""
     quoted = re.match(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[\[{].*[\]}]|[|>][-+0-9]*)(?=\s|$)""", text)
-    body = quoted.group() if quoted else uncomment(text).rstrip()
+    body = quoted.group() if quoted else _uncomment(text).rstrip()
     comment = text[len(body) :].strip()
     if comment.startswith("#"):
         notes.behind[path] = comment

@@ -15,6 +15,8 @@ from planaria_shell.commands.data.yq.reader import resolve
 _PLAIN = re.compile(
     r"[^\s\-?:,\[\]{}#&*!|>'\"%@`][^\n\r\t\x00-\x1f\x7f\x85\u2028\u2029\ufeff]*|[-?:][^\s\n][^\n\r\t\x00-\x1f]*"
 )
+#: Characters that YAML has no place for, or takes for line breaks, unless they are escaped.
+_ESCAPED = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 def scalar(value: Any, *, key: bool = False) -> str:
@@ -32,6 +34,7 @@ def scalar(value: Any, *, key: bool = False) -> str:
     text = str(value)
     plain = (
         _PLAIN.fullmatch(text)
+        and not _ESCAPED.search(text)
         and not re.search(r":(?:\s|$)|\s#|\s$", text)
         and (isinstance(resolve(text), str) or key)
         and text not in ("---", "...", "<<", "~", "")
@@ -40,7 +43,12 @@ def scalar(value: Any, *, key: bool = False) -> str:
         return text
     if text.isprintable() and not key and "\\" in text and "'" not in text:
         return f"'{text}'"
-    return json.dumps(text, ensure_ascii=False)
+    return quoted(text)
+
+
+def quoted(text: str) -> str:
+    """A string in double quotes."""
+    return _ESCAPED.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(text, ensure_ascii=False))
 
 
 def write(
@@ -102,7 +110,8 @@ class _Writer:
         elif (
             isinstance(value, str)
             and "\n" in value
-            and re.fullmatch(r"[^\r\x00-\x08\x0b-\x1f\x7f]*", value)
+            and "\r" not in value
+            and not _ESCAPED.search(value)
             and value.strip()
         ):
             _literal(value, indent, lines, head)

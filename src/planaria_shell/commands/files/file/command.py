@@ -11,33 +11,12 @@ from pathlib import PurePosixPath
 
 from planaria_shell.commands.files.file.kinds import MAGIC, Kind
 from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
 from planaria_shell.toolkit.file_status import device_parts
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.streams import read_input, reason
 
 #: How much of a file is looked at, in bytes.
 _LOOKED_AT = 1 << 20
-
-_LONG = {
-    "brief": "b",
-    "mime": "i",
-    "mime-type": "mime-type",
-    "mime-encoding": "mime-encoding",
-    "dereference": "L",
-    "no-dereference": "h",
-    "files-from=": "f",
-    "separator=": "F",
-    "no-pad": "N",
-    "print0": "0",
-    "keep-going": "k",
-    "raw": "r",
-    "special-files": "s",
-    "uncompress": "z",
-    "no-sandbox": "S",
-    "extension": "extension",
-    "help": "help",
-    "version": "v",
-}
-
 
 _SCRIPTS = {
     "sh": ("POSIX shell script", "text/x-shellscript"),
@@ -222,8 +201,8 @@ def _special(process: Process, name: str, follow: bool) -> tuple[str, str, str] 
         found = os.stat(path) if follow else os.lstat(path)
     except OSError as error:
         return (
-            f"cannot open `{name}' ({usage.reason(error)})",
-            f"cannot open `{name}' ({usage.reason(error)})",
+            f"cannot open `{name}' ({reason(error)})",
+            f"cannot open `{name}' ({reason(error)})",
             "",
         )
     mode = found.st_mode
@@ -255,27 +234,28 @@ def _special(process: Process, name: str, follow: bool) -> tuple[str, str, str] 
     return None
 
 
-@usage.command("file")
-def file(process: Process) -> int:
-    """file [-bhiLNr] [--mime-type] [--mime-encoding] [-F SEPARATOR] [-f NAMES] FILE..."""
-    try:
-        arguments = usage.parse(process.argv[1:], "bcCdDeEf:F:hiklLm:nNpP:rsSvzZ0", _LONG)
-    except usage.UsageError as error:
-        process.error(str(error))
-        process.stderr.write(b"Usage: file [-bcCdEhikLlNnprsSvzZ0] [file ...]\n")
-        return 1
-    if arguments.has("v"):
-        process.stdout.write(b"file-5.44\n")
-        return 0
+@command(
+    "file",
+    short="bcCdDeEf:F:hiklLm:nNpP:rsSvzZ0",
+    long="brief=b mime=i mime-type mime-encoding dereference=L no-dereference=h files-from=f: "
+    "separator=F: no-pad=N print0=0 keep-going=k raw=r special-files=s uncompress=z no-sandbox=S "
+    "extension help version=v",
+    usage="[OPTION]... FILE...",
+    version="file-5.44\n",
+    hint="Usage: file [-bcCdEhikLlNnprsSvzZ0] [file ...]",
+)
+def file(call: Invocation) -> int:
+    """Tell the type of files from what they contain."""
+    process, arguments = call.process, call.arguments
     names = list(arguments.operands)
-    listed = arguments.last("f")
+    listed = arguments.value("f")
     if listed is not None:
-        names = usage.read_file(process, listed).decode("utf-8", "surrogateescape").splitlines() + names
+        names = read_input(process, listed).decode("utf-8", "surrogateescape").splitlines() + names
     if not names:
         process.stderr.write(b"Usage: file [-bcCdEhikLlNnprsSvzZ0] [file ...]\n")
         return 1
     follow = arguments.has("L") and not arguments.has("h")
-    separator = arguments.last("F") or ":"
+    separator = arguments.value("F") or ":"
     widest = max(map(len, names))
     for name in names:
         if name == "-":
@@ -290,7 +270,7 @@ def file(process: Process) -> int:
                     with open(process.path(name), "rb") as opened:
                         found = describe(opened.read(_LOOKED_AT))
                 except OSError as error:
-                    found = (f"regular file, no read permission ({usage.reason(error)})", "", "")
+                    found = (f"regular file, no read permission ({reason(error)})", "", "")
         text, mime, encoding = found
         if arguments.has("mime-type"):
             text = mime

@@ -15,7 +15,7 @@ from planaria_shell.commands.files.find.format import compile_format, list_line
 from planaria_shell.commands.files.find.predicates import Predicates, Test, wrong
 from planaria_shell.commands.files.find.walk import Entry, Settings, walk
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.streams import Sink, reason
@@ -391,7 +391,7 @@ class _Reported(UsageError):
         super().__init__("", hint=False)
 
 
-@utility("find", usage="[-H] [-L] [-P] [PATH...] [EXPRESSION]", parse=False)
+@command("find", usage="[-H] [-L] [-P] [PATH...] [EXPRESSION]", raw=True)
 def find(call: Invocation) -> Generator[None, None, Status]:
     """Search for files in a directory hierarchy."""
     words = list(call.operands)

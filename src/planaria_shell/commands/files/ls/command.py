@@ -9,7 +9,7 @@ from collections.abc import Generator
 from planaria_shell.commands.files.ls.entries import Entry
 from planaria_shell.commands.files.ls.listing import Listing, Misused
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import Invocation, utility
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.quoting import shell_quote_always
 from planaria_shell.toolkit.streams import reason
 
@@ -29,19 +29,19 @@ _LONG = (
 )
 
 
-@utility("ls", short=_SHORT, long=_LONG, failure=2)
+@command("ls", short=_SHORT, long=_LONG, failure=2)
 def ls(call: Invocation) -> Generator[None, None, Status]:
     """List information about the FILEs (the current directory by default), sorted by name."""
     return (yield from _list(call, "1", "literal"))
 
 
-@utility("dir", short=_SHORT, long=_LONG, failure=2)
+@command("dir", short=_SHORT, long=_LONG, failure=2)
 def dir_command(call: Invocation) -> Generator[None, None, Status]:
     """List directory contents in columns, like `ls -C -b`."""
     return (yield from _list(call, "C", "escape"))
 
 
-@utility("vdir", short=_SHORT, long=_LONG, failure=2)
+@command("vdir", short=_SHORT, long=_LONG, failure=2)
 def vdir(call: Invocation) -> Generator[None, None, Status]:
     """List directory contents in long form, like `ls -l -b`."""
     return (yield from _list(call, "l", "escape"))

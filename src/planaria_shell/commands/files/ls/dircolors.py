@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import decode, reason
@@ -63,7 +63,7 @@ def _database() -> Iterator[str]:
         yield f"{name} 00;90"
 
 
-@utility(
+@command(
     "dircolors",
     short="bcp",
     long="sh=b bourne-shell=b csh=c c-shell=c print-database=p print-ls-colors",

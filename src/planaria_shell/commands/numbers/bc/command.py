@@ -9,20 +9,10 @@ from planaria_shell.commands.numbers.bc.machine import BcRuntimeError, Machine, 
 from planaria_shell.commands.numbers.bc.numbers import NumberError
 from planaria_shell.commands.numbers.bc.parser import Parser
 from planaria_shell.commands.numbers.bc.syntax import BcSyntaxError
-from planaria_shell.run.command import Process, command
-from planaria_shell.toolkit import usage
+from planaria_shell.run.command import Process
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.recursion import deep_recursion
-
-_LONG = {
-    "mathlib": "l",
-    "interactive": "i",
-    "quiet": "q",
-    "standard": "s",
-    "warn": "w",
-    "help": "h",
-    "version": "v",
-    "compile": "c",
-}
+from planaria_shell.toolkit.streams import read_input
 
 
 class _Lines:
@@ -40,20 +30,16 @@ class _Lines:
         return line.decode("utf-8", "surrogateescape")
 
 
-@command("bc")
-def bc(process: Process) -> Generator[None, None, int]:
-    """bc [-hlwsqv] [FILE]...: files, then standard input, statement by statement."""
-    try:
-        arguments = usage.parse(process.argv[1:], "hilqsvwc", _LONG)
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
-    if arguments.has("v"):
-        process.stdout.write(b"bc 1.07.1\n")
-        return 0
-    if arguments.has("h"):
-        process.stdout.write(b"usage: bc [options] [file ...]\n")
-        return 0
+@command(
+    "bc",
+    short="hilqsvwc",
+    long="mathlib=l interactive=i quiet=q standard=s warn=w help=h version=v compile=c",
+    help="usage: bc [options] [file ...]\n",
+    version="bc 1.07.1\n",
+)
+def bc(call: Invocation) -> Generator[None, None, int]:
+    """Calculate with arbitrary precision: files, then standard input, statement by statement."""
+    process, arguments = call.process, call.arguments
     text = process.env.get("BC_LINE_LENGTH", "70")
     width = int(text) if text.isdigit() else 70
     machine = Machine(
@@ -72,7 +58,7 @@ def bc(process: Process) -> Generator[None, None, int]:
         try:
             for name in arguments.operands:
                 try:
-                    data = usage.read_file(process, name)
+                    data = read_input(process, name)
                 except OSError:
                     process.stderr.write(f"File {name} is unavailable.\n".encode("utf-8", "surrogateescape"))
                     return 1

@@ -23,7 +23,8 @@ from planaria_shell.commands.numbers.bc.numbers import (
     subtract,
 )
 from planaria_shell.run.command import Process
-from planaria_shell.toolkit import usage
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.streams import read_input, reason
 
 Value = Number | str
 
@@ -440,22 +441,19 @@ def _quit_levels(self: _Calculator) -> None:
     raise _QuitError(levels)
 
 
-@usage.command("dc")
-def dc(process: Process) -> Generator[None, None, int]:
-    """dc [-e EXPRESSION] [-f FILE] [FILE]..."""
-    try:
-        arguments = usage.parse(
-            process.argv[1:], "e:f:hV", {"expression=": "e", "file=": "f", "help": "h", "version": "V"}
-        )
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
-    if arguments.has("V"):
-        process.stdout.write(b"dc (GNU bc 1.07.1) 1.4.1\n")
-        return 0
+@command(
+    "dc",
+    short="e:f:hV",
+    long="expression=e: file=f: help=h version=V",
+    usage="[-e EXPRESSION] [-f FILE] [FILE]...",
+    version="dc (GNU bc 1.07.1) 1.4.1\n",
+)
+def dc(call: Invocation) -> Generator[None, None, int]:
+    """Calculate in reverse Polish notation with arbitrary precision."""
+    process, arguments = call.process, call.arguments
     calculator = _Calculator(process)
     status = 0
-    sources = [pair for pair in arguments.options if pair[0] in "ef"] + [
+    sources = [pair for pair in arguments.given if pair[0] in "ef"] + [
         ("f", name) for name in arguments.operands
     ]
     if not sources:
@@ -469,9 +467,9 @@ def dc(process: Process) -> Generator[None, None, int]:
                     yield from _standard_input(process, calculator)
                     continue
                 try:
-                    source = usage.read_file(process, text).decode("utf-8", "surrogateescape")
+                    source = read_input(process, text).decode("utf-8", "surrogateescape")
                 except OSError as error:
-                    process.error(f"Could not open file {text}: {usage.reason(error)}")
+                    process.error(f"Could not open file {text}: {reason(error)}")
                     status = 1
                     continue
             yield from calculator.run(source)

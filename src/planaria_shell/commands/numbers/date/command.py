@@ -10,27 +10,11 @@ from datetime import datetime, timedelta, tzinfo
 from planaria_shell.commands.numbers.date.formatting import format_moment
 from planaria_shell.commands.numbers.date.parsing import DateError, parse_moment
 from planaria_shell.commands.numbers.date.zones import UTC, local_zone
-from planaria_shell.run.command import Process, command
-from planaria_shell.toolkit import usage
+from planaria_shell.run.command import Process
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import UsageError
+from planaria_shell.toolkit.streams import read_input, reason
 
-_LONG = {
-    "date=": "d",
-    "debug": "debug",
-    "file=": "f",
-    "iso-8601[=]": "I",
-    "reference=": "r",
-    "resolution": "resolution",
-    "rfc-email": "R",
-    "rfc-822": "R",
-    "rfc-2822": "R",
-    "rfc-3339=": "rfc-3339",
-    "set=": "s",
-    "universal": "u",
-    "utc": "u",
-    "uct": "u",
-    "help": "help",
-    "version": "version",
-}
 _DEFAULT = "%a %b %e %H:%M:%S %Z %Y"
 _MAIL = "%a, %d %b %Y %H:%M:%S %z"
 _ISO = {
@@ -59,7 +43,7 @@ def _abbreviated(table: dict[str, str], value: str, option: str) -> str:
     if len(found) != 1:
         kind = "ambiguous" if found else "invalid"
         valid = "".join(f"\n  - '{name}'" for name in _VALID[option])
-        raise usage.UsageError(f"{kind} argument '{value}' for '{option}'\nValid arguments are:{valid}")
+        raise UsageError(f"{kind} argument '{value}' for '{option}'\nValid arguments are:{valid}")
     return table[found.pop()]
 
 
@@ -69,53 +53,50 @@ def moment_of(total: int, zone: tzinfo) -> tuple[datetime, int]:
     return start.astimezone(zone), total % 10**9
 
 
-@command("date")
-def date(process: Process) -> Generator[None, None, int]:
-    """date [OPTION]... [+FORMAT]: https://www.gnu.org/software/coreutils/date"""
-    try:
-        arguments = usage.parse(process.argv[1:], "d:f:I::r:Rs:u", _LONG)
-        if arguments.has("help"):
-            process.stdout.write(b"Usage: date [OPTION]... [+FORMAT]\n")
-            return 0
-        if arguments.has("version"):
-            process.stdout.write(b"date (GNU coreutils) 9.1\n")
-            return 0
-        layout = None
-        for name, value in arguments.options:
-            chosen = None
-            if name == "I":
-                chosen = _abbreviated(_ISO, value, "--iso-8601")
-            elif name == "R":
-                chosen = _MAIL
-            elif name == "rfc-3339":
-                chosen = _abbreviated(_RFC_3339, value, "--rfc-3339")
-            if chosen is not None:
-                if layout is not None:
-                    raise usage.UsageError("multiple output formats specified")
-                layout = chosen
-        sources = {name for name, _ in arguments.options if name in "dfr" and len(name) == 1}
-        if len(sources) > 1:
-            raise usage.UsageError("the options to specify dates for printing are mutually exclusive")
-        for operand in arguments.operands:
-            if not operand.startswith("+"):
-                if len(arguments.operands) > 1:
-                    raise usage.UsageError(f"extra operand '{arguments.operands[1]}'")
-                if sources:
-                    message = f"the argument '{operand}' lacks a leading '+';\n"
-                    raise usage.UsageError(
-                        message + "when using an option to specify date(s), any non-option\n"
-                        "argument must be a format string beginning with '+'"
-                    )
-                return _cannot_set(process, operand)
-            if len(arguments.operands) > 1:
-                raise usage.UsageError(f"extra operand '{arguments.operands[1]}'")
+@command(
+    "date",
+    short="d:f:I::r:Rs:u",
+    long="date=d: debug file=f: iso-8601=I:: reference=r: resolution rfc-email=R rfc-822=R rfc-2822=R "
+    "rfc-3339: set=s: universal=u utc=u uct=u help version",
+    help="Usage: date [OPTION]... [+FORMAT]\n",
+    version="date (GNU coreutils) 9.1\n",
+)
+def date(call: Invocation) -> Generator[None, None, int]:
+    """Print the time in a format: https://www.gnu.org/software/coreutils/date"""
+    process, arguments = call.process, call.arguments
+    layout = None
+    for name, value in arguments.given:
+        chosen = None
+        if name == "I":
+            chosen = _abbreviated(_ISO, value, "--iso-8601")
+        elif name == "R":
+            chosen = _MAIL
+        elif name == "rfc-3339":
+            chosen = _abbreviated(_RFC_3339, value, "--rfc-3339")
+        if chosen is not None:
             if layout is not None:
-                process.error("multiple output formats specified")
-                return 1
-            layout = operand[1:]
-    except usage.UsageError as error:
-        usage.complain(process, str(error))
-        return 1
+                raise UsageError("multiple output formats specified")
+            layout = chosen
+    sources = {name for name, _ in arguments.given if name in "dfr" and len(name) == 1}
+    if len(sources) > 1:
+        raise UsageError("the options to specify dates for printing are mutually exclusive")
+    for operand in arguments.operands:
+        if not operand.startswith("+"):
+            if len(arguments.operands) > 1:
+                raise UsageError(f"extra operand '{arguments.operands[1]}'")
+            if sources:
+                message = f"the argument '{operand}' lacks a leading '+';\n"
+                raise UsageError(
+                    message + "when using an option to specify date(s), any non-option\n"
+                    "argument must be a format string beginning with '+'"
+                )
+            return _cannot_set(process, operand)
+        if len(arguments.operands) > 1:
+            raise UsageError(f"extra operand '{arguments.operands[1]}'")
+        if layout is not None:
+            process.error("multiple output formats specified")
+            return 1
+        layout = operand[1:]
     zone = UTC if arguments.has("u") else local_zone(process.env)
     layout = _DEFAULT if layout is None else layout
     now, nanoseconds = moment_of(time.time_ns(), zone)
@@ -123,13 +104,13 @@ def date(process: Process) -> Generator[None, None, int]:
     if arguments.has("s"):
         process.error("cannot set date: Operation not permitted")
         status = 1
-    words = arguments.last("d", "s")
-    reference, file = arguments.last("r"), arguments.last("f")
+    words = arguments.value("d", "s")
+    reference, file = arguments.value("r"), arguments.value("f")
     if file is not None:
         try:
-            lines = usage.read_file(process, file).decode("utf-8", "surrogateescape").splitlines()
+            lines = read_input(process, file).decode("utf-8", "surrogateescape").splitlines()
         except OSError as error:
-            process.error(f"{file}: {usage.reason(error)}")
+            process.error(f"{file}: {reason(error)}")
             return 1
         for line in lines:
             status = max(status, _show(process, line, now, nanoseconds, zone, layout))
@@ -140,7 +121,7 @@ def date(process: Process) -> Generator[None, None, int]:
         try:
             total = os.stat(process.path(reference)).st_mtime_ns
         except OSError as error:
-            process.error(f"{reference}: {usage.reason(error)}")
+            process.error(f"{reference}: {reason(error)}")
             return 1
         _write(process, format_moment(layout, *moment_of(total, zone)))
         return status

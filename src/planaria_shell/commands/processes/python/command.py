@@ -19,10 +19,12 @@ from typing import Any, NoReturn
 from planaria_shell.commands.processes.python.invocation import Invocation, InvocationError, parse
 from planaria_shell.commands.processes.python.isolation import ExitHandlers, isolated
 from planaria_shell.commands.processes.python.standard import Standard
-from planaria_shell.run.command import Process, Status, command
+from planaria_shell.run.command import Process, Status
 from planaria_shell.run.control import BROKEN_PIPE
 from planaria_shell.run.deadline import Expired
 from planaria_shell.run.interactive import HostInput
+from planaria_shell.toolkit.invocation import Invocation as Command
+from planaria_shell.toolkit.invocation import command
 
 __all__: list[str] = []
 
@@ -61,9 +63,10 @@ def _hard_exit(status: int) -> NoReturn:
     raise _HardExit(status)
 
 
-@command("python3", "python", f"python{sys.version_info[0]}.{sys.version_info[1]}")
-def python(process: Process) -> Generator[None, None, Status]:
+@command("python3", "python", "python3.{minor}", raw=True)
+def python(call: Command) -> Generator[None, None, Status]:
     """Run Python with its own `__main__`, `sys.argv`, environment, directory and standard streams."""
+    process = call.process
     try:
         asked = parse(process.argv[1:])
     except InvocationError as error:

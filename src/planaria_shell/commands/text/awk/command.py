@@ -13,17 +13,10 @@ from planaria_shell.commands.text.awk.functions import Functions
 from planaria_shell.commands.text.awk.lexer import BUILTINS
 from planaria_shell.commands.text.awk.runtime import Exit, Runtime
 from planaria_shell.commands.text.awk.syntax import AwkError, fatal, line_of
-from planaria_shell.run.command import Process, Status, command
-from planaria_shell.toolkit.options import OptionSyntax, UsageError
+from planaria_shell.run.command import Process, Status
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import decode, open_input, reason
 
-_SYNTAX = OptionSyntax(
-    "F:v:f:e:bcCd::D::E:ghIi:l:L::MNno::Op::PrsStV",
-    "field-separator=F: assign=v: file=f: source=e: version=V help=h posix=P traditional=c "
-    "re-interval=r lint=L:: sandbox=S non-decimal-data=n characters-as-bytes=b exec=E: optimize=O "
-    "include=i: load=l: no-optimize=s use-lc-numeric=N csv=k",
-    order="options first",
-)
 _USAGE = """Usage: awk [POSIX or GNU style options] -f progfile [--] file ...
 Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 	-f progfile		--file=progfile
@@ -37,22 +30,23 @@ _INCLUDE = re.compile(r'^[ \t]*@include[ \t]+"([^"\n]*)"[ \t]*;?(?=\n|\Z)', re.M
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 
 
-@command("awk", "gawk", "mawk", "nawk")
-def awk(process: Process) -> Generator[None, None, Status]:
+@command(
+    "awk",
+    "gawk",
+    "mawk",
+    "nawk",
+    short="F:v:f:e:bcCd::D::E:ghIi:l:L::MNno::Op::PrsStV",
+    long="field-separator=F: assign=v: file=f: source=e: version=V help=h posix=P traditional=c "
+    "re-interval=r lint=L:: sandbox=S non-decimal-data=n characters-as-bytes=b exec=E: optimize=O "
+    "include=i: load=l: no-optimize=s use-lc-numeric=N csv=k",
+    help=_USAGE,
+    version="GNU Awk 5.2.1, API 3.2\n",
+    order="options first",
+    hint=_USAGE.rstrip(),
+)
+def awk(call: Invocation) -> Generator[None, None, Status]:
     """Run an awk program over files; its exit status, 1 for a bad program, 2 for a fatal error."""
-    try:
-        options = _SYNTAX.parse(process.argv[1:])
-    except UsageError as problem:
-        process.error(str(problem))
-        process.stderr.write(_USAGE.encode())
-        return 1
-    given = dict(options.options)
-    if "h" in given:
-        process.stdout.write(_USAGE.encode())
-        return 0
-    if "V" in given:
-        process.stdout.write(b"GNU Awk 5.2.1, API 3.2\n")
-        return 0
+    process, options = call.process, call.arguments
     operands = options.operands
     runtime: Runtime | None = None
     try:

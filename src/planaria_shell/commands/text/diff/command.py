@@ -15,60 +15,11 @@ from planaria_shell.commands.text.diff import styles
 from planaria_shell.commands.text.diff.formats import Formats, formatted
 from planaria_shell.commands.text.diff.hunks import Change, Comparison, compare, split_lines
 from planaria_shell.commands.text.diff.presentation import COLORS, Presentation, palette
-from planaria_shell.run.command import Process, command
-from planaria_shell.toolkit import usage
+from planaria_shell.run.command import Process
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import Arguments, UsageError
 from planaria_shell.toolkit.quoting import shell_quote
-
-_LONG = {
-    "normal": "normal",
-    "brief": "q",
-    "report-identical-files": "s",
-    "context[=]": "C",
-    "unified[=]": "U",
-    "ed": "e",
-    "rcs": "n",
-    "side-by-side": "y",
-    "width=": "W",
-    "left-column": "left-column",
-    "suppress-common-lines": "suppress-common-lines",
-    "show-c-function": "p",
-    "show-function-line=": "F",
-    "label=": "L",
-    "expand-tabs": "t",
-    "recursive": "r",
-    "no-dereference": "no-dereference",
-    "new-file": "N",
-    "unidirectional-new-file": "P",
-    "ignore-case": "i",
-    "ignore-tab-expansion": "E",
-    "ignore-trailing-space": "Z",
-    "ignore-space-change": "b",
-    "ignore-all-space": "w",
-    "ignore-blank-lines": "B",
-    "ignore-matching-lines=": "I",
-    "text": "a",
-    "strip-trailing-cr": "strip-trailing-cr",
-    "minimal": "d",
-    "speed-large-files": "H",
-    "exclude=": "x",
-    "tabsize=": "tabsize",
-    "initial-tab": "T",
-    "suppress-blank-empty": "suppress-blank-empty",
-    "palette=": "palette",
-    "from-file=": "from-file",
-    "to-file=": "to-file",
-    "horizon-lines=": "horizon-lines",
-    "forward-ed": "f",
-    "ifdef=": "D",
-    "line-format=": "line-format",
-    **{f"{kind}-line-format=": f"{kind}-line-format" for kind in ("old", "new", "unchanged")},
-    **{f"{kind}-group-format=": f"{kind}-group-format" for kind in ("old", "new", "unchanged", "changed")},
-    "exclude-from=": "X",
-    "starting-file=": "S",
-    "color[=]": "color",
-    "help": "help",
-    "version": "v",
-}
+from planaria_shell.toolkit.streams import read_input, reason
 
 
 @dataclass(slots=True)
@@ -98,16 +49,16 @@ class Settings:
     options: str = ""
 
 
-def _settings(arguments: usage.Arguments, words: list[str], process: Process) -> Settings:
+def _settings(arguments: Arguments, words: list[str], process: Process) -> Settings:
     settings = Settings(Comparison())
     how = settings.how
     colors, colored, shows_function = COLORS, False, False
-    for name, value in arguments.options:
+    for name, value in arguments.given:
         if name in ("c", "C", "u", "U"):
             _choose(settings, "context" if name in "cC" else "unified")
             if name in "CU" and value:
                 if not value.isdigit():
-                    raise usage.UsageError(f"invalid context length '{value}'")
+                    raise UsageError(f"invalid context length '{value}'")
                 settings.context = int(value)
         elif name in _STYLES:
             _choose(settings, _STYLES[name])
@@ -122,7 +73,7 @@ def _settings(arguments: usage.Arguments, words: list[str], process: Process) ->
             kind, what, _ = name.split("-")
             formats = settings.formats.lines if what == "line" else settings.formats.groups
             if formats.get(kind, value) != value:
-                raise usage.UsageError(f"conflicting --{name} option value '{value}'")
+                raise UsageError(f"conflicting --{name} option value '{value}'")
             formats[kind] = value
         elif name == "i":
             how.ignore_case = True
@@ -161,12 +112,12 @@ def _settings(arguments: usage.Arguments, words: list[str], process: Process) ->
         elif name == "suppress-blank-empty":
             settings.shown.suppress_blank_empty = True
         elif name == "horizon-lines" and not value.isdigit():
-            raise usage.UsageError(f"invalid horizon length '{value}'")
+            raise UsageError(f"invalid horizon length '{value}'")
         elif name == "palette":
             colors = palette(value)
         elif name == "color":
             if value not in ("", "always", "never", "auto"):
-                raise usage.UsageError(f"invalid color '{value}'")
+                raise UsageError(f"invalid color '{value}'")
             colored = value == "always"
         elif name == "no-dereference":
             settings.links = False
@@ -188,12 +139,12 @@ def _settings(arguments: usage.Arguments, words: list[str], process: Process) ->
         elif name == "x":
             settings.exclude.append(value)
         elif name == "X":
-            settings.exclude += usage.read_file(process, value).decode("utf-8", "surrogateescape").split("\n")
+            settings.exclude += read_input(process, value).decode("utf-8", "surrogateescape").split("\n")
     if colored:
         settings.shown.colors = colors
     if shows_function and not settings.style:
         settings.style = "context"
-    number = "".join(name for name, _ in arguments.options if name.isdigit())
+    number = "".join(name for name, _ in arguments.given if name.isdigit())
     if number and settings.style in ("unified", "context"):
         settings.context = int(number)  # the old form: -u3
     options = list(words)
@@ -211,40 +162,47 @@ _STYLES = {"e": "ed", "f": "forward ed", "n": "rcs", "y": "side", "normal": "nor
 
 def _choose(settings: Settings, style: str) -> None:
     if settings.style not in ("", style):
-        raise usage.UsageError("conflicting output style options")
+        raise UsageError("conflicting output style options")
     settings.style = style
 
 
 def _positive(text: str, what: str) -> int:
     if not text.isdigit() or not int(text):
-        raise usage.UsageError(f"invalid {what} '{text}'")
+        raise UsageError(f"invalid {what} '{text}'")
     return int(text)
 
 
-@command("diff")
-def diff(process: Process) -> Generator[None, None, int]:
-    """diff [OPTION]... FILES: https://www.gnu.org/software/diffutils/manual/
+@command(
+    "diff",
+    short="0123456789abBcC:dD:eEfF:hHiI:lL:nNpPqrsS:tTuU:vwW:x:X:yZ",
+    long="normal brief=q report-identical-files=s context=C:: unified=U:: ed=e rcs=n side-by-side=y "
+    "width=W: left-column suppress-common-lines show-c-function=p show-function-line=F: label=L: "
+    "expand-tabs=t recursive=r no-dereference new-file=N unidirectional-new-file=P ignore-case=i "
+    "ignore-tab-expansion=E ignore-trailing-space=Z ignore-space-change=b ignore-all-space=w "
+    "ignore-blank-lines=B ignore-matching-lines=I: text=a strip-trailing-cr minimal=d "
+    "speed-large-files=H exclude=x: tabsize: initial-tab=T suppress-blank-empty palette: "
+    "from-file: to-file: horizon-lines: forward-ed=f ifdef=D: line-format: old-line-format: "
+    "new-line-format: unchanged-line-format: old-group-format: new-group-format: "
+    "unchanged-group-format: changed-group-format: exclude-from=X: starting-file=S: color:: help "
+    "version=v",
+    help="Usage: diff [OPTION]... FILES\nCompare FILES line by line.\n",
+    version="diff (GNU diffutils) 3.8\n",
+    failure=2,
+    hint="{name}: Try '{name} --help' for more information.",
+)
+def diff(call: Invocation) -> Generator[None, None, int]:
+    """Compare files line by line: https://www.gnu.org/software/diffutils/manual/
 
     Status 0 when the files are the same, 1 when they differ, 2 for trouble.
     """
-    words = process.argv[1:]
+    process, arguments, words = call.process, call.arguments, call.argv[1:]
     try:
-        arguments = usage.parse(words, "0123456789abBcC:dD:eEfF:hHiI:lL:nNpPqrsS:tTuU:vwW:x:X:yZ", _LONG)
-        if arguments.has("help"):
-            process.stdout.write(b"Usage: diff [OPTION]... FILES\nCompare FILES line by line.\n")
-            return 0
-        if arguments.has("v"):
-            process.stdout.write(b"diff (GNU diffutils) 3.8\n")
-            return 0
         settings = _settings(arguments, words, process)
-    except usage.UsageError as error:
-        usage.complain(process, str(error), named=True)
-        return 2
     except OSError as error:
-        process.error(f"{error.filename}: {usage.reason(error)}")
+        process.error(f"{error.filename}: {reason(error)}")
         return 2
     operands = arguments.operands
-    fixed = [(name, value) for name, value in arguments.options if name in ("from-file", "to-file")]
+    fixed = [(name, value) for name, value in arguments.given if name in ("from-file", "to-file")]
     if fixed:
         status = 0
         if len(fixed) > 1 and len({name for name, _ in fixed}) > 1:
@@ -257,11 +215,9 @@ def diff(process: Process) -> Generator[None, None, int]:
         return status
     if len(operands) < 2:
         missing = f"missing operand after '{(words or ['diff'])[-1]}'"
-        usage.complain(process, missing, named=True)
-        return 2
+        raise UsageError(missing)
     if len(operands) > 2:
-        usage.complain(process, f"extra operand '{operands[2]}'", named=True)
-        return 2
+        raise UsageError(f"extra operand '{operands[2]}'")
     return (yield from _operands(process, settings, *operands))
 
 
@@ -284,7 +240,7 @@ def _operands(process: Process, settings: Settings, one: str, two: str) -> Gener
 
 
 def _exit(process: Process, error: OSError, name: str) -> int:
-    process.error(f"{name}: {usage.reason(error)}")
+    process.error(f"{name}: {reason(error)}")
     return 2
 
 

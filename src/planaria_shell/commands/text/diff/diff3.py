@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from planaria_shell.commands.text.diff.hunks import Change, Comparison, compare, split_lines
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import shell_quote, shell_quote_always
 from planaria_shell.toolkit.streams import reason
 
 __all__: list[str] = []
 
-_HINT = "{0}: Try '{0} --help' for more information."
+_HINT = "{name}: Try '{name} --help' for more information."
 #: Which of the three files stands alone: mine, the old one, yours; none when all differ.
 _MINE, _OLD, _YOURS, _ALL = 1, 2, 3, 0
 
@@ -27,7 +27,7 @@ class _Block:
     alone: int
 
 
-@utility(
+@command(
     "diff3",
     short="aeAExX3imTL:",
     long="text=a ed=e show-all=A show-overlap=E overlap-only=x easy-only=3 merge=m initial-tab=T label=L: "

@@ -9,65 +9,35 @@ from collections.abc import Iterator
 
 from planaria_shell.commands.text.diff.hunks import Comparison, split_lines
 from planaria_shell.commands.text.diff.patch_reading import FilePatch, Hunk, PatchError, read_patch
-from planaria_shell.run.command import Process, command
-from planaria_shell.toolkit import usage
-
-_LONG = {
-    "strip=": "p",
-    "reverse": "R",
-    "input=": "i",
-    "dry-run": "dry-run",
-    "output=": "o",
-    "fuzz=": "F",
-    "forward": "N",
-    "backup": "b",
-    "suffix=": "z",
-    "silent": "s",
-    "quiet": "s",
-    "directory=": "d",
-    "force": "f",
-    "batch": "t",
-    "reject-file=": "r",
-    "ignore-whitespace": "l",
-    "unified": "u",
-    "context": "c",
-    "normal": "n",
-    "remove-empty-files": "E",
-    "posix": "posix",
-    "verbose": "verbose",
-    "no-backup-if-mismatch": "no-backup-if-mismatch",
-    "binary": "binary",
-    "merge[=]": "merge",
-    "read-only=": "read-only",
-    "help": "help",
-    "version": "v",
-}
+from planaria_shell.run.command import Process
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import Arguments
+from planaria_shell.toolkit.streams import read_input, reason
 
 
-@command("patch")
-def patch(process: Process) -> int:
-    """patch [OPTION]... [ORIGFILE [PATCHFILE]]: https://www.gnu.org/software/diffutils/manual/
+@command(
+    "patch",
+    short="bcd:EF:fg:i:lnNo:p:r:RstuvVz:",
+    long="strip=p: reverse=R input=i: dry-run output=o: fuzz=F: forward=N backup=b suffix=z: silent=s "
+    "quiet=s directory=d: force=f batch=t reject-file=r: ignore-whitespace=l unified=u context=c "
+    "normal=n remove-empty-files=E posix verbose no-backup-if-mismatch binary merge:: read-only: "
+    "help version=v",
+    help="Usage: patch [OPTION]... [ORIGFILE [PATCHFILE]]\n",
+    version="GNU patch 2.7.6\n",
+    failure=2,
+    hint="{name}: Try '{name} --help' for more information.",
+)
+def patch(call: Invocation) -> int:
+    """Apply the differences that diff wrote: https://www.gnu.org/software/diffutils/manual/
 
     Status 0 when all hunks were applied, 1 when some were not, 2 for trouble.
     """
-    try:
-        arguments = usage.parse(process.argv[1:], "bcd:EF:fg:i:lnNo:p:r:RstuvVz:", _LONG)
-        if arguments.has("v"):
-            process.stdout.write(b"GNU patch 2.7.6\n")
-            return 0
-        if arguments.has("help"):
-            process.stdout.write(b"Usage: patch [OPTION]... [ORIGFILE [PATCHFILE]]\n")
-            return 0
-        for name in ("p", "F"):
-            value = arguments.last(name)
-            if value is not None and not value.isdigit():
-                process.error(
-                    f"**** {'strip count' if name == 'p' else 'fuzz factor'} {value} is not a number"
-                )
-                return 2
-    except usage.UsageError as error:
-        usage.complain(process, str(error), named=True)
-        return 2
+    process, arguments = call.process, call.arguments
+    for name in ("p", "F"):
+        value = arguments.value(name)
+        if value is not None and not value.isdigit():
+            process.error(f"**** {'strip count' if name == 'p' else 'fuzz factor'} {value} is not a number")
+            return 2
     application = _Application(process, arguments)
     try:
         return application.run()
@@ -75,26 +45,26 @@ def patch(process: Process) -> int:
         process.error(f"**** {error}")
         return 2
     except OSError as error:
-        process.error(f"**** Can't open file {error.filename} : {usage.reason(error)}")
+        process.error(f"**** Can't open file {error.filename} : {reason(error)}")
         return 2
 
 
 class _Application:
     """One run of patch."""
 
-    def __init__(self, process: Process, arguments: usage.Arguments) -> None:
+    def __init__(self, process: Process, arguments: Arguments) -> None:
         self.process = process
         self.arguments = arguments
         self.reverse = arguments.has("R")
         self.dry = arguments.has("dry-run")
         self.silent = arguments.has("s")
         self.forward = arguments.has("N")
-        strip = arguments.last("p")
+        strip = arguments.value("p")
         self.strip = None if strip is None else int(strip)
-        self.fuzz = int(arguments.last("F") or 2)
-        self.output = arguments.last("o")
+        self.fuzz = int(arguments.value("F") or 2)
+        self.output = arguments.value("o")
         self.loose = Comparison(ignore_space_change=True) if arguments.has("l") else None
-        self.directory = arguments.last("d")
+        self.directory = arguments.value("d")
         self.written: list[bytes] = []
         #: What `--dry-run` would have made of files, for later patches of the same file.
         self.imagined: dict[str, bytes] = {}
@@ -110,8 +80,8 @@ class _Application:
 
     def run(self) -> int:
         operands = self.arguments.operands
-        name = self.arguments.last("i") or (operands[1] if len(operands) > 1 else "-")
-        data = usage.read_file(self.process, name)
+        name = self.arguments.value("i") or (operands[1] if len(operands) > 1 else "-")
+        data = read_input(self.process, name)
         patches = read_patch(data)
         if not patches:
             if data.strip():
@@ -274,7 +244,7 @@ class _Application:
             return
         backup = self.arguments.has("b") or (inexact and not self.arguments.has("no-backup-if-mismatch"))
         if backup:
-            with open(path + (self.arguments.last("z") or ".orig"), "wb") as file:
+            with open(path + (self.arguments.value("z") or ".orig"), "wb") as file:
                 file.write(b"".join(before))
         target = path
         if some.rename is not None:
@@ -301,7 +271,7 @@ class _Application:
             os.unlink(path)
 
     def _reject(self, name: str, some: FilePatch, failed: list[Hunk], summary: str) -> None:
-        reject = self.arguments.last("r") or f"{self.output or name}.rej"
+        reject = self.arguments.value("r") or f"{self.output or name}.rej"
         if reject == "-" or self.dry:
             self.say(summary)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
 
@@ -19,7 +19,7 @@ _HANDED = {
 }  # fmt: skip
 
 
-@utility(
+@command(
     "sdiff",
     short="o:iEZbWBI:aw:lstdH",
     long="output=o: ignore-case=i ignore-tab-expansion=E ignore-trailing-space=Z ignore-space-change=b "
@@ -27,7 +27,7 @@ _HANDED = {
     "left-column=l suppress-common-lines=s expand-tabs=t minimal=d speed-large-files=H",
     usage="[OPTION]... FILE1 FILE2",
     failure=2,
-    hint="{0}: Try '{0} --help' for more information.",
+    hint="{name}: Try '{name} --help' for more information.",
 )
 def sdiff(call: Invocation) -> Generator[None, None, Status]:
     """Show the differences between FILE1 and FILE2 side by side."""

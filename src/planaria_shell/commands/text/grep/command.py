@@ -9,22 +9,12 @@ from dataclasses import dataclass, field
 
 from planaria_shell.commands.text.grep.patterns import compile_patterns
 from planaria_shell.commands.text.grep.search import Output, Search
-from planaria_shell.run.command import Process, Status, command
-from planaria_shell.toolkit.options import OptionSyntax, UsageError
+from planaria_shell.run.command import Process, Status
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.regex.syntax import RegexError
 from planaria_shell.toolkit.streams import decode, is_directory, open_input, reason
 
-# In the order of GNU's own table, which messages about shortened names follow.
-_SYNTAX = OptionSyntax(
-    "EFGPe:f:ivyVwxzsqclLonHhbA:B:C:m:d:D:rRaITZU0123456789u",
-    "after-context=A: basic-regexp=G before-context=B: binary-files: binary=U byte-offset=b color:: "
-    "colour=color:: context=C: count=c dereference-recursive=R devices=D: directories=d: exclude-dir: "
-    "exclude-from: exclude: extended-regexp=E file=f: files-with-matches=l files-without-match=L "
-    "fixed-strings=F group-separator: help ignore-case=i include: initial-tab=T invert-match=v label: "
-    "line-buffered line-number=n line-regexp=x max-count=m: no-filename=h no-group-separator "
-    "no-ignore-case no-messages=s null-data=z null=Z only-matching=o perl-regexp=P quiet=q recursive=r "
-    "regexp=e: silent=q text=a version=V with-filename=H word-regexp=w",
-)
 _USAGE = "Usage: grep [OPTION]... PATTERNS [FILE]...\n"
 _HELP = (
     _USAGE
@@ -66,33 +56,29 @@ class _Settings:
     output: Output = field(default_factory=Output)
 
 
-@command("grep")
-def grep(process: Process) -> Generator[None, None, Status]:
+@command(
+    "grep",
+    "egrep",
+    "fgrep",
+    short="EFGPe:f:ivyVwxzsqclLonHhbA:B:C:m:d:D:rRaITZU0123456789u",
+    long="after-context=A: basic-regexp=G before-context=B: binary-files: binary=U byte-offset=b "
+    "color:: colour=color:: context=C: count=c dereference-recursive=R devices=D: directories=d: "
+    "exclude-dir: exclude-from: exclude: extended-regexp=E file=f: files-with-matches=l "
+    "files-without-match=L fixed-strings=F group-separator: help ignore-case=i include: "
+    "initial-tab=T invert-match=v label: line-buffered line-number=n line-regexp=x max-count=m: "
+    "no-filename=h no-group-separator no-ignore-case no-messages=s null-data=z null=Z "
+    "only-matching=o perl-regexp=P quiet=q recursive=r regexp=e: silent=q text=a version=V "
+    "with-filename=H word-regexp=w",
+    help=_HELP,
+    version="grep (GNU grep) 3.8\n",
+    failure=2,
+    hint=_USAGE + "Try 'grep --help' for more information.",
+)
+def grep(call: Invocation) -> Generator[None, None, Status]:
     """Print lines that match patterns; status 0 with a selected line, 1 without, 2 after an error."""
-    return (yield from _grep(process, "G"))
-
-
-@command("egrep")
-def egrep(process: Process) -> Generator[None, None, Status]:
-    """`grep -E`."""
-    return (yield from _grep(process, "E"))
-
-
-@command("fgrep")
-def fgrep(process: Process) -> Generator[None, None, Status]:
-    """`grep -F`."""
-    return (yield from _grep(process, "F"))
-
-
-def _grep(process: Process, matcher: str) -> Generator[None, None, Status]:
+    process, options = call.process, call.arguments
+    matcher = {"egrep": "E", "fgrep": "F"}.get(call.name, "G")
     try:
-        options = _SYNTAX.parse(process.argv[1:])
-        if any(name == "help" for name, _ in options.options):
-            process.stdout.write(_HELP.encode())
-            return 0
-        if any(name == "V" for name, _ in options.options):
-            process.stdout.write(b"grep (GNU grep) 3.8\n")
-            return 0
         settings = _read(process, options.options, matcher)
         operands = options.operands
         if settings.patterns is None:
@@ -107,11 +93,6 @@ def _grep(process: Process, matcher: str) -> Generator[None, None, Status]:
             whole_lines=settings.whole_lines,
             null_data=settings.output.null_data,
         )
-    except UsageError as problem:
-        if str(problem):
-            process.error(str(problem))
-        process.stderr.write((_USAGE + "Try 'grep --help' for more information.\n").encode())
-        return 2
     except (_Failure, RegexError) as problem:
         process.error(str(problem))
         return 2

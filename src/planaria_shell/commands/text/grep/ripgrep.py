@@ -12,23 +12,13 @@ from dataclasses import dataclass, field
 from planaria_shell.commands.text.grep.patterns import Matcher, crosses_lines
 from planaria_shell.commands.text.grep.ripgrep_files import TYPES, Selection, walk
 from planaria_shell.commands.text.grep.search import Chunks, Output, Search
-from planaria_shell.run.command import Process, Status, command
-from planaria_shell.toolkit.options import OptionSyntax, UsageError
+from planaria_shell.run.command import Process, Status
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.regex.posix import compile_perl
 from planaria_shell.toolkit.regex.syntax import RegexError
 from planaria_shell.toolkit.streams import FileInput, Source, decode, encode, is_directory, open_input, reason
 
-_SYNTAX = OptionSyntax(
-    "e:f:isSwxFvcloHIInNA:B:C:m:r:g:t:T:uqLad:0bUP.M:j:E:z?Vh",
-    "regexp=e: file=f: ignore-case=i case-sensitive=s smart-case=S word-regexp=w line-regexp=x "
-    "fixed-strings=F invert-match=v count=c count-matches files-with-matches=l files-without-match "
-    "only-matching=o with-filename=H no-filename=I line-number=n no-line-number=N after-context=A: "
-    "before-context=B: context=C: max-count=m: replace=r: glob=g: iglob: type=t: type-not=T: type-list "
-    "unrestricted=u quiet=q follow=L text=a max-depth=d: maxdepth=d: null=0 byte-offset=b column "
-    "vimgrep hidden=. no-ignore no-ignore-vcs=no-ignore files heading no-heading json color: trim "
-    "multiline=U pcre2=P sort: sortr: no-messages include-zero passthru max-columns=M: threads=j: "
-    "context-separator: no-config stats line-buffered binary no-unicode pretty=p version=V help=h",
-)
 _HELP = """ripgrep 13.0.0
 rg [OPTIONS] PATTERN [PATH ...]
 
@@ -60,16 +50,30 @@ class _View(Output):
         return f"\33[0m{color}{text}\33[0m" if color and text else text
 
 
-@command("rg")
-def rg(process: Process) -> Generator[None, None, Status]:
+@command(
+    "rg",
+    short="e:f:isSwxFvcloHIInNA:B:C:m:r:g:t:T:uqLad:0bUP.M:j:E:z?Vh",
+    long="regexp=e: file=f: ignore-case=i case-sensitive=s smart-case=S word-regexp=w line-regexp=x "
+    "fixed-strings=F invert-match=v count=c count-matches files-with-matches=l "
+    "files-without-match only-matching=o with-filename=H no-filename=I line-number=n "
+    "no-line-number=N after-context=A: before-context=B: context=C: max-count=m: replace=r: "
+    "glob=g: iglob: type=t: type-not=T: type-list unrestricted=u quiet=q follow=L text=a "
+    "max-depth=d: maxdepth=d: null=0 byte-offset=b column vimgrep hidden=. no-ignore "
+    "no-ignore-vcs=no-ignore files heading no-heading json color: trim multiline=U pcre2=P sort: "
+    "sortr: no-messages include-zero passthru max-columns=M: threads=j: context-separator: "
+    "no-config stats line-buffered binary no-unicode pretty=p version=V help=h",
+    help=_HELP,
+    version="ripgrep 13.0.0\n",
+    failure=2,
+    complaint="error: {}",
+    hint="",
+)
+def rg(call: Invocation) -> Generator[None, None, Status]:
     """Search recursively; status 0 with a match, 1 without, 2 after an error."""
+    process, options = call.process, call.arguments
+    given = options.options
+    flags = dict(given)
     try:
-        options = _SYNTAX.parse(process.argv[1:])
-        given = options.options
-        flags = dict(given)
-        if "h" in flags or "V" in flags:
-            process.stdout.write(_HELP.encode() if "h" in flags else b"ripgrep 13.0.0\n")
-            return 0
         if "type-list" in flags:
             lines = [f"{name}: {', '.join(globs.split())}\n" for name, globs in sorted(TYPES.items())]
             process.stdout.write("".join(lines).encode())
@@ -84,9 +88,8 @@ def rg(process: Process) -> Generator[None, None, Status]:
         selection = _selection(given)
         view = _view(given)
         matcher = _matcher(patterns, flags, given) if not listing else None
-    except (UsageError, RegexError) as problem:
-        prefix = "regex parse error: " if isinstance(problem, RegexError) else "error: "
-        process.stderr.write(encode(f"{prefix}{problem}\n"))
+    except RegexError as problem:
+        process.stderr.write(encode(f"regex parse error: {problem}\n"))
         return 2
     if view.names is None:
         view.names = not (len(operands) == 1 and not is_directory(process, operands[0]))

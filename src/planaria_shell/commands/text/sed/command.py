@@ -9,17 +9,10 @@ from typing import BinaryIO
 from planaria_shell.commands.text.sed.machine import Machine
 from planaria_shell.commands.text.sed.script import Piece, ScriptError, ScriptParser
 from planaria_shell.commands.text.sed.streams import LineSource, Writer
-from planaria_shell.run.command import Process, Status, command
-from planaria_shell.toolkit.options import OptionSyntax, UsageError
+from planaria_shell.run.command import Process, Status
+from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import decode, open_input, reason
 
-# In the order of GNU's own table, which messages about shortened names follow.
-_SYNTAX = OptionSyntax(
-    "bne:f:Eri::szul:",
-    "regexp-extended=E debug in-place=i:: expression=e: file=f: line-length=l: null-data=z "
-    "zero-terminated=z quiet=n posix silent=n sandbox separate=s unbuffered=u version help "
-    "follow-symlinks binary=b",
-)
 _USAGE = """Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...
 
   -n, --quiet, --silent      do not print the pattern space at the end of a cycle
@@ -36,19 +29,20 @@ _USAGE = """Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]
 """
 
 
-@command("sed")
-def sed(process: Process) -> Generator[None, None, Status]:
+@command(
+    "sed",
+    short="bne:f:Eri::szul:",
+    long="regexp-extended=E debug in-place=i:: expression=e: file=f: line-length=l: null-data=z "
+    "zero-terminated=z quiet=n posix silent=n sandbox separate=s unbuffered=u version help "
+    "follow-symlinks binary=b",
+    help=_USAGE,
+    version="sed (GNU sed) 4.9\n",
+    hint=_USAGE.rstrip(),
+)
+def sed(call: Invocation) -> Generator[None, None, Status]:
     """Edit a stream; status 0, that of q and Q, 1 for a bad script, 2 for an unreadable file, 4 otherwise."""
-    try:
-        options = _SYNTAX.parse(process.argv[1:])
-    except UsageError as problem:
-        process.error(str(problem))
-        process.stderr.write(_USAGE.encode())
-        return 1
+    process, options = call.process, call.arguments
     given = dict(options.options)
-    if "help" in given or "version" in given:
-        process.stdout.write(_USAGE.encode() if "help" in given else b"sed (GNU sed) 4.9\n")
-        return 0
     operands = options.operands
     end = "\0" if "z" in given else "\n"
     in_place = "i" in given

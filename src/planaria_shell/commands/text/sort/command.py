@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterator
 from planaria_shell.commands.text.sort.keys import LETTERS, Key, Order, Ordering, parse_key
 from planaria_shell.commands.text.wc import extra_operand, names_from
 from planaria_shell.run.command import Status
-from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
@@ -51,7 +51,7 @@ def _old_keys(words: list[str]) -> list[str]:
     return out
 
 
-@utility(
+@command(
     "sort",
     short="bcCdfghik:mMno:rRsS:t:T:uVy:z",
     long="ignore-leading-blanks=b check:: batch-size: compress-program: debug dictionary-order=d "

@@ -1,0 +1,104 @@
+"""`cp`: copy SOURCE to DEST, or multiple SOURCE(s) to DIRECTORY."""
+
+from __future__ import annotations
+
+import os
+
+from planaria_shell.commands.files.copying import Copier, into_directory
+from planaria_shell.commands.files.destinations import places
+from planaria_shell.run.command import Status
+from planaria_shell.toolkit.backup import Backup
+from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.options import UsageError, choose
+from planaria_shell.toolkit.quoting import shell_quote_always as shown
+
+_ATTRIBUTES = ("mode", "timestamps", "ownership", "links", "context", "xattr", "all")
+
+
+@command(
+    "cp",
+    short="abdfHilLnprst:uvxPRS:TZ",
+    long="archive=a attributes-only backup:: copy-contents dereference=L force=f interactive=i link=l "
+    "no-clobber=n no-dereference=P no-preserve: no-target-directory=T one-file-system=x parents preserve:: "
+    "recursive=R remove-destination sparse: reflink:: strip-trailing-slashes suffix=S: symbolic-link=s "
+    "target-directory=t: update=u verbose=v",
+    usage="[OPTION]... [-T] SOURCE DEST\n  or:  cp [OPTION]... SOURCE... DIRECTORY\n"
+    "  or:  cp [OPTION]... -t DIRECTORY SOURCE...",
+)
+def cp(call: Invocation) -> Status:
+    """Copy SOURCE to DEST, or multiple SOURCE(s) to DIRECTORY."""
+    arguments = call.arguments
+    copier = Copier(call, Backup(call))
+    copier.recursive = arguments.has("r", "R", "a")
+    follow = arguments.last(("L", "P", "H", "d", "a"))
+    if follow is None:
+        copier.follow = "never" if copier.recursive else "always"
+    else:
+        copier.follow = {"L": "always", "H": "operands"}.get(follow, "never")
+    copier.preserve = _preserved(call)
+    copier.force = arguments.has("f")
+    copier.remove_first = arguments.has("remove-destination")
+    clobber = arguments.last(("i", "n"))
+    copier.interactive = clobber == "i"
+    copier.no_clobber = clobber == "n"
+    copier.update = arguments.has("u")
+    copier.verbose = arguments.has("v")
+    copier.link = arguments.has("l")
+    copier.symbolic = arguments.has("s")
+    copier.attributes_only = arguments.has("attributes-only")
+    if copier.link and copier.symbolic:
+        raise UsageError("cannot make both hard and symbolic links", hint=False)
+    if copier.backup and copier.no_clobber:
+        raise UsageError("options --backup and --no-clobber are mutually exclusive")
+    if arguments.has("parents"):
+        return _copy_with_parents(call, copier)
+    for source, target in zip(*places(call), strict=True):
+        if copier.recursive is False and target.endswith("/") and not os.path.isdir(call.path(target)):
+            call.complain(f"cannot create regular file {shown(target)}: Not a directory")
+            continue
+        copier.copy(source, target)
+    return call.status
+
+
+def _preserved(call: Invocation) -> set[str]:
+    kept: set[str] = set()
+    for key, value in call.arguments:
+        if key == "a":
+            kept |= {"mode", "timestamps", "ownership", "links"}
+        elif key == "d":
+            kept |= {"links"}
+        elif key == "p" or (key == "preserve" and value is None):
+            kept |= {"mode", "timestamps", "ownership"}
+        elif key in ("preserve", "no-preserve"):
+            for word in (value or "").split(","):
+                name = choose(word, _ATTRIBUTES, f"--{key}")
+                names = {"mode", "timestamps", "ownership", "links"} if name == "all" else {name}
+                kept = kept | names if key == "preserve" else kept - names
+    return kept
+
+
+def _copy_with_parents(call: Invocation, copier: Copier) -> Status:
+    names = list(call.operands)
+    directory = call.arguments.value("t")
+    if directory is None:
+        if len(names) < 2:
+            places(call)
+        directory = names.pop()
+    if not os.path.isdir(call.path(directory)):
+        raise UsageError("with --parents, the destination must be a directory")
+    for name in names:
+        parts = name.strip("/").split("/")
+        target, source = directory, "/" if name.startswith("/") else ""
+        for part in parts[:-1]:
+            target = into_directory(target, part)
+            source += part
+            if not os.path.isdir(call.path(target)):
+                mode = (
+                    os.stat(call.path(source)).st_mode & 0o777 if os.path.exists(call.path(source)) else 0o777
+                )
+                os.mkdir(call.path(target), mode & ~call.umask)
+                if copier.verbose:
+                    call.print(f"{source} -> {target}")
+            source += "/"
+        copier.copy(name, into_directory(target, parts[-1]))
+    return call.status

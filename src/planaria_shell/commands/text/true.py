@@ -1,0 +1,18 @@
+"""`true`, `:`, `false`: exit with a status code indicating success."""
+
+from __future__ import annotations
+
+from planaria_shell.run.command import Status
+from planaria_shell.toolkit.invocation import Invocation, command
+
+
+@command("true", ":", raw=True)
+def true(call: Invocation) -> Status:
+    """Exit with a status code indicating success."""
+    return 0
+
+
+@command("false", raw=True)
+def false(call: Invocation) -> Status:
+    """Exit with a status code indicating failure."""
+    return 1
