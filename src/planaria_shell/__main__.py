@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from planaria_shell.builtins.options import turn
-from planaria_shell.run.invocation import VERSION_TEXT, parse_invocation
-from planaria_shell.run.shell import Shell
+from planaria_shell.invocation import VERSION_TEXT, parse_invocation
+from planaria_shell.shell import Shell
 
 
 def main() -> int:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from planaria_shell.run.command import COMMANDS
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.shell import Shell
+from planaria_shell.state.command import COMMANDS
+from planaria_shell.state.streams import CapturedOutput, NullStream
 
 CASES = Path(__file__).parents[2].parent / "shared" / "bash-cases"
 #: Part of the cases of each file that must pass.

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from spoilt_programs import spoilt
 
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.shell import Shell
+from planaria_shell.state.streams import CapturedOutput, NullStream
 from planaria_shell.syntax.nodes import Function
 from planaria_shell.syntax.outline import definitions
-from planaria_shell.syntax.parser import Parser, ShellSyntaxError, parse
+from planaria_shell.syntax.parser import Parser, parse
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from planaria_shell.errors import ReadonlyError, ShellError
+from planaria_shell.expand.subscripts import key_of
 from planaria_shell.expand.words import ArgumentsCode, TextCode, WordCompiler
-from planaria_shell.run.subscripts import key_of
-from planaria_shell.run.variable import (
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import (
     ASSOCIATIVE,
     DYNAMIC,
     EXPORT,
@@ -16,17 +17,12 @@ from planaria_shell.run.variable import (
     READONLY,
     SHORT,
     SLOW_WRITE,
-    ReadonlyError,
     Scope,
-    ShellError,
     Variable,
 )
-from planaria_shell.run.variables import Variables
+from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Arithmetic, ArrayElement, Assignment, Word
 from planaria_shell.syntax.quoting import single_quoted, value_quoted
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
 __all__ = ["ArrayArgument", "AssignmentCompiler", "Element", "store_array"]
 
@@ -121,7 +117,7 @@ class AssignmentCompiler:
     def __init__(self, words: WordCompiler) -> None:
         self.words = words
 
-    def assign(self, node: Assignment) -> Callable[[Shell], None]:
+    def assign(self, node: Assignment) -> Callable[[Interpreter], None]:
         """The function that does an assignment that stands by itself."""
         name = node.name
         if node.elements is not None:
@@ -132,7 +128,7 @@ class AssignmentCompiler:
         append = node.append
         if name in Variables.setters or name in Variables.getters or name in Variables.array_getters:
 
-            def special(sh: Shell) -> None:
+            def special(sh: Interpreter) -> None:
                 text = value(sh)
                 if sh.xtrace:
                     sh.trace_assignment(name, text, append)
@@ -141,7 +137,7 @@ class AssignmentCompiler:
             return special
         if append:
 
-            def add(sh: Shell) -> None:
+            def add(sh: Interpreter) -> None:
                 text = value(sh)
                 if sh.xtrace:
                     sh.trace_assignment(name, text, append)
@@ -165,7 +161,7 @@ class AssignmentCompiler:
         if len(parts) == 1 and isinstance(parts[0], Arithmetic):
             calculate = self.words.arithmetic(parts[0].expression)
 
-            def store_number(sh: Shell) -> None:
+            def store_number(sh: Interpreter) -> None:
                 number = calculate(sh)
                 variable = sh.table.get(name)
                 if variable is None or variable.flags & SLOW_WRITE or sh.xtrace:
@@ -180,7 +176,7 @@ class AssignmentCompiler:
 
             return store_number
 
-        def store(sh: Shell) -> None:
+        def store(sh: Interpreter) -> None:
             text = value(sh)
             if sh.xtrace:
                 sh.trace_assignment(name, text, append)
@@ -196,14 +192,14 @@ class AssignmentCompiler:
 
         return store
 
-    def _element(self, node: Assignment, value: TextCode) -> Callable[[Shell], None]:
+    def _element(self, node: Assignment, value: TextCode) -> Callable[[Interpreter], None]:
         name, append = node.name, node.append
         assert node.subscript is not None
         key = self.words.text(node.subscript)
         index = self.words.index(node.subscript)
         source = node.subscript.source
 
-        def store(sh: Shell) -> None:
+        def store(sh: Interpreter) -> None:
             variables = sh.variables
             variable = variables.table.get(name)
             if variable is None or variable.flags & SLOW_WRITE & ~(INDEXED | ASSOCIATIVE):
@@ -238,7 +234,7 @@ class AssignmentCompiler:
 
         return store
 
-    def _elements(self, elements: list[ArrayElement]) -> Callable[[Shell], list[Element]]:
+    def elements(self, elements: list[ArrayElement]) -> Callable[[Interpreter], list[Element]]:
         plain: list[Word] = [element.value for element in elements if element.subscript is None]
         if len(plain) == len(elements):
             arguments = self.words.arguments(plain)
@@ -252,7 +248,7 @@ class AssignmentCompiler:
                 text = self.words.text(element.value, assignment=True)
                 codes.append((key, text, None, element.append))
 
-        def expand(sh: Shell) -> list[Element]:
+        def expand(sh: Interpreter) -> list[Element]:
             result: list[Element] = []
             for key, text, arguments, append in codes:
                 if arguments is not None:
@@ -265,15 +261,15 @@ class AssignmentCompiler:
 
         return expand
 
-    def _array(self, node: Assignment) -> Callable[[Shell], None]:
+    def _array(self, node: Assignment) -> Callable[[Interpreter], None]:
         assert node.elements is not None
         name, append = node.name, node.append
-        expand = self._elements(node.elements)
+        expand = self.elements(node.elements)
         subscripted = node.subscript is not None
         single = len(node.elements) == 1 and node.elements[0].subscript is None
         one = self.words.arguments([node.elements[0].value]) if single and append else None
 
-        def store(sh: Shell) -> None:
+        def store(sh: Interpreter) -> None:
             if subscripted:
                 raise ShellError(f"{node.source.partition('=')[0]}: cannot assign list to array member")
             if sh.xtrace:
@@ -295,7 +291,7 @@ class AssignmentCompiler:
 
         return store
 
-    def temporary(self, node: Assignment) -> Callable[[Shell, Scope], None]:
+    def temporary(self, node: Assignment) -> Callable[[Interpreter, Scope], None]:
         """The function that does an assignment before a command, for as long as it runs."""
         name = node.name
         value = self.words.text(node.value, assignment=True)
@@ -303,14 +299,14 @@ class AssignmentCompiler:
             # Programs know no arrays: they get its text, expanded.
             elements = node.source.partition("=")[2]
 
-            def value(sh: Shell) -> str:
+            def value(sh: Interpreter) -> str:
                 return key_of(sh, elements, declared=True)
 
         elif node.subscript is not None:
             source = node.source.partition("=")[0]
             return lambda sh, scope: sh.complain(f"`{source}': not a valid identifier")
 
-        def bind(sh: Shell, scope: Scope) -> None:
+        def bind(sh: Interpreter, scope: Scope) -> None:
             text = value(sh)
             if sh.xtrace:
                 sh.trace_assignment(name, text, node.append)
@@ -326,7 +322,7 @@ class AssignmentCompiler:
 
     def declaration_arguments(self, words: list[Word | Assignment]) -> ArgumentsCode:
         """Arguments of `declare` and its like: assignments among them are neither split nor globbed."""
-        codes: list[Callable[[Shell], list[str]]] = []
+        codes: list[Callable[[Interpreter], list[str]]] = []
         run: list[Word] = []
 
         def flush() -> None:
@@ -342,7 +338,7 @@ class AssignmentCompiler:
             codes.append(self._argument(word))
         flush()
 
-        def arguments(sh: Shell) -> list[str]:
+        def arguments(sh: Interpreter) -> list[str]:
             result: list[str] = []
             for code in codes:
                 result.extend(code(sh))
@@ -350,13 +346,13 @@ class AssignmentCompiler:
 
         return arguments
 
-    def _argument(self, node: Assignment) -> Callable[[Shell], list[str]]:
+    def _argument(self, node: Assignment) -> Callable[[Interpreter], list[str]]:
         sign = "+=" if node.append else "="
         name = node.name
         if node.elements is not None:
-            expand = self._elements(node.elements)
+            expand = self.elements(node.elements)
 
-            def array(sh: Shell) -> list[str]:
+            def array(sh: Interpreter) -> list[str]:
                 elements = expand(sh)
                 shown = " ".join(
                     f"[{key}]={value_quoted(value)}" if key is not None else value_quoted(value)

@@ -6,23 +6,22 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from planaria_shell.compile.arithmetic import literal, number
 from planaria_shell.compile.redirection import descriptor_of
+from planaria_shell.errors import ReadonlyError, ShellError
+from planaria_shell.expand.arithmetic import literal, number
 from planaria_shell.expand.patterns import is_literal, matcher, unescape
+from planaria_shell.expand.subscripts import key_of
 from planaria_shell.expand.words import TextCode, WordCompiler
-from planaria_shell.run.streams import flush_all
-from planaria_shell.run.subscripts import key_of
-from planaria_shell.run.variable import ASSOCIATIVE, NAMEREF, ReadonlyError, ShellError
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.streams import flush_all
+from planaria_shell.state.variable import ASSOCIATIVE, NAMEREF
 from planaria_shell.syntax.nodes import Test, Word
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.toolkit.regex.posix import RegexError, compile_extended
 
 __all__ = ["TestError", "compile_test", "evaluate_test", "search"]
 
-TestCode = Callable[["Shell"], bool]
+TestCode = Callable[["Interpreter"], bool]
 
 
 class TestError(Exception):
@@ -34,7 +33,7 @@ class TestError(Exception):
         self.status = status
 
 
-def _stat(shell: Shell, name: str, *, follow: bool = True) -> os.stat_result | None:
+def _stat(shell: Interpreter, name: str, *, follow: bool = True) -> os.stat_result | None:
     flush_all()
     number = descriptor_of(name)
     try:
@@ -51,7 +50,7 @@ def _stat(shell: Shell, name: str, *, follow: bool = True) -> os.stat_result | N
         return None
 
 
-def unary_test(shell: Shell, operator: str, operand: str) -> bool:
+def unary_test(shell: Interpreter, operator: str, operand: str) -> bool:
     """`-X operand`."""
     letter = operator[1]
     if letter == "z":
@@ -80,7 +79,7 @@ def unary_test(shell: Shell, operator: str, operand: str) -> bool:
     raise TestError(f"{operator}: unary operator expected")
 
 
-def _file_test(shell: Shell, letter: str, name: str, found: os.stat_result) -> bool:
+def _file_test(shell: Interpreter, letter: str, name: str, found: os.stat_result) -> bool:
     mode = found.st_mode
     if letter in "ea":
         return True
@@ -117,7 +116,7 @@ def _file_test(shell: Shell, letter: str, name: str, found: os.stat_result) -> b
     return bool(bit)
 
 
-def _is_set(shell: Shell, name: str) -> bool:
+def _is_set(shell: Interpreter, name: str) -> bool:
     match = re.match(r"([A-Za-z_]\w*)(?:\[(.*)\])?\Z", name, re.DOTALL)
     if match is None:
         if name.isdecimal():
@@ -135,7 +134,7 @@ def _is_set(shell: Shell, name: str) -> bool:
     return shell.variables.get(base) is not None
 
 
-def _files(shell: Shell, operator: str, left: str, right: str) -> bool:
+def _files(shell: Interpreter, operator: str, left: str, right: str) -> bool:
     one, two = _stat(shell, left), _stat(shell, right)
     if operator == "-ef":
         return one is not None and two is not None and (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino)
@@ -167,7 +166,7 @@ def _integer(text: str) -> int:
     raise TestError(f"{text}: integer expression expected")
 
 
-def _binary(shell: Shell, left: str, operator: str, right: str) -> bool:
+def _binary(shell: Interpreter, left: str, operator: str, right: str) -> bool:
     compare = _COMPARISONS.get(operator)
     if compare is not None:
         return compare(_integer(left), _integer(right))
@@ -186,7 +185,7 @@ _BINARY = frozenset(["=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", *_COMPARISO
 _UNARY = frozenset(f"-{letter}" for letter in "abcdefghknoprstuvwxzGLNOSR")
 
 
-def evaluate_test(shell: Shell, arguments: list[str]) -> bool:
+def evaluate_test(shell: Interpreter, arguments: list[str]) -> bool:
     """The value of `test arguments`; by number of arguments, as POSIX has it, then by grammar."""
     count = len(arguments)
     if count == 3:
@@ -223,7 +222,7 @@ def evaluate_test(shell: Shell, arguments: list[str]) -> bool:
 class _TestParser:
     """`test` with many arguments: `-o` below `-a` below `!`."""
 
-    def __init__(self, shell: Shell, arguments: list[str]) -> None:
+    def __init__(self, shell: Interpreter, arguments: list[str]) -> None:
         self.shell = shell
         self.arguments = arguments
         self.position = 0
@@ -317,7 +316,7 @@ def _showing(operator: str, left: TextCode, right: TextCode | None, negated: boo
     """A part of a condition that shows itself as `set -x` does, with its operands expanded once."""
     mark = "! " if negated else ""
 
-    def test(sh: Shell) -> bool:
+    def test(sh: Interpreter) -> bool:
         text = left(sh)
         if right is None:
             sh.trace_line(f"[[ {mark}{operator} {text or repr(text)} ]]")
@@ -353,7 +352,7 @@ def _compile_binary(operator: str, text: TextCode, other: TextCode) -> TestCode:
 
 
 def _compile_comparison(compare: Callable[[int, int], bool], left: TextCode, right: TextCode) -> TestCode:
-    def holds(sh: Shell) -> bool:
+    def holds(sh: Interpreter) -> bool:
         first, second = left(sh), right(sh)
         try:
             return compare(number(sh, first), number(sh, second))
@@ -375,7 +374,7 @@ def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestC
     if constant is not None and is_literal(constant, extglob=True):
         wanted = unescape(constant)
 
-        def same(sh: Shell) -> bool:
+        def same(sh: Interpreter) -> bool:
             subject = text(sh)
             equal = subject == wanted
             if not equal and "nocasematch" in sh.shopts:
@@ -384,7 +383,7 @@ def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestC
 
         return same
 
-    def matches(sh: Shell) -> bool:
+    def matches(sh: Interpreter) -> bool:
         subject = text(sh)
         return matcher(pattern(sh), True, "nocasematch" in sh.shopts)(subject) is not negated
 
@@ -395,9 +394,8 @@ def _compile_regex(text: TextCode, regex: TextCode) -> TestCode:
     return lambda sh: search(sh, text(sh), regex(sh))
 
 
-def search(shell: Shell, subject: str, source: str) -> bool:
+def search(shell: Interpreter, subject: str, source: str) -> bool:
     """`[[ subject =~ source ]]`, which sets BASH_REMATCH."""
-    from planaria_shell.toolkit.regex.posix import RegexError, compile_extended
 
     try:
         expression = compile_extended(source, ignore_case="nocasematch" in shell.shopts)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from planaria_shell.errors import ShellError
 from planaria_shell.expand.fields import Fields
 from planaria_shell.expand.patterns import escape
-from planaria_shell.run.variable import ShellError
+from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import Literal, Part
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
 __all__ = [
     "EmitCode",
@@ -33,10 +30,10 @@ __all__ = [
     "with_tildes",
 ]
 
-TextCode = Callable[["Shell"], str]
-ListCode = Callable[["Shell"], "list[str]"]
-MaybeCode = Callable[["Shell"], "str | None"]
-EmitCode = Callable[["Shell", "Fields"], None]
+TextCode = Callable[["Interpreter"], str]
+ListCode = Callable[["Interpreter"], "list[str]"]
+MaybeCode = Callable[["Interpreter"], "str | None"]
+EmitCode = Callable[["Interpreter", "Fields"], None]
 
 
 class Tilde:
@@ -94,7 +91,7 @@ def argument_parts(parts: list[Part]) -> list[Part | Tilde]:
 def constant_text(text: str) -> TextCode:
     """Code that gives always the same text, which it has as `constant`."""
 
-    def code(sh: Shell) -> str:
+    def code(sh: Interpreter) -> str:
         return text
 
     code.constant = text  # type: ignore[attr-defined]
@@ -149,7 +146,7 @@ def bad(text: str) -> TextCode:
 
     fatal = _TRANSFORMATION.match(text) is not None
 
-    def code(sh: Shell) -> str:
+    def code(sh: Interpreter) -> str:
         raise ShellError(f"{text}: bad substitution", fatal=fatal)
 
     return code

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from planaria_shell.errors import ShellError
 from planaria_shell.expand.constant_words import (
     EmitCode,
     TextCode,
@@ -17,11 +17,10 @@ from planaria_shell.expand.constant_words import (
 )
 from planaria_shell.expand.fields import Fields
 from planaria_shell.expand.parameter_values import Value, ValueCompiler
-from planaria_shell.run.variable import NAMEREF, ShellError
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import NAMEREF
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.syntax.parser import Parser
 
 __all__ = ["ParameterCompiler"]
 
@@ -59,7 +58,7 @@ class ParameterCompiler(ValueCompiler):
         if part.indirect:
             cache: dict[str, EmitCode] = {}
 
-            def emit_indirect(sh: Shell, fields: Fields) -> None:
+            def emit_indirect(sh: Interpreter, fields: Fields) -> None:
                 own = referred(sh, part)
                 if own is not None:
                     fields.quoted(own)
@@ -86,7 +85,7 @@ class ParameterCompiler(ValueCompiler):
 
     # -- ${name-word} and its like -----------------------------------------------------------------
 
-    def _is_set(self, part: Parameter) -> tuple[Callable[[Shell], bool], Value]:
+    def _is_set(self, part: Parameter) -> tuple[Callable[[Interpreter], bool], Value]:
         """Whether the parameter counts as set (with a colon: and not empty)."""
         plain = Parameter(part.name, part.subscript, indirect=part.indirect)
         if part.indirect:
@@ -164,7 +163,7 @@ class ParameterCompiler(ValueCompiler):
                 else:
                     emits.append(self.part_emit(inner))
 
-        def other(sh: Shell, fields: Fields) -> None:
+        def other(sh: Interpreter, fields: Fields) -> None:
             for emit in emits:
                 emit(sh, fields)
 
@@ -179,7 +178,7 @@ class ParameterCompiler(ValueCompiler):
         )
         final = self._assigner(part, argument) if kind == "=" else self._failing(part, argument)
 
-        def emit_or_act(sh: Shell, fields: Fields) -> None:
+        def emit_or_act(sh: Interpreter, fields: Fields) -> None:
             if is_set(sh):
                 present(sh, fields)
             elif quoted:
@@ -194,7 +193,7 @@ class ParameterCompiler(ValueCompiler):
         subscript = self.text(part.subscript) if part.subscript is not None else None
         indirect = part.indirect
 
-        def assign(sh: Shell) -> str:
+        def assign(sh: Interpreter) -> str:
             text = argument(sh)
             target = self._reference(sh, part) if indirect else name
             if not (target[:1].isalpha() or target[:1] == "_"):
@@ -211,7 +210,7 @@ class ParameterCompiler(ValueCompiler):
         name = part.name if part.subscript is None else f"{part.name}[{part.subscript.source}]"
         colon = part.operator.startswith(":")
 
-        def fail(sh: Shell) -> str:
+        def fail(sh: Interpreter) -> str:
             message = argument(sh)
             if not message:
                 message = "parameter null or not set" if colon else "parameter not set"
@@ -221,7 +220,7 @@ class ParameterCompiler(ValueCompiler):
 
     # -- ${!name} ----------------------------------------------------------------------------------
 
-    def _reference(self, sh: Shell, part: Parameter) -> str:
+    def _reference(self, sh: Interpreter, part: Parameter) -> str:
         """The name that `${!name}` stands for."""
         value = self.parameter(Parameter(part.name, part.subscript))
         assert value is not None
@@ -233,7 +232,6 @@ class ParameterCompiler(ValueCompiler):
         return found
 
     def _retargeted(self, part: Parameter, reference: str) -> Parameter:
-        from planaria_shell.syntax.parser import Parser
 
         if not reference:
             return (
@@ -251,9 +249,9 @@ class ParameterCompiler(ValueCompiler):
         return Parameter(name, word, part.operator, part.argument, part.second, part.length)
 
     def _indirect(self, part: Parameter, build: Callable[[Parameter], TextCode]) -> TextCode:
-        cache: dict[str, Callable[[Shell], str]] = {}
+        cache: dict[str, Callable[[Interpreter], str]] = {}
 
-        def code(sh: Shell) -> str:
+        def code(sh: Interpreter) -> str:
             own = referred(sh, part)
             if own is not None:
                 return own
@@ -268,7 +266,7 @@ class ParameterCompiler(ValueCompiler):
         return code
 
 
-def referred(sh: Shell, part: Parameter) -> str | None:
+def referred(sh: Interpreter, part: Parameter) -> str | None:
     """What `${!ref}` gives for a nameref: the name it refers to."""
     variable = sh.table.get(part.name)
     if variable is not None and variable.flags & NAMEREF and part.subscript is None:

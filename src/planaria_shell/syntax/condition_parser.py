@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from planaria_shell.syntax.lexer import PLAIN_WORD, WORDS, Lexer, ShellSyntaxError
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.syntax.lexer import PLAIN_WORD, WORDS, Lexer
 from planaria_shell.syntax.nodes import Condition, Literal, Part, Test, Word
 
 __all__ = ["RESERVED_WORD", "TOKEN", "WORD", "ConditionParser"]

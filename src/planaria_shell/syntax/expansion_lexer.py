@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from planaria_shell.syntax.cursor import Cursor, ShellSyntaxError, ansi_c
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.syntax.cursor import Cursor, ansi_c
 from planaria_shell.syntax.nodes import (
     Arithmetic,
     DoubleQuoted,

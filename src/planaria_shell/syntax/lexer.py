@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from planaria_shell.syntax.cursor import ShellSyntaxError, ansi_c
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.syntax.cursor import ansi_c
 from planaria_shell.syntax.expansion_lexer import ExpansionLexer
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Quoted, Redirect, Word
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
+from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.syntax.compound_parser import RESERVED_FIRST, CompoundParser
 from planaria_shell.syntax.condition_parser import RESERVED_WORD, TOKEN, WORD
-from planaria_shell.syntax.lexer import ShellSyntaxError
 from planaria_shell.syntax.nodes import (
     AndOr,
     ArithmeticCommand,

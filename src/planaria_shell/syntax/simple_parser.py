@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.syntax.condition_parser import RESERVED_WORD, ConditionParser
-from planaria_shell.syntax.lexer import PLAIN_WORD, WORDS, PlainTexts, ShellSyntaxError
+from planaria_shell.syntax.lexer import PLAIN_WORD, WORDS, PlainTexts
 from planaria_shell.syntax.nodes import (
     ArrayElement,
     Assignment,

@@ -12,7 +12,7 @@ import errno
 import functools
 from collections.abc import Callable, Generator, Iterator
 
-from planaria_shell.run.command import COMMANDS, Input, Output, Process, Status
+from planaria_shell.state.command import COMMANDS, Input, Output, Process, Status
 from planaria_shell.toolkit.options import Arguments, OptionSyntax, Order, UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import BLOCK, Source, Target, create_output, open_input, reason

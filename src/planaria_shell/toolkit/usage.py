@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 
-from planaria_shell.run.command import COMMANDS, CommandFunction, Process, Status
+from planaria_shell.state.command import COMMANDS, CommandFunction, Process, Status
 from planaria_shell.toolkit.options import OptionSyntax, UsageError
 from planaria_shell.toolkit.streams import encode, reason
 from planaria_shell.toolkit.streams import read_input as read_file

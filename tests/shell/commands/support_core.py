@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from planaria_shell.commands import load
-from planaria_shell.run.command import COMMANDS, Input, Output
+from planaria_shell.state.command import COMMANDS, Input, Output
 
 load()
 

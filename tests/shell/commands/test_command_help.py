@@ -6,7 +6,7 @@ import pytest
 from support_core import ours
 
 import planaria_shell.commands as package
-from planaria_shell.run.command import COMMANDS
+from planaria_shell.state.command import COMMANDS
 
 package.load()
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from planaria_shell.run.command import Process, command
+from planaria_shell.state.command import Process, command
 from planaria_shell.toolkit import usage
 
 _VISIBLE = bytes(byte if 32 <= byte < 127 else 46 for byte in range(256))

@@ -9,7 +9,7 @@ import stat
 from planaria_shell.commands.files.chmod import parse_mode
 from planaria_shell.commands.files.copying import Copier, base_name, into_directory
 from planaria_shell.commands.files.rm import Remover
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
 from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
 from planaria_shell.toolkit.options import UsageError, choose

@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from planaria_shell.commands.numbers.date.formatting import MONTHS
 from planaria_shell.commands.numbers.date.zones import local_zone
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit import usage
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Generator, Iterator
 from decimal import Decimal, InvalidOperation
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError

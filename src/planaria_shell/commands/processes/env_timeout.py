@@ -7,8 +7,8 @@ import re
 import time
 from collections.abc import Generator
 
-from planaria_shell.run.command import Status
-from planaria_shell.run.deadline import Expired, until
+from planaria_shell.state.command import Status
+from planaria_shell.state.deadline import Expired, until
 from planaria_shell.toolkit.invocation import CommandError, Invocation, cannot_run, utility
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote_always

@@ -7,8 +7,8 @@ import platform
 import re
 import time
 
-from planaria_shell.run.command import COMMANDS, Status
-from planaria_shell.run.special_variables import HOST
+from planaria_shell.state.command import COMMANDS, Status
+from planaria_shell.state.special_variables import HOST
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
 from planaria_shell.toolkit.options import UsageError

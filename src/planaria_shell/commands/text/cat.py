@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Generator
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, utility
 from planaria_shell.toolkit.lines import batches, whole_lines
 from planaria_shell.toolkit.options import UsageError

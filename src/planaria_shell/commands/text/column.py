@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Generator
 
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit import usage
 
 _LONG = {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator
 from decimal import Decimal, InvalidOperation
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, utility
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import BLOCK, Sink

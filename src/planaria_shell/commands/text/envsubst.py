@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit import usage
 
 _VARIABLE = re.compile(rb"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, utility
 from planaria_shell.toolkit.lines import records, whole_lines
 from planaria_shell.toolkit.options import UsageError

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.data.xxd import file_chunks
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit import usage
 
 _LONG = {

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.data.hexdump.format import Dump, Format, parse_format
 from planaria_shell.commands.data.xxd import blocks, file_chunks, integer, window
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit import usage
 
 _VISIBLE = bytes(byte if 32 <= byte < 127 else 46 for byte in range(256))

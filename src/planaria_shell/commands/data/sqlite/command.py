@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Generator, Iterable, Iterator
 
 from planaria_shell.commands.data.sqlite.dot_commands import MODES, DotCommands, DotError, ExitError, unescape
-from planaria_shell.run.command import Process, command
+from planaria_shell.state.command import Process, command
 from planaria_shell.toolkit import usage
 
 

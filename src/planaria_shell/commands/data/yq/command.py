@@ -17,7 +17,7 @@ from planaria_shell.commands.data.yq import formats, inputs, natives, writer
 from planaria_shell.commands.data.yq.comments import Notes, Path, find_notes
 from planaria_shell.commands.data.yq.dialect import COMMENTS, kept_path, to_jq
 from planaria_shell.commands.data.yq.reader import YamlError, read_documents, split_documents
-from planaria_shell.run.command import Process, command
+from planaria_shell.state.command import Process, command
 from planaria_shell.toolkit import usage
 
 _LONG = {

@@ -9,7 +9,7 @@ from planaria_shell.commands.numbers.bc.machine import BcRuntimeError, Machine, 
 from planaria_shell.commands.numbers.bc.numbers import NumberError
 from planaria_shell.commands.numbers.bc.parser import Parser
 from planaria_shell.commands.numbers.bc.syntax import BcSyntaxError
-from planaria_shell.run.command import Process, command
+from planaria_shell.state.command import Process, command
 from planaria_shell.toolkit import usage
 from planaria_shell.toolkit.recursion import deep_recursion
 

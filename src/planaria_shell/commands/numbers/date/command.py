@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, tzinfo
 from planaria_shell.commands.numbers.date.formatting import format_moment
 from planaria_shell.commands.numbers.date.parsing import DateError, parse_moment
 from planaria_shell.commands.numbers.date.zones import UTC, local_zone
-from planaria_shell.run.command import Process, command
+from planaria_shell.state.command import Process, command
 from planaria_shell.toolkit import usage
 
 _LONG = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from planaria_shell.commands.text.diff.hunks import Comparison, split_lines
 from planaria_shell.commands.text.diff.patch_reading import FilePatch, Hunk, PatchError, read_patch
-from planaria_shell.run.command import Process, command
+from planaria_shell.state.command import Process, command
 from planaria_shell.toolkit import usage
 
 _LONG = {

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from planaria_shell.commands.text.sed.machine import Machine
 from planaria_shell.commands.text.sed.script import Piece, ScriptError, ScriptParser
 from planaria_shell.commands.text.sed.streams import LineSource, Writer
-from planaria_shell.run.command import Process, Status, command
+from planaria_shell.state.command import Process, Status, command
 from planaria_shell.toolkit.options import OptionSyntax, UsageError
 from planaria_shell.toolkit.streams import decode, open_input, reason
 
