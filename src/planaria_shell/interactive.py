@@ -8,7 +8,7 @@ import re
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.state.command import COMMANDS
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.syntax.parser import RESERVED, Parser
+from planaria_shell.syntax.parser import RESERVED, parser_of
 
 __all__ = ["before_prompt", "complete", "is_complete", "prompts"]
 
@@ -56,8 +56,8 @@ def is_complete(shell: Interpreter, source: str) -> bool:
     """Whether `source` can be run as it is. What no more text could repair is complete, too."""
     if (len(source) - len(source.rstrip("\\"))) % 2:
         return False
-    parser = Parser(source, extglob="extglob" in shell.shopts)
-    parser.documents_must_end = True
+    parser = parser_of(source, extglob="extglob" in shell.shopts)
+    parser.lexer.documents_must_end = True
     try:
         while parser.unit() is not None:
             pass

@@ -13,7 +13,7 @@ from planaria_shell.state.control import BROKEN_PIPE, Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS
 from planaria_shell.state.streams import flush_all
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import parser_of
 
 __all__ = ["VERSION_TEXT", "bash", "parse_invocation"]
 
@@ -201,8 +201,8 @@ def _standard_input(child: Interpreter) -> Generator[None, None, int]:
 def _document_open(text: str) -> bool:
     """Whether a here-document in `text` has not ended yet."""
 
-    parser = Parser(text)
-    parser.documents_must_end = True
+    parser = parser_of(text)
+    parser.lexer.documents_must_end = True
     try:
         while parser.unit() is not None:
             pass

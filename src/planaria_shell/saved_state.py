@@ -18,7 +18,7 @@ from planaria_shell.state.resources import FROM_THE_START, Bounds
 from planaria_shell.state.signals import signal_name
 from planaria_shell.state.variable import ASSOCIATIVE, DYNAMIC, HOOKED, INDEXED, Variable, is_name
 from planaria_shell.syntax.nodes import Function
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import parser_of
 from planaria_shell.syntax.printing import function_source
 
 __all__ = ["VERSION", "StateError", "apply_state", "state_of"]
@@ -175,7 +175,7 @@ def _functions(document: dict[str, Any]) -> dict[str, FunctionBody]:
     for name, entry in _expect(document, "functions", dict).items():
         if not isinstance(entry, dict) or not isinstance(entry.get("source"), str):
             raise StateError(f"shell state: function {name!r} is not well formed")
-        parser = Parser(entry["source"], extglob=True)
+        parser = parser_of(entry["source"], extglob=True)
         try:
             unit = parser.unit()
             more = parser.unit()

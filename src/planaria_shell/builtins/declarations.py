@@ -25,9 +25,10 @@ from planaria_shell.state.variable import (
     UPPER,
     Variable,
 )
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import lexer_of
 from planaria_shell.syntax.printing import function_source
 from planaria_shell.syntax.quoting import double_quoted, value_quoted
+from planaria_shell.syntax.simple_commands import parse_assignment
 
 _FLAGS = {
     "a": INDEXED, "A": ASSOCIATIVE, "i": INTEGER, "l": LOWER, "n": NAMEREF, "r": READONLY, "t": TRACE,
@@ -266,9 +267,9 @@ def _assign(
 
 def _assign_text(shell: Interpreter, name: str, target: Variable, value: str, *, append: bool) -> None:
 
-    parser = Parser(f"{name}={value}", line=shell.line)
+    lexer = lexer_of(f"{name}={value}", line=shell.line)
     compiler = new_compiler().assignments
-    node = parser._assignment(arrays=True)
+    node = parse_assignment(lexer, arrays=True)
     if node is None or node.elements is None:
         raise ShellError(f"{name}: bad array assignment")
     store_array(shell.variables, name, target, compiler.elements(node.elements)(shell), append=append)

@@ -11,7 +11,7 @@ from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.syntax.history_expansion import HistoryError, expand_line
 from planaria_shell.syntax.nodes import Sequence
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import parser_of
 
 __all__ = ["Program", "TypedProgram", "Unit"]
 
@@ -58,8 +58,8 @@ class Program:
         self.text = text
         self.line = line
         self._units: list[Unit | ShellSyntaxError] = []
-        self._parser = Parser(text, line=line)
-        self._parser.extglob, self._parser.posix = grammar
+        self._parser = parser_of(text, line=line)
+        self._parser.lexer.extglob, self._parser.lexer.posix = grammar
         self.compiler = new_compiler()
         self._ended = False
 
@@ -102,9 +102,10 @@ class Program:
         if self._ended:
             return None
         parser = self._parser
-        parser.extglob, parser.posix = grammar = _grammar(shell)
-        parser.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
-        start = parser.position
+        lexer = parser.lexer
+        lexer.extglob, lexer.posix = grammar = _grammar(shell)
+        lexer.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
+        start = lexer.position
         try:
             node = parser.unit()
         except ShellSyntaxError as error:
@@ -115,13 +116,13 @@ class Program:
             self._units.append(error)
             return error
         finally:
-            for line, message in parser.warnings:
+            for line, message in lexer.warnings:
                 shell.warn_of_source(line, message)
-            parser.warnings.clear()
+            lexer.warnings.clear()
         if node is None:
             self._ended = True
             return None
-        unit = Unit(node, self.compiler, grammar, parser.source[start : parser.position])
+        unit = Unit(node, self.compiler, grammar, lexer.source[start : lexer.position])
         self._units.append(unit)
         return unit
 
@@ -144,14 +145,14 @@ class TypedProgram(Program):
 
     def _expand(self, shell: Interpreter) -> bool:
         """Expand the next line; True when that leaves nothing of it to be read."""
-        parser = self._parser
-        rest = parser.source[parser.position :]
+        lexer = self._parser.lexer
+        rest = lexer.source[lexer.position :]
         match = _NEXT_LINE.match(rest)
         assert match is not None
         begin, end = match.span(1)
         text = ""
         try:
-            expanded = expand_line(match[1], shell.history, extglob=parser.extglob)
+            expanded = expand_line(match[1], shell.history, extglob=lexer.extglob)
             if expanded is None:
                 return False
             shell.error_output(expanded.text + "\n")
@@ -160,9 +161,9 @@ class TypedProgram(Program):
             else:
                 text = expanded.text
         except HistoryError as error:
-            shell.line = parser.line()
+            shell.line = lexer.line()
             shell.complain(str(error))
-        self._parser = Parser(rest[:begin] + text + rest[end:], line=parser.line(), extglob=parser.extglob)
+        self._parser = parser_of(rest[:begin] + text + rest[end:], line=lexer.line(), extglob=lexer.extglob)
         return not text
 
 

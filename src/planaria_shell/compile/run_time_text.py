@@ -9,16 +9,16 @@ from planaria_shell.compile.table import new_compiler
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import DoubleQuoted, Word
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import lexer_of
 
 __all__ = ["expand_key", "expand_text"]
 
 
 def expand_text(shell: Interpreter, text: str) -> str:
     """`text` expanded as between double quotes."""
-    parser = Parser(text, line=shell.line, extglob="extglob" in shell.shopts)
-    parser.posix = shell.posix
-    return new_compiler().words.text(Word([DoubleQuoted(parser.double_quoted(here_document=True))]))(shell)
+    lexer = lexer_of(text, line=shell.line, extglob="extglob" in shell.shopts)
+    lexer.posix = shell.posix
+    return new_compiler().words.text(Word([DoubleQuoted(lexer.double_quoted(here_document=True))]))(shell)
 
 
 def expand_key(shell: Interpreter, text: str) -> str:
@@ -29,9 +29,9 @@ def expand_key(shell: Interpreter, text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _key(text: str) -> Callable[[Interpreter], str] | None:
-    parser = Parser(text + "]")
+    lexer = lexer_of(text + "]")
     try:
-        word = parser.subscript()
+        word = lexer.subscript()
     except ShellSyntaxError:
         return None
-    return new_compiler().words.text(word) if parser.position > len(text) else None
+    return new_compiler().words.text(word) if lexer.position > len(text) else None

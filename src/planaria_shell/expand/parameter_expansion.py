@@ -20,7 +20,7 @@ from planaria_shell.expand.parameter_values import Value, ValueCompiler
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import NAMEREF
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import lexer_of
 
 __all__ = ["ParameterCompiler"]
 
@@ -245,7 +245,7 @@ class ParameterCompiler(ValueCompiler):
         name, subscript = match.groups()
         word = None
         if subscript is not None:
-            word = Parser(subscript + "]").subscript()
+            word = lexer_of(subscript + "]").subscript()
         return Parameter(name, word, part.operator, part.argument, part.second, part.length)
 
     def _indirect(self, part: Parameter, build: Callable[[Parameter], TextCode]) -> TextCode:

@@ -22,7 +22,7 @@ from planaria_shell.state.variable import (
     UPPER,
     Variable,
 )
-from planaria_shell.syntax.lexer import ansi_c
+from planaria_shell.syntax.cursor import ansi_c
 from planaria_shell.syntax.quoting import double_quoted, single_quoted
 
 __all__ = ["attributes", "change_case", "declaration", "remover", "replace", "substring", "transform"]

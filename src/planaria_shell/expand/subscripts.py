@@ -11,7 +11,7 @@ import re
 
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import lexer_of
 
 __all__ = ["is_reference", "key_of", "span_of"]
 
@@ -49,13 +49,13 @@ def span_of(text: str, start: int) -> int:
     match = _PLAIN.match(text, start + 1)
     if match is not None and text.startswith("]", match.end()):
         return match.end() + 1
-    parser = Parser(text)
-    parser.position = start + 1
+    lexer = lexer_of(text)
+    lexer.position = start + 1
     try:
-        parser.subscript()
+        lexer.subscript()
     except ShellSyntaxError:
         return -1
-    found = parser.position
+    found = lexer.position
     return found if found > start + 2 and text[found - 1] == "]" else -1
 
 
