@@ -61,6 +61,8 @@ _EMPTY: frozenset[str] = frozenset()
 class Parser:
     """Parses the commands that a lexer stands before."""
 
+    __slots__ = ("_definitions", "closer", "lexer")
+
     def __init__(self, lexer: Lexer) -> None:
         self.lexer = lexer
         #: The reserved word at which the last list ended, which was stepped over; "" when it ended otherwise.
@@ -157,7 +159,7 @@ class Parser:
         closer = ""
         while char and char != ")":
             if char in RESERVED_FIRST and closers:
-                closer = self._closing_word(closers)
+                closer = _closing_word(lexer, closers)
                 if closer:
                     break
             elif char == ";" and lexer.source.startswith((";;", ";&"), lexer.position):
@@ -176,27 +178,19 @@ class Parser:
                     lexer.position = position + 1
                 elif char != "\n":
                     # Behind a compound command, a reserved word needs no semicolon before it.
-                    closer = self._closing_word(closers)
+                    closer = _closing_word(lexer, closers)
                     break
             char = lexer.newlines()
         self.closer = closer
         return sequence
-
-    def _closing_word(self, closers: frozenset[str]) -> str:
-        """Step over a reserved word of `closers`; "" when none stands here."""
-        lexer = self.lexer
-        match = RESERVED_WORD.match(lexer.source, lexer.position)
-        if match is None or match.group() not in closers:
-            return ""
-        lexer.position = match.end()
-        return match.group()
 
     def and_or(self) -> Command:
         """Pipelines joined by `&&` and `||`. No blank stands behind it that is not stepped over."""
         lexer = self.lexer
         plain = None if lexer.aliases else PLAIN_COMMAND.match(lexer.source, lexer.position)
         first = parse_simple(lexer, plain) if plain is not None else self.pipeline()
-        char = lexer.source[lexer.position : lexer.position + 1]
+        position = lexer.position
+        char = lexer.source[position : position + 1]
         if char != "&" and char != "|":
             return first
         if char == "|" and plain is not None:
@@ -247,7 +241,9 @@ class Parser:
         if marked and lexer.skip() in ("\n", ";", ""):
             line = lexer.line()
             return Pipeline([], [], negated, timed, line)
-        first = self._piped(self.command())
+        first = self.command()
+        if lexer.source.startswith("|", lexer.position):
+            first = self._piped(first)
         if not marked:
             return first
         if not isinstance(first, Pipeline):
@@ -259,7 +255,7 @@ class Parser:
     def _piped(self, first: Command) -> Command:
         """The command, or the pipeline that it begins."""
         lexer = self.lexer
-        if not lexer.source.startswith("|", lexer.position) or lexer.source.startswith("||", lexer.position):
+        if lexer.source.startswith("||", lexer.position):
             return first
         line = lexer.line()
         stages = [first]
@@ -280,8 +276,8 @@ class Parser:
     def command(self) -> Command:
         """One command with its redirections, and the blanks behind it."""
         lexer = self.lexer
-        source = lexer.source
-        char = source[lexer.position : lexer.position + 1]
+        source, position = lexer.source, lexer.position
+        char = source[position : position + 1]
         if not char or char in " \t\\#":
             char = lexer.skip()
         if lexer.aliases:
@@ -321,6 +317,15 @@ class Parser:
         subshell = Subshell(body, [], line)
         subshell.redirects = parse_redirects(lexer)
         return subshell
+
+
+def _closing_word(lexer: Lexer, closers: frozenset[str]) -> str:
+    """Step over a reserved word of `closers`; "" when none stands here."""
+    match = RESERVED_WORD.match(lexer.source, lexer.position)
+    if match is None or match.group() not in closers:
+        return ""
+    lexer.position = match.end()
+    return match.group()
 
 
 class _Grammar:
