@@ -196,7 +196,7 @@ class AssignmentCompiler:
         name, append = node.name, node.append
         assert node.subscript is not None
         key = self.words.text(node.subscript)
-        index = self.words.index(node.subscript)
+        index = self.words.values.index(node.subscript)
         source = node.subscript.source
 
         def store(sh: Interpreter) -> None:

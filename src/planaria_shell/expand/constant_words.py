@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Protocol
 
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.fields import Fields
 from planaria_shell.expand.patterns import escape
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.syntax.nodes import Literal, Part
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Word
 
 __all__ = [
     "EmitCode",
@@ -17,6 +18,7 @@ __all__ = [
     "MaybeCode",
     "TextCode",
     "Tilde",
+    "Words",
     "argument_parts",
     "bad",
     "constant_text",
@@ -47,6 +49,28 @@ class Tilde:
 
 #: What ends the name behind a tilde, and the rest.
 _TILDE_PREFIX = re.compile(r"([^/:]*)([/:]?)(.*)\Z", re.DOTALL)
+
+
+class Words(Protocol):
+    """The compiler of words, as the compilers of parameters know it."""
+
+    def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
+        """The word as one string."""
+
+    def pattern(self, word: Word | None) -> TextCode:
+        """The word as a pattern."""
+
+    def arithmetic(self, word: Word) -> Callable[[Interpreter], int]:
+        """The value of an expression."""
+
+    def part_text(self, part: Part | Tilde, *, quoted: bool) -> str | TextCode:
+        """The part as a string, or its text itself when that is known."""
+
+    def part_emit(self, part: Part | Tilde) -> EmitCode:
+        """The part as fields."""
+
+    def quoted_emit(self, part: DoubleQuoted) -> EmitCode:
+        """What stands between double quotes as fields."""
 
 
 def with_tildes(parts: list[Part], *, assignment: bool) -> list[Part | Tilde]:

@@ -9,47 +9,43 @@ from planaria_shell.errors import ShellError
 from planaria_shell.expand.constant_words import (
     EmitCode,
     TextCode,
-    Tilde,
+    Words,
     bad,
     expanded_text,
     joined,
     with_tildes,
 )
 from planaria_shell.expand.fields import Fields
-from planaria_shell.expand.parameter_values import Value, ValueCompiler
+from planaria_shell.expand.parameter_values import ParameterValues, Value
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import NAMEREF
-from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter
 from planaria_shell.syntax.parser import lexer_of
 
-__all__ = ["ParameterCompiler"]
+__all__ = ["ParameterExpansions"]
 
 _REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[(.*)\])?\Z", re.DOTALL)
 
 
-class ParameterCompiler(ValueCompiler):
-    """The part of the compiler of words that expands parameters."""
+class ParameterExpansions:
+    """Compiles the expansions of parameters, by their values."""
 
-    def part_emit(self, part: Part | Tilde) -> EmitCode:
-        """The part as fields."""
-        raise NotImplementedError
+    def __init__(self, words: Words, values: ParameterValues) -> None:
+        self._words = words
+        self._values = values
 
-    def quoted_emit(self, part: DoubleQuoted) -> EmitCode:
-        """What stands between double quotes as fields."""
-        raise NotImplementedError
-
-    def parameter_text(self, part: Parameter, *, quoted: bool) -> TextCode:
+    def text(self, part: Parameter, *, quoted: bool) -> TextCode:
         if part.bad:
             return bad(part.bad)
         if part.operator.lstrip(":")[:1] in ("-", "+", "=", "?") and part.operator:
             return self._alternative_text(part, quoted=quoted)
         if part.indirect:
-            return self._indirect(part, lambda target: self.parameter_text(target, quoted=quoted))
-        value = self.parameter(part)
+            return self._indirect(part, lambda target: self.text(target, quoted=quoted))
+        value = self._values.parameter(part)
         assert value is not None
-        return self.value_text(value)
+        return self._values.value_text(value)
 
-    def parameter_emit(self, part: Parameter, *, quoted: bool) -> EmitCode:
+    def emit(self, part: Parameter, *, quoted: bool) -> EmitCode:
         if part.bad:
             fail = bad(part.bad)
             return lambda sh, fields: fields.quoted(fail(sh))
@@ -66,15 +62,15 @@ class ParameterCompiler(ValueCompiler):
                 reference = self._reference(sh, part)
                 code = cache.get(reference)
                 if code is None:
-                    code = self.parameter_emit(self._retargeted(part, reference), quoted=quoted)
+                    code = self.emit(self._retargeted(part, reference), quoted=quoted)
                     cache[reference] = code
                 code(sh, fields)
 
             return emit_indirect
-        value = self.parameter(part)
+        value = self._values.parameter(part)
         assert value is not None
         if not value.many or (quoted and value.star):
-            text = self.value_text(value)
+            text = self._values.value_text(value)
             if quoted:
                 return lambda sh, fields: fields.quoted(text(sh))
             return lambda sh, fields: fields.expanded(text(sh))
@@ -93,7 +89,7 @@ class ParameterCompiler(ValueCompiler):
             code = self._indirect(plain, self._maybe_of)
             value.maybe = code
         else:
-            found = self.parameter(plain)
+            found = self._values.parameter(plain)
             assert found is not None
             value = found
         colon = part.operator.startswith(":")
@@ -109,10 +105,10 @@ class ParameterCompiler(ValueCompiler):
         return (lambda sh: maybe(sh) is not None), value
 
     def _maybe_of(self, part: Parameter) -> TextCode:
-        value = self.parameter(part)
+        value = self._values.parameter(part)
         assert value is not None
         if value.many:
-            text = self.value_text(value)
+            text = self._values.value_text(value)
             values = value.values
             return lambda sh: text(sh) if values(sh) else None  # type: ignore[return-value]
         return value.maybe  # type: ignore[return-value]
@@ -120,10 +116,13 @@ class ParameterCompiler(ValueCompiler):
     def _alternative_text(self, part: Parameter, *, quoted: bool) -> TextCode:
         is_set, value = self._is_set(part)
         kind = part.operator[-1]
-        present = self.value_text(value)
+        present = self._values.value_text(value)
         assert part.argument is not None
         argument = joined(
-            [self.part_text(p, quoted=quoted) for p in with_tildes(part.argument.parts, assignment=False)]
+            [
+                self._words.part_text(p, quoted=quoted)
+                for p in with_tildes(part.argument.parts, assignment=False)
+            ]
         )
         if kind == "-":
             return lambda sh: present(sh) if is_set(sh) else argument(sh)
@@ -147,21 +146,21 @@ class ParameterCompiler(ValueCompiler):
             else:
                 present = lambda sh, fields: fields.expanded_list(values(sh))  # noqa: E731
         else:
-            text = self.value_text(value)
+            text = self._values.value_text(value)
             if quoted:
                 present = lambda sh, fields: fields.quoted(text(sh))  # noqa: E731
             else:
                 present = lambda sh, fields: fields.expanded(text(sh))  # noqa: E731
         emits: list[EmitCode] = []
         if quoted:
-            emits.append(self.quoted_emit(DoubleQuoted(part.argument.parts)))
+            emits.append(self._words.quoted_emit(DoubleQuoted(part.argument.parts)))
         else:
             for inner in with_tildes(part.argument.parts, assignment=False):
                 if isinstance(inner, Literal):
                     literal = inner.text
                     emits.append(expanded_text(literal))
                 else:
-                    emits.append(self.part_emit(inner))
+                    emits.append(self._words.part_emit(inner))
 
         def other(sh: Interpreter, fields: Fields) -> None:
             for emit in emits:
@@ -174,7 +173,10 @@ class ParameterCompiler(ValueCompiler):
                 return lambda sh, fields: other(sh, fields) if is_set(sh) else fields.quoted("")
             return lambda sh, fields: other(sh, fields) if is_set(sh) else None
         argument = joined(
-            [self.part_text(p, quoted=quoted) for p in with_tildes(part.argument.parts, assignment=False)]
+            [
+                self._words.part_text(p, quoted=quoted)
+                for p in with_tildes(part.argument.parts, assignment=False)
+            ]
         )
         final = self._assigner(part, argument) if kind == "=" else self._failing(part, argument)
 
@@ -190,7 +192,7 @@ class ParameterCompiler(ValueCompiler):
 
     def _assigner(self, part: Parameter, argument: TextCode) -> TextCode:
         name = part.name
-        subscript = self.text(part.subscript) if part.subscript is not None else None
+        subscript = self._words.text(part.subscript) if part.subscript is not None else None
         indirect = part.indirect
 
         def assign(sh: Interpreter) -> str:
@@ -222,9 +224,9 @@ class ParameterCompiler(ValueCompiler):
 
     def _reference(self, sh: Interpreter, part: Parameter) -> str:
         """The name that `${!name}` stands for."""
-        value = self.parameter(Parameter(part.name, part.subscript))
+        value = self._values.parameter(Parameter(part.name, part.subscript))
         assert value is not None
-        found = value.maybe(sh) if not value.many else self.value_text(value)(sh)
+        found = value.maybe(sh) if not value.many else self._values.value_text(value)(sh)
         if not found:
             if found is None and not part.name.isdecimal():
                 raise ShellError(f"{part.name}: invalid indirect expansion")

@@ -11,7 +11,7 @@ from planaria_shell.expand.constant_words import (
     ListCode,
     MaybeCode,
     TextCode,
-    Tilde,
+    Words,
     bad,
     joined,
     template_escaped,
@@ -19,10 +19,10 @@ from planaria_shell.expand.constant_words import (
 )
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SLOW_READ, Variable
-from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part, Quoted, Word
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Quoted, Word
 from planaria_shell.syntax.quoting import double_quoted, single_quoted
 
-__all__ = ["Value", "ValueCompiler"]
+__all__ = ["ParameterValues", "Value"]
 
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
 
@@ -40,24 +40,15 @@ class Value:
         self.values: ListCode = lambda sh: []
 
 
-class ValueCompiler:
-    """The part of the compiler of words that knows what parameters are worth."""
+class ParameterValues:
+    """Compiles what parameters are worth; `words` compiles the words in them."""
 
-    def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
-        """The word as one text."""
-        raise NotImplementedError
-
-    def pattern(self, word: Word | None) -> TextCode:
-        """The word as a pattern."""
-        raise NotImplementedError
-
-    def arithmetic(self, word: Word) -> Callable[[Interpreter], int]:
-        """The value of an expression."""
-        raise NotImplementedError
+    def __init__(self, words: Words) -> None:
+        self._words = words
 
     def index(self, word: Word) -> Callable[[Interpreter], int]:
         """The value of an expression between brackets."""
-        calculate = self.arithmetic(word)
+        calculate = self._words.arithmetic(word)
 
         def index(sh: Interpreter) -> int:
             try:
@@ -66,10 +57,6 @@ class ValueCompiler:
                 raise abandoning(error) from None
 
         return index
-
-    def part_text(self, part: Part | Tilde, *, quoted: bool) -> str | TextCode:
-        """The part as text, or its text itself when that is known."""
-        raise NotImplementedError
 
     def parameter(self, part: Parameter) -> Value | None:
         """The parameter with its operator applied; None when its kind is only known when it runs."""
@@ -165,7 +152,7 @@ class ValueCompiler:
         if not source:
             value.maybe = bad(f"${{{name}[]}}")
             return
-        key = self.text(subscript)
+        key = self._words.text(subscript)
         constant = subscript.literal()
         index = None
         if constant is not None and _DECIMAL.match(constant):
@@ -246,7 +233,7 @@ class ValueCompiler:
                 return result
             apply = lambda sh: lambda text: parameter_operators.transform(sh, letter, text, name)  # noqa: E731
         elif operator[0] in "#%":
-            pattern = self.pattern(part.argument)
+            pattern = self._words.pattern(part.argument)
 
             def apply(sh: Interpreter) -> Callable[[str], str]:
                 return parameter_operators.remover(operator, pattern(sh), "extglob" in sh.shopts)
@@ -254,7 +241,7 @@ class ValueCompiler:
         elif operator[0] == "/":
             apply = self._replacing(part)
         else:
-            pattern = self.pattern(part.argument)
+            pattern = self._words.pattern(part.argument)
 
             def apply(sh: Interpreter) -> Callable[[str], str]:
                 wanted = pattern(sh)
@@ -286,8 +273,8 @@ class ValueCompiler:
         operator = part.operator
         argument = part.argument
         assert argument is not None
-        pattern = self.pattern(argument)
-        plain = self.text(part.second)
+        pattern = self._words.pattern(argument)
+        plain = self._words.text(part.second)
         template: TextCode | None = None
         if part.second is not None and any(
             not isinstance(p, Quoted) and not (isinstance(p, Literal) and "&" not in p.text)
@@ -310,7 +297,7 @@ class ValueCompiler:
         """A replacement in which only unquoted ampersands are left bare."""
         codes: list[str | TextCode] = []
         for part in with_tildes(word.parts, assignment=False):
-            code = self.part_text(part, quoted=False)
+            code = self._words.part_text(part, quoted=False)
             if isinstance(part, Quoted | DoubleQuoted):
                 if isinstance(code, str):
                     codes.append(code.replace("\\", "\\\\").replace("&", "\\&"))
@@ -322,7 +309,7 @@ class ValueCompiler:
 
     def _of_slice(self, word: Word, name: str) -> Callable[[Interpreter], int]:
         """An offset or a length; errors in it are told with the parameter's name."""
-        calculate = self.arithmetic(word)
+        calculate = self._words.arithmetic(word)
 
         def code(sh: Interpreter) -> int:
             try:

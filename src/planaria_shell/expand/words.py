@@ -27,7 +27,8 @@ from planaria_shell.expand.constant_words import (
     with_tildes,
 )
 from planaria_shell.expand.fields import Fields, split
-from planaria_shell.expand.parameter_expansion import ParameterCompiler
+from planaria_shell.expand.parameter_expansion import ParameterExpansions
+from planaria_shell.expand.parameter_values import ParameterValues
 from planaria_shell.expand.pathnames import glob_fields, home_of
 from planaria_shell.expand.patterns import MAGIC_EXTENDED, MAY_BE_MAGIC, escape
 from planaria_shell.state.interpreter import Interpreter
@@ -66,8 +67,8 @@ def _kept(word: Word, use: str, made: Made) -> Made:
     return made
 
 
-class WordCompiler(ParameterCompiler):
-    """Compiles words; `program` compiles the body of a command substitution."""
+class WordCompiler:
+    """Compiles words; substitutions are compiled by the functions that it is given."""
 
     def __init__(
         self,
@@ -76,6 +77,8 @@ class WordCompiler(ParameterCompiler):
     ) -> None:
         self._substitution = substitution
         self._process = process
+        self.values = ParameterValues(self)
+        self._parameters = ParameterExpansions(self, self.values)
 
     # -- whole words -------------------------------------------------------------------------------
 
@@ -238,16 +241,16 @@ class WordCompiler(ParameterCompiler):
     def _one_part(self, part: Part | Tilde) -> tuple[bool, Callable[[Interpreter], object]] | None:
         """Quicker code for a word that is one expansion."""
         if isinstance(part, Parameter) and not part.bad:
-            value = self.parameter(part)
+            value = self.values.parameter(part)
             if value is None or value.many:
                 return None
-            get = self.value_text(value)
+            get = self.values.value_text(value)
         elif isinstance(part, Substitution):
             get = self._substitution(part)
         elif isinstance(part, DoubleQuoted) and len(part.parts) == 1:
             inner = part.parts[0]
             if isinstance(inner, Parameter) and not inner.bad:
-                value = self.parameter(inner)
+                value = self.values.parameter(inner)
                 if value is not None and value.many and not value.star:
                     return False, value.values
             return None
@@ -311,7 +314,7 @@ class WordCompiler(ParameterCompiler):
             constant = getattr(code, "constant", None)
             return constant if constant is not None else code
         if isinstance(part, Parameter):
-            return self.parameter_text(part, quoted=quoted)
+            return self._parameters.text(part, quoted=quoted)
         if isinstance(part, Substitution):
             return self._substitution(part)
         if isinstance(part, Arithmetic):
@@ -330,7 +333,7 @@ class WordCompiler(ParameterCompiler):
         if isinstance(part, DoubleQuoted):
             return self.quoted_emit(part)
         if isinstance(part, Parameter):
-            return self.parameter_emit(part, quoted=False)
+            return self._parameters.emit(part, quoted=False)
         code = self.part_text(part, quoted=False)
         if isinstance(code, str):
             return lambda sh, fields: fields.quoted(code)
@@ -347,7 +350,7 @@ class WordCompiler(ParameterCompiler):
         emits: list[EmitCode] = []
         for inner in part.parts:
             if isinstance(inner, Parameter) and self._may_be_many(inner):
-                emits.append(self.parameter_emit(inner, quoted=True))
+                emits.append(self._parameters.emit(inner, quoted=True))
             elif isinstance(inner, DoubleQuoted):
                 emits.append(self.quoted_emit(inner))
             else:
