@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator
 
 from planaria_shell.builtins.options import turn
+from planaria_shell.builtins.registry import UsageError
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.execution.process import RunningCommand
 from planaria_shell.state.command import Process, command
@@ -13,9 +14,9 @@ from planaria_shell.state.control import BROKEN_PIPE, Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS
 from planaria_shell.state.streams import flush_all
-from planaria_shell.syntax.parser import parser_of
+from planaria_shell.syntax.parser import parse, parser_of
 
-__all__ = ["VERSION_TEXT", "bash", "parse_invocation"]
+__all__ = ["HELP_TEXT", "VERSION_TEXT", "bash", "parse_invocation"]
 
 VERSION_TEXT = """GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)
 Copyright (C) 2022 Free Software Foundation, Inc.
@@ -23,6 +24,27 @@ License GPLv3+: GNU GPL version 3 or later <http://gnu.org/licenses/gpl.html>
 
 This is free software; you are free to change and redistribute it.
 There is NO WARRANTY, to the extent permitted by law.
+"""
+
+
+HELP_TEXT = """GNU bash, version 5.2.15(1)-release-(x86_64-pc-linux-gnu)
+Usage:  bash [long option] [option] ...
+        bash [long option] [option] script-file ...
+Long options:
+        --help
+        --init-file
+        --login
+        --noediting
+        --noprofile
+        --norc
+        --posix
+        --rcfile
+        --restricted
+        --verbose
+        --version
+Shell options:
+        -ilrsD or -c command or -O shopt_option         (invocation only)
+        -abefhkmnptuvxBCEHPT or -o option
 """
 
 
@@ -37,7 +59,8 @@ class Invocation:
         self.arguments: list[str] = []
         self.options: list[tuple[str, bool]] = []
         self.shopts: list[tuple[str, bool]] = []
-        self.version = False
+        #: What is only shown: the version, or how to call the shell.
+        self.shown = ""
         self.error = ""
 
 
@@ -54,7 +77,9 @@ def parse_invocation(argv: list[str]) -> Invocation:
             break
         if word.startswith("--"):
             if word == "--version":
-                result.version = True
+                result.shown = VERSION_TEXT
+            elif word == "--help":
+                result.shown = HELP_TEXT
             elif word in ("--posix",):
                 result.options.append(("posix", True))
             elif word in ("--rcfile", "--init-file"):
@@ -109,14 +134,12 @@ def bash(process: Process) -> Generator[None, None, int]:
     if asked.error:
         process.error(asked.error)
         return 2
-    if asked.version:
-        process.stdout.write(VERSION_TEXT.encode())
+    if asked.shown:
+        process.stdout.write(asked.shown.encode())
         return 0
     parent = process.shell
     child = parent.spawn(process.env, name=asked.name, arguments=asked.arguments)
     try:
-        from planaria_shell.builtins.registry import UsageError
-
         if os.path.basename(process.argv[0]) != "bash":
             turn(child, "posix", True)
         try:
@@ -177,7 +200,6 @@ def _standard_input(child: Interpreter) -> Generator[None, None, int]:
     while line := stream.readline():
         data += line
         text = data.decode("utf-8", "surrogateescape")
-        from planaria_shell.syntax.parser import parse
 
         if text.endswith("\\\n"):
             continue

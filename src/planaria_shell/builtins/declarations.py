@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from planaria_shell.builtins.registry import UsageError, builtin, options_of
-from planaria_shell.compile.assignment import ArrayArgument, store_array
 from planaria_shell.compile.table import new_compiler
 from planaria_shell.errors import ReadonlyError, ShellError
+from planaria_shell.expand.arrays import ArrayArgument, store_array
 from planaria_shell.expand.parameter_operators import declaration, key_quoted
 from planaria_shell.expand.subscripts import key_of, span_of
 from planaria_shell.state.interpreter import Interpreter

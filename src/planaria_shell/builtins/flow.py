@@ -13,9 +13,9 @@ from planaria_shell.builtins.registry import (
     running,
     usage,
 )
-from planaria_shell.compile.condition import TestError, evaluate_test
 from planaria_shell.compile.redirection import open_stream
 from planaria_shell.errors import ShellError
+from planaria_shell.expand.condition_operators import TestError, evaluate_test
 from planaria_shell.state.builtin import BUILTINS
 from planaria_shell.state.control import Break, Continue, Exit, Return
 from planaria_shell.state.functions import Frame

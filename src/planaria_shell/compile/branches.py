@@ -8,6 +8,7 @@ from planaria_shell.compile import condition
 from planaria_shell.compile.compiler import Compiler
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.arithmetic import evaluate
+from planaria_shell.expand.condition_operators import TestError
 from planaria_shell.expand.patterns import is_literal, matcher, unescape
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.syntax.nodes import ArithmeticCommand, Case, Command, Condition, If, Sequence, Word
@@ -55,7 +56,7 @@ def _condition_truth(compiler: Compiler, node: Condition) -> Callable[[Interpret
                     return True
                 sh.status = 1
                 return False
-            except condition.TestError as error:
+            except TestError as error:
                 if error.message:
                     sh.complain(error.message)
                 sh.status = error.status
@@ -258,7 +259,7 @@ def run_condition(compiler: Compiler, node: Condition, tested: bool) -> Code:
                 holds = condition.compile_test(node.test, compiler.words, shown=True)
         try:
             status = 0 if holds(sh) else 1
-        except condition.TestError as error:
+        except TestError as error:
             if error.message:
                 sh.complain(error.message)
             status = error.status

@@ -17,6 +17,7 @@ from planaria_shell.state.streams import (
     NullStream,
     Stream,
     TextInput,
+    descriptor_of,
     flush_all,
 )
 from planaria_shell.syntax.nodes import Redirect
@@ -27,7 +28,6 @@ __all__ = [
     "Saved",
     "compile_redirect",
     "compile_redirects",
-    "descriptor_of",
     "let_go",
     "open_stream",
     "redirected",
@@ -43,7 +43,6 @@ RedirectCode = Callable[["Interpreter", Saved], None]
 #: Whether the system itself takes permissions away from new files.
 HAS_UMASK = hasattr(os, "umask")
 _READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
-_NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def restore(shell: Interpreter, saved: Saved, name: str = "") -> bool:
@@ -80,17 +79,6 @@ def _change(shell: Interpreter, saved: Saved, number: int, stream: Stream | None
     saved.append((number, shell.fds.pop(number, None)))
     if stream is not None:
         shell.fds[number] = stream
-
-
-def descriptor_of(name: str) -> int | None:
-    """The number that names like `/dev/fd/3` and `/dev/stdin` stand for."""
-    if not name.startswith("/dev/"):
-        return None
-    if name in _NAMED:
-        return _NAMED[name]
-    if name.startswith("/dev/fd/") and name[8:].isdecimal():
-        return int(name[8:])
-    return None
 
 
 def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = True) -> Stream:

@@ -7,12 +7,12 @@ import os
 import time
 from collections.abc import Callable, Generator
 
-from planaria_shell.compile.redirection import descriptor_of, open_stream
+from planaria_shell.compile.redirection import open_stream
 from planaria_shell.errors import ShellError
 from planaria_shell.state.command import Input, Output
 from planaria_shell.state.deadline import Expired, until
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.streams import AdaptedStream, Stream, TextInput, flush_all
+from planaria_shell.state.streams import AdaptedStream, Stream, TextInput, descriptor_of, flush_all
 
 __all__ = ["RunningCommand"]
 

@@ -26,6 +26,7 @@ __all__ = [
     "NullStream",
     "Stream",
     "TextInput",
+    "descriptor_of",
     "flush_all",
     "flush_shown",
     "pause",
@@ -33,6 +34,9 @@ __all__ = [
 
 #: Bytes after which a pipe is full and a file's buffer is written out.
 CAPACITY = 65536
+
+#: Names of descriptors that have no number in them.
+_STANDARD_STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 class Stream:
@@ -430,3 +434,14 @@ def pause(seconds: float) -> None:
         step = min(seconds, 0.05)
         time.sleep(step)
         seconds -= step
+
+
+def descriptor_of(name: str) -> int | None:
+    """The number that names like `/dev/fd/3` and `/dev/stdin` stand for."""
+    if not name.startswith("/dev/"):
+        return None
+    if name in _STANDARD_STREAMS:
+        return _STANDARD_STREAMS[name]
+    if name.startswith("/dev/fd/") and name[8:].isdecimal():
+        return int(name[8:])
+    return None

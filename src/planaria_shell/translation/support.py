@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from planaria_shell.compile.assignment import Element, store_array
-from planaria_shell.compile.condition import TestError, failed_operand, search
 from planaria_shell.errors import ArithmeticSyntaxError, ShellError
 from planaria_shell.expand.arithmetic import COMMON, evaluate, literal
+from planaria_shell.expand.arrays import Element, store_array
+from planaria_shell.expand.condition_operators import TestError, failed_operand, search
 from planaria_shell.expand.constant_words import regex_escape
 from planaria_shell.expand.fields import split
 from planaria_shell.expand.parameter_operators import change_case, remover, replace, substring
