@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from planaria_shell.builtins.options import turn
-from planaria_shell.run.invocation import VERSION_TEXT, parse_invocation
-from planaria_shell.run.shell import Shell
+from planaria_shell.invocation import parse_invocation
+from planaria_shell.shell import Shell
 
 
 def main() -> int:
@@ -15,8 +15,8 @@ def main() -> int:
     if asked.error:
         sys.stderr.write(f"bash: {asked.error}\n")
         return 2
-    if asked.version:
-        sys.stdout.write(VERSION_TEXT)
+    if asked.shown:
+        sys.stdout.write(asked.shown)
         return 0
     shell = Shell(name=asked.name, arguments=asked.arguments)
     for option, on in asked.options:

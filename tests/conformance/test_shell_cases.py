@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from conformance_cases import case_file
 
-from planaria_shell.run.command import COMMANDS
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.shell import Shell
+from planaria_shell.state.command import COMMANDS
+from planaria_shell.state.streams import CapturedOutput, NullStream
 
 # From <sched.h> and <sys/mount.h>.
 _CLONE_NEWNS = 0x00020000

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from script_generator import ScriptGenerator
 
-from planaria_shell.compile.functions import FunctionBody
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.shell import Shell
+from planaria_shell.state.functions import FunctionBody
+from planaria_shell.state.streams import CapturedOutput, NullStream
 from planaria_shell.translation.region import LoopRegion
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root"}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.shell import Shell
+from planaria_shell.state.streams import CapturedOutput, NullStream
 from planaria_shell.syntax.history_expansion import HistoryError, expand_line
 
 SCRIPTS = [

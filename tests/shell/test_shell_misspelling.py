@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planaria_shell.run.suggestions import is_misspelling
+from planaria_shell.execution.suggestions import is_misspelling
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from spoilt_programs import spoilt
 
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.shell import Shell
+from planaria_shell.state.streams import CapturedOutput, NullStream
+from planaria_shell.syntax.compound_commands import parse_function_body
 from planaria_shell.syntax.nodes import Function
 from planaria_shell.syntax.outline import definitions
-from planaria_shell.syntax.parser import Parser, ShellSyntaxError, parse
+from planaria_shell.syntax.parser import parse, parser_of
 
 SCRIPTS = Path(__file__).parent / "scripts"
 
@@ -60,14 +62,14 @@ def misread(script: str) -> list[str]:
     """Definitions that are taken for well formed but are not, or end elsewhere."""
     wrong = []
     for start, (name, body, end) in definitions(script).items():
-        parser = Parser(script[body:end])
+        parser = parser_of(script[body:end])
         try:
-            parser.function_body(name, 1)
+            parse_function_body(parser, name, 1)
         except ShellSyntaxError as error:
             wrong.append(f"{error.message}: {script[start:end]!r}")
             continue
-        if parser.position != end - body:
-            wrong.append(f"ends at {parser.position}: {script[start:end]!r}")
+        if parser.lexer.position != end - body:
+            wrong.append(f"ends at {parser.lexer.position}: {script[start:end]!r}")
     return wrong
 
 

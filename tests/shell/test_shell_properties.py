@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planaria_shell.run.analysis import analyze
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
-from planaria_shell.syntax.parser import ShellSyntaxError, parse
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.shell import Shell
+from planaria_shell.state.streams import CapturedOutput, NullStream
+from planaria_shell.syntax.analysis import analyze
+from planaria_shell.syntax.parser import parse
 from planaria_shell.syntax.printing import source_of
 from planaria_shell.syntax.quoting import printf_quoted, single_quoted
 

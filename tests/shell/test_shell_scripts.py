@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from planaria_shell.builtins import BUILTINS
-from planaria_shell.run.analysis import analyze
-from planaria_shell.run.command import COMMANDS
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.shell import Shell
+from planaria_shell.state.command import COMMANDS
+from planaria_shell.state.streams import CapturedOutput, NullStream
+from planaria_shell.syntax.analysis import analyze
 
 SCRIPTS = Path(__file__).parent / "scripts"
 BASH = shutil.which("bash")

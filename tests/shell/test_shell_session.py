@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from planaria_shell.run.analysis import analyze
-from planaria_shell.run.command import Process
-from planaria_shell.run.limits import Limits
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.state import StateError
-from planaria_shell.run.streams import CapturedOutput, NullStream
-from planaria_shell.run.variable import Variable
+from planaria_shell.saved_state import StateError, apply_state, state_of
+from planaria_shell.shell import Shell
+from planaria_shell.state.command import Process
+from planaria_shell.state.limits import Limits
+from planaria_shell.state.streams import CapturedOutput, NullStream
+from planaria_shell.state.variable import Variable
+from planaria_shell.syntax.analysis import analyze
 
 
 class Session:
@@ -184,9 +184,9 @@ def test_state_as_a_document_comes_back() -> None:
         'x="a b"; arr=([3]=q); declare -A m=([k]=v); f() { echo "f $1 ${m[k]}"; }'
         "; alias l=ls; set -u; cd /tmp"
     )
-    document = json.loads(json.dumps(session.shell.state()))
+    document = json.loads(json.dumps(state_of(session.shell)))
     other = Session()
-    other.shell.from_state(document)
+    apply_state(other.shell, document)
     assert other('f 1; echo "$x" ${!arr[@]} $PWD $-') == ("f 1 v\na b 3 /tmp huBc\n", 0)
 
 
@@ -199,7 +199,7 @@ def test_a_damaged_document_changes_nothing(damage: dict[str, object]) -> None:
     session = Session()
     session("x=1")
     with pytest.raises(StateError):
-        session.shell.from_state({**session.shell.state(), **damage})
+        apply_state(session.shell, {**state_of(session.shell), **damage})
     assert session("echo $x") == ("1\n", 0)
 
 

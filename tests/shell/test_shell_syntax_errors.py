@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from spoilt_programs import spoilt
 
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
-from planaria_shell.syntax.parser import ShellSyntaxError, parse
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.shell import Shell
+from planaria_shell.state.streams import CapturedOutput, NullStream
+from planaria_shell.syntax.parser import parse
 
 BASH = shutil.which("bash")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planaria_shell.compile.functions import FunctionBody
-from planaria_shell.run.limits import Limits
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.shell import Shell
+from planaria_shell.state.functions import FunctionBody
+from planaria_shell.state.limits import Limits
+from planaria_shell.state.streams import CapturedOutput, NullStream
 from planaria_shell.translation import region
 from planaria_shell.translation.region import LoopRegion
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from planaria.errors import CallbackError
 from planaria.session.callbacks import Callback
-from planaria_shell.run.python_command import Outcome, exit_outcome, outcome_of
+from planaria_shell.execution.python_command import Outcome, exit_outcome, outcome_of
 
 __all__ = ["SHADOWED", "as_command", "as_commands"]
 

@@ -15,16 +15,16 @@ from functools import partial
 from typing import Any
 
 from planaria_kernel.kernel import Kernel
-from planaria_shell.run import interactive
-from planaria_shell.run.analysis import analyze
-from planaria_shell.run.command import COMMANDS, Process
-from planaria_shell.run.limits import Limits
-from planaria_shell.run.python_command import exit_outcome, outcome_of
-from planaria_shell.run.resources import System
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.state import StateError
-from planaria_shell.run.streams import TextInput, flush_all
-from planaria_shell.run.variable import EXPORT, Variable
+from planaria_shell import interactive
+from planaria_shell.execution.python_command import exit_outcome, outcome_of
+from planaria_shell.saved_state import StateError, apply_state, state_of
+from planaria_shell.shell import Shell
+from planaria_shell.state.command import COMMANDS, Process
+from planaria_shell.state.limits import Limits
+from planaria_shell.state.resources import System
+from planaria_shell.state.streams import HostInput, TextInput, flush_all
+from planaria_shell.state.variable import EXPORT, Variable
+from planaria_shell.syntax.analysis import analyze
 
 __all__ = ["SessionShell", "command", "shell"]
 
@@ -152,7 +152,7 @@ class SessionShell:
         here = os.getcwd()
         if here != shell.cwd:
             shell.run(f"cd -- {_quoted(here)}")
-        shell.fds[0] = TextInput(stdin) if stdin else interactive.HostInput(_ask_for_line)
+        shell.fds[0] = TextInput(stdin) if stdin else HostInput(_ask_for_line)
         try:
             with _SettingsOfTheShell():
                 status = shell.run(source)
@@ -174,7 +174,7 @@ class SessionShell:
 
     def state(self) -> tuple[str, Any]:
         """The shell's state as a JSON text."""
-        return ("answer", json.dumps(self.shell.state()))
+        return ("answer", json.dumps(state_of(self.shell)))
 
     def restore(self, document: str) -> tuple[str, Any]:
         """Become the shell of a state; an error changes nothing."""
@@ -187,7 +187,7 @@ class SessionShell:
         fresh.counters.total_runs = self.shell.counters.total_runs
         try:
             with _SettingsOfTheShell():
-                fresh.from_state(json.loads(document))
+                apply_state(fresh, json.loads(document))
         except StateError as error:
             return ("error", {"type": "StateError", "message": str(error)})
         except RecursionError:

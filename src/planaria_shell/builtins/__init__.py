@@ -17,7 +17,7 @@ from planaria_shell.builtins import (
     resources,
     unsetting,
 )
-from planaria_shell.builtins.registry import BUILTINS, Builtin
+from planaria_shell.state.builtin import BUILTINS, Builtin
 
 __all__ = [
     "BUILTINS",

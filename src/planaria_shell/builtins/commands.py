@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import (
-    BUILTINS,
-    SPECIAL,
     OptionError,
     UsageError,
     builtin,
@@ -16,15 +13,15 @@ from planaria_shell.builtins.registry import (
     running,
     usage,
 )
+from planaria_shell.state.builtin import BUILTINS, SPECIAL, builtins_without
+from planaria_shell.state.command import COMMANDS
+from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.parser import RESERVED
 from planaria_shell.syntax.printing import function_source
 from planaria_shell.syntax.quoting import single_quoted, value_quoted
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
-
-def _lines(shell: Shell, lines: list[str]) -> None:
+def _lines(shell: Interpreter, lines: list[str]) -> None:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 
@@ -37,7 +34,9 @@ class _Meaning:
         self.path = path
 
 
-def _meanings(shell: Shell, name: str, *, functions: bool = True, everything: bool = False) -> list[_Meaning]:
+def _meanings(
+    shell: Interpreter, name: str, *, functions: bool = True, everything: bool = False
+) -> list[_Meaning]:
     found: list[_Meaning] = []
     if "expand_aliases" in shell.shopts and name in shell.aliases:
         found.append(_Meaning("alias"))
@@ -60,7 +59,7 @@ def _meanings(shell: Shell, name: str, *, functions: bool = True, everything: bo
     return found
 
 
-def _described(shell: Shell, name: str, meaning: _Meaning) -> str:
+def _described(shell: Interpreter, name: str, meaning: _Meaning) -> str:
     if meaning.kind == "alias":
         return f"{name} is aliased to `{shell.aliases[name]}'"
     if meaning.kind == "keyword":
@@ -73,7 +72,7 @@ def _described(shell: Shell, name: str, meaning: _Meaning) -> str:
 
 
 @builtin("type")
-def type_(shell: Shell, argv: list[str]) -> int:
+def type_(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "afptP")
     letters = {letter for letter, _ in options}
     status = 0
@@ -105,7 +104,7 @@ def type_(shell: Shell, argv: list[str]) -> int:
 
 
 @running("command")
-def command(shell: Shell, argv: list[str]) -> int:
+def command(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     describe = ""
     while words and words[0].startswith("-") and len(words[0]) > 1:
@@ -127,7 +126,7 @@ def command(shell: Shell, argv: list[str]) -> int:
     return shell.external(words)
 
 
-def _describe(shell: Shell, names: list[str], letter: str) -> int:
+def _describe(shell: Interpreter, names: list[str], letter: str) -> int:
     status = 1
     lines: list[str] = []
     for name in names:
@@ -151,7 +150,7 @@ def _describe(shell: Shell, names: list[str], letter: str) -> int:
 
 
 @running("builtin")
-def builtin_(shell: Shell, argv: list[str]) -> int:
+def builtin_(shell: Interpreter, argv: list[str]) -> int:
     words = operands_of(argv)
     if not words:
         return 0
@@ -162,7 +161,7 @@ def builtin_(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("hash")
-def hash_(shell: Shell, argv: list[str]) -> int:
+def hash_(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "rldtp:")
     given = dict(options)
     if not shell.hashall:
@@ -207,7 +206,7 @@ def hash_(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("alias")
-def alias(shell: Shell, argv: list[str]) -> int:
+def alias(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "p")
     if options or not words:
         _lines(shell, [f"alias {name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())])
@@ -229,7 +228,7 @@ def alias(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("unalias")
-def unalias(shell: Shell, argv: list[str]) -> int:
+def unalias(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "a")
     if options:
         shell.aliases.clear()
@@ -245,7 +244,7 @@ def unalias(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("enable")
-def enable(shell: Shell, argv: list[str]) -> int:
+def enable(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "anpsdf:")
     letters = {letter for letter, _ in options}
     if not names:
@@ -266,12 +265,12 @@ def enable(shell: Shell, argv: list[str]) -> int:
         disabled = set(shell.disabled_builtins)
         disabled.add(name) if "n" in letters else disabled.discard(name)
         shell.disabled_builtins = disabled
-        shell.builtins = shell.builtins_without(disabled)
+        shell.builtins = builtins_without(disabled)
     return status
 
 
 @builtin("help")
-def help_(shell: Shell, argv: list[str]) -> int:
+def help_(shell: Interpreter, argv: list[str]) -> int:
     names = [word for word in argv[1:] if not word.startswith("-")]
     short = "-s" in argv or "-d" in argv
     if not names:
@@ -301,7 +300,7 @@ def help_(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("complete", "compopt")
-def complete(shell: Shell, argv: list[str]) -> int:
+def complete(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     if "-p" in words or not words:
         _lines(shell, [f"complete {text} {name}" for name, text in sorted(shell.completions.items())])
@@ -315,7 +314,7 @@ def complete(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("compgen")
-def compgen(shell: Shell, argv: list[str]) -> int:
+def compgen(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "abcdefgjksuvA:G:W:X:P:S:o:F:C:V:")
     prefix = words[0] if words else ""
     candidates: list[str] = []
@@ -339,8 +338,6 @@ def compgen(shell: Shell, argv: list[str]) -> int:
         elif kind == "export":
             candidates.extend(sorted(shell.variables.exported()))
         elif kind == "command":
-            from planaria_shell.run.command import COMMANDS
-
             candidates.extend(sorted({*shell.functions, *shell.builtins, *COMMANDS, *RESERVED}))
         elif kind in ("file", "directory"):
             directory, slash, rest = prefix.rpartition("/")

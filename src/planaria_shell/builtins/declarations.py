@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import UsageError, builtin, options_of
-from planaria_shell.compile.assignment import ArrayArgument, store_array
+from planaria_shell.compile.table import new_compiler
+from planaria_shell.errors import ReadonlyError, ShellError
+from planaria_shell.expand.arrays import ArrayArgument, store_array
 from planaria_shell.expand.parameter_operators import declaration, key_quoted
-from planaria_shell.run.subscripts import key_of, span_of
-from planaria_shell.run.variable import (
+from planaria_shell.expand.subscripts import key_of, span_of
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import (
     ASSOCIATIVE,
     CAPITALIZE,
     DYNAMIC,
@@ -21,16 +23,12 @@ from planaria_shell.run.variable import (
     READONLY,
     TRACE,
     UPPER,
-    ReadonlyError,
-    ShellError,
     Variable,
 )
-from planaria_shell.syntax.parser import Parser
+from planaria_shell.syntax.parser import lexer_of
 from planaria_shell.syntax.printing import function_source
 from planaria_shell.syntax.quoting import double_quoted, value_quoted
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.syntax.simple_commands import parse_assignment
 
 _FLAGS = {
     "a": INDEXED, "A": ASSOCIATIVE, "i": INTEGER, "l": LOWER, "n": NAMEREF, "r": READONLY, "t": TRACE,
@@ -76,7 +74,7 @@ def _parse(argv: list[str]) -> tuple[_Request, list[str]]:
 
 
 @builtin("declare", "typeset")
-def declare(shell: Shell, argv: list[str]) -> int:
+def declare(shell: Interpreter, argv: list[str]) -> int:
     request, operands = _parse(argv)
     if request.functions:
         return _functions(shell, request, operands)
@@ -87,7 +85,7 @@ def declare(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("local")
-def local(shell: Shell, argv: list[str]) -> int:
+def local(shell: Interpreter, argv: list[str]) -> int:
     if not shell.function_depth:
         raise ShellError("can only be used in a function")
     if "-" in argv[1:]:
@@ -110,7 +108,7 @@ def local(shell: Shell, argv: list[str]) -> int:
     return _declare_all(shell, request, operands, local=True)
 
 
-def _declare_all(shell: Shell, request: _Request, operands: list[str], *, local: bool) -> int:
+def _declare_all(shell: Interpreter, request: _Request, operands: list[str], *, local: bool) -> int:
     status = 0
     for argument in operands:
         try:
@@ -126,7 +124,7 @@ def _declare_all(shell: Shell, request: _Request, operands: list[str], *, local:
     return status
 
 
-def _declare_one(shell: Shell, request: _Request, argument: str, *, local: bool) -> None:
+def _declare_one(shell: Interpreter, request: _Request, argument: str, *, local: bool) -> None:
     match = _ARGUMENT.match(argument)
     if match is None:
         raise ShellError(f"`{argument}': not a valid identifier")
@@ -170,7 +168,7 @@ def _declare_one(shell: Shell, request: _Request, argument: str, *, local: bool)
 
 
 def _apply(
-    shell: Shell, request: _Request, name: str, target: Variable, argument: str, subscript: str | None,
+    shell: Interpreter, request: _Request, name: str, target: Variable, argument: str, subscript: str | None,
     operator: str | None, value: str | None,
 ) -> None:  # fmt: skip
     variables = shell.variables
@@ -230,7 +228,14 @@ def _make_array(target: Variable, on: int) -> None:
 
 
 def _assign(
-    shell: Shell, name: str, target: Variable, subscript: str | None, value: str, *, append: bool, array: bool
+    shell: Interpreter,
+    name: str,
+    target: Variable,
+    subscript: str | None,
+    value: str,
+    *,
+    append: bool,
+    array: bool,
 ) -> None:
     variables = shell.variables
     if (
@@ -260,19 +265,17 @@ def _assign(
         target.value = variables.converted(target, value, target.value, append)
 
 
-def _assign_text(shell: Shell, name: str, target: Variable, value: str, *, append: bool) -> None:
-    from planaria_shell.compile.assignment import AssignmentCompiler
-    from planaria_shell.compile.compiler import Compiler
+def _assign_text(shell: Interpreter, name: str, target: Variable, value: str, *, append: bool) -> None:
 
-    parser = Parser(f"{name}={value}", line=shell.line)
-    compiler: AssignmentCompiler = Compiler().assignments
-    node = parser._assignment(arrays=True)
+    lexer = lexer_of(f"{name}={value}", line=shell.line)
+    compiler = new_compiler().assignments
+    node = parse_assignment(lexer, arrays=True)
     if node is None or node.elements is None:
         raise ShellError(f"{name}: bad array assignment")
-    store_array(shell.variables, name, target, compiler._elements(node.elements)(shell), append=append)
+    store_array(shell.variables, name, target, compiler.elements(node.elements)(shell), append=append)
 
 
-def _print(shell: Shell, request: _Request, operands: list[str]) -> int:
+def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:
     status = 0
     lines: list[str] = []
     if operands:
@@ -322,7 +325,7 @@ def assignment_line(name: str, variable: Variable) -> str:
     return f"{name}={value_quoted(variable.value or '')}"
 
 
-def _has(shell: Shell, name: str, flags: int) -> bool:
+def _has(shell: Interpreter, name: str, flags: int) -> bool:
     """Whether a function has all of these attributes."""
     function = shell.functions[name]
     return not (
@@ -332,7 +335,7 @@ def _has(shell: Shell, name: str, flags: int) -> bool:
     )
 
 
-def _functions(shell: Shell, request: _Request, operands: list[str]) -> int:
+def _functions(shell: Interpreter, request: _Request, operands: list[str]) -> int:
     status = 0
     names = operands or sorted(shell.functions)
     lines: list[str] = []
@@ -376,14 +379,14 @@ def _functions(shell: Shell, request: _Request, operands: list[str]) -> int:
     return status
 
 
-def _refused(shell: Shell, command: str, argument: str, error: ReadonlyError) -> None:
+def _refused(shell: Interpreter, command: str, argument: str, error: ReadonlyError) -> None:
     """Only where the builtin itself reads a list does the message begin with its name."""
     reads = not isinstance(argument, ArrayArgument) and "=(" in argument
     shell.complain(f"{command}: {error.message}" if reads else error.message)
 
 
 @builtin("export")
-def export(shell: Shell, argv: list[str]) -> int:
+def export(shell: Interpreter, argv: list[str]) -> int:
     options, operands = options_of(argv, "aAfnp")
     letters = {letter for letter, _ in options}
     if not operands:
@@ -420,7 +423,7 @@ def export(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("readonly")
-def readonly(shell: Shell, argv: list[str]) -> int:
+def readonly(shell: Interpreter, argv: list[str]) -> int:
     options, operands = options_of(argv, "aAfnp")
     letters = {letter for letter, _ in options}
     if not operands:
@@ -453,7 +456,7 @@ def readonly(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _list(shell: Shell, command: str, flag: int, kind: int = 0) -> int:
+def _list(shell: Interpreter, command: str, flag: int, kind: int = 0) -> int:
     lines: list[str] = []
     for name in sorted(shell.table):
         variable = shell.table[name]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of
-from planaria_shell.run.streams import flush_all
-from planaria_shell.run.variable import EXPORT, Variable
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.streams import flush_all
+from planaria_shell.state.variable import EXPORT, Variable
 
 
-def _change(shell: Shell, command: str, name: str, *, physical: bool) -> bool:
+def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> bool:
     """Make `name` the working directory; tells what is wrong and returns False when it cannot be."""
     flush_all()
     path = shell.path(name)
@@ -37,19 +34,19 @@ def _change(shell: Shell, command: str, name: str, *, physical: bool) -> bool:
     return True
 
 
-def _remember(shell: Shell, name: str, value: str) -> None:
+def _remember(shell: Interpreter, name: str, value: str) -> None:
     if name not in shell.table:
         shell.table[name] = Variable(value, EXPORT)
     else:
         shell.variables.set(name, value)
 
 
-def _line(shell: Shell, text: str) -> None:
+def _line(shell: Interpreter, text: str) -> None:
     shell.output((text + "\n").encode("utf-8", "surrogateescape"))
 
 
 @builtin("cd")
-def cd(shell: Shell, argv: list[str]) -> int:
+def cd(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "LPe@")
     physical = shell.physical
     for letter, _ in options:
@@ -88,7 +85,7 @@ def cd(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("pwd")
-def pwd(shell: Shell, argv: list[str]) -> int:
+def pwd(shell: Interpreter, argv: list[str]) -> int:
     options, _ = options_of(argv, "LP")
     physical = shell.physical
     for letter, _value in options:
@@ -97,14 +94,14 @@ def pwd(shell: Shell, argv: list[str]) -> int:
     return 0
 
 
-def _short(shell: Shell, path: str) -> str:
+def _short(shell: Interpreter, path: str) -> str:
     home = shell.variables.get("HOME")
     if home and home != "/" and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :]
     return path
 
 
-def _rotation(shell: Shell, word: str, shown: str = "") -> int:
+def _rotation(shell: Interpreter, word: str, shown: str = "") -> int:
     """The place in the stack that `+N` or `-N` means."""
     count = len(shell.directories) + 1
     number = int(word[1:])
@@ -122,12 +119,12 @@ def _is_rotation(word: str) -> bool:
     return True
 
 
-def _show(shell: Shell) -> None:
+def _show(shell: Interpreter) -> None:
     _line(shell, " ".join(_short(shell, path) for path in [shell.cwd, *shell.directories]))
 
 
 @builtin("pushd")
-def pushd(shell: Shell, argv: list[str]) -> int:
+def pushd(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     stay = "-n" in words[:1]
     if stay:
@@ -166,7 +163,7 @@ def pushd(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("popd")
-def popd(shell: Shell, argv: list[str]) -> int:
+def popd(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     stay = "-n" in words[:1]
     if stay or words[:1] == ["--"]:
@@ -187,7 +184,7 @@ def popd(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("dirs")
-def dirs(shell: Shell, argv: list[str]) -> int:
+def dirs(shell: Interpreter, argv: list[str]) -> int:
     long = each = numbered = False
     place: int | None = None
     for word in argv[1:]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import (
-    BUILTINS,
     OptionError,
     UsageError,
     builtin,
@@ -15,18 +13,17 @@ from planaria_shell.builtins.registry import (
     running,
     usage,
 )
-from planaria_shell.compile.condition import TestError, evaluate_test
-from planaria_shell.compile.functions import Frame
 from planaria_shell.compile.redirection import open_stream
-from planaria_shell.run.control import Break, Continue, Exit, Return
-from planaria_shell.run.variable import ShellError
+from planaria_shell.errors import ShellError
+from planaria_shell.expand.condition_operators import TestError, evaluate_test
+from planaria_shell.state.builtin import BUILTINS
+from planaria_shell.state.control import Break, Continue, Exit, Return
+from planaria_shell.state.functions import Frame
+from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import Simple
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
-
-def _status(shell: Shell, argv: list[str], usual: int) -> int:
+def _status(shell: Interpreter, argv: list[str], usual: int) -> int:
     """The status that `exit` and `return` are given; `usual` without one."""
     words = argv[1:]
     if words and words[0] == "--":
@@ -41,11 +38,11 @@ def _status(shell: Shell, argv: list[str], usual: int) -> int:
     return int(text) & 0xFF
 
 
-def _true(shell: Shell, argv: list[str]) -> int:
+def _true(shell: Interpreter, argv: list[str]) -> int:
     return 0
 
 
-def _false(shell: Shell, argv: list[str]) -> int:
+def _false(shell: Interpreter, argv: list[str]) -> int:
     return 1
 
 
@@ -55,18 +52,18 @@ BUILTINS["false"] = _false
 
 
 @builtin("exit")
-def exit_shell(shell: Shell, argv: list[str]) -> int:
+def exit_shell(shell: Interpreter, argv: list[str]) -> int:
     usual = shell.trap_status if shell.running_trap == "EXIT" else shell.status
     raise Exit(_status(shell, argv, usual), asked=True)
 
 
 @builtin("logout")
-def logout(shell: Shell, argv: list[str]) -> int:
+def logout(shell: Interpreter, argv: list[str]) -> int:
     raise UsageError("not login shell: use `exit'", 1)
 
 
 @builtin("return")
-def return_(shell: Shell, argv: list[str]) -> int:
+def return_(shell: Interpreter, argv: list[str]) -> int:
     usual = shell.status if shell.running_trap in ("", "DEBUG") else shell.trap_status
     status = _status(shell, argv, usual)
     if not shell.frames and not shell.sourcing and not shell.running_traps:
@@ -74,7 +71,7 @@ def return_(shell: Shell, argv: list[str]) -> int:
     raise Return(status)
 
 
-def _count(shell: Shell, argv: list[str]) -> int:
+def _count(shell: Interpreter, argv: list[str]) -> int:
     if not shell.loops:
         shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
         return 0
@@ -94,7 +91,7 @@ def _count(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("break")
-def break_(shell: Shell, argv: list[str]) -> int:
+def break_(shell: Interpreter, argv: list[str]) -> int:
     count = _count(shell, argv)
     shell.last_argument = argv[-1]
     if count == -1:
@@ -105,7 +102,7 @@ def break_(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("continue")
-def continue_(shell: Shell, argv: list[str]) -> int:
+def continue_(shell: Interpreter, argv: list[str]) -> int:
     count = _count(shell, argv)
     shell.last_argument = argv[-1]
     if count == -1:
@@ -116,14 +113,14 @@ def continue_(shell: Shell, argv: list[str]) -> int:
 
 
 @running("eval")
-def eval_(shell: Shell, argv: list[str]) -> int:
+def eval_(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     if words and words[0].startswith("-"):
         words = operands_of(argv)
     return shell.run_text(" ".join(words), line=shell.line, where="eval: ")
 
 
-def _unreadable(shell: Shell, name: str) -> int:
+def _unreadable(shell: Interpreter, name: str) -> int:
     """A file that cannot be sourced ends the shell in POSIX mode, unless it is `command` that sources it."""
     node = shell.node
     words = node.words if isinstance(node, Simple) else []
@@ -133,7 +130,7 @@ def _unreadable(shell: Shell, name: str) -> int:
 
 
 @running("source", ".")
-def source(shell: Shell, argv: list[str]) -> int:
+def source(shell: Interpreter, argv: list[str]) -> int:
     words = operands_of(argv)
     if not words:
         shell.complain(f"{argv[0]}: filename argument required")
@@ -178,7 +175,7 @@ def source(shell: Shell, argv: list[str]) -> int:
             shell.run_trap("RETURN")
 
 
-def _script_path(shell: Shell, name: str) -> str:
+def _script_path(shell: Interpreter, name: str) -> str:
     if "/" in name:
         return name
     if "sourcepath" in shell.shopts:
@@ -190,7 +187,7 @@ def _script_path(shell: Shell, name: str) -> str:
 
 
 @builtin("exec")
-def exec_(shell: Shell, argv: list[str]) -> int:
+def exec_(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     clean = False
     shown: str | None = None
@@ -235,7 +232,7 @@ def exec_(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("test")
-def test(shell: Shell, argv: list[str]) -> int:
+def test(shell: Interpreter, argv: list[str]) -> int:
     try:
         return 0 if evaluate_test(shell, argv[1:]) else 1
     except TestError as error:
@@ -243,7 +240,7 @@ def test(shell: Shell, argv: list[str]) -> int:
         return error.status
 
 
-def _bracket(shell: Shell, argv: list[str]) -> int:
+def _bracket(shell: Interpreter, argv: list[str]) -> int:
     if argv[-1] != "]":
         shell.complain("[: missing `]'")
         return 2

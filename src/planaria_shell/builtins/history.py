@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of
-from planaria_shell.run.streams import flush_all
-from planaria_shell.run.variable import ShellError
+from planaria_shell.errors import ShellError
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.streams import flush_all
 from planaria_shell.syntax.history_expansion import HistoryError, expand_line
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
 #: Lines that `fc -l` shows.
 _RECENT = 16
 
 
-def _lines(shell: Shell, lines: list[str]) -> None:
+def _lines(shell: Interpreter, lines: list[str]) -> None:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 
 
 @builtin("history")
-def history(shell: Shell, argv: list[str]) -> int:
+def history(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "cd:anrwps")
     given = dict(options)
     if sum(letter in given for letter in "anrw") > 1:
@@ -67,7 +63,7 @@ def history(shell: Shell, argv: list[str]) -> int:
     return 0
 
 
-def _file(shell: Shell, letter: str, words: list[str]) -> int:
+def _file(shell: Interpreter, letter: str, words: list[str]) -> int:
     """`-a`, `-n`, `-r` and `-w`: append the new lines to the file, or read and write it."""
     name = words[0] if words else shell.variables.get("HISTFILE") or ""
     if not name:
@@ -90,7 +86,7 @@ def _file(shell: Shell, letter: str, words: list[str]) -> int:
     return 0
 
 
-def _delete(shell: Shell, text: str) -> int:
+def _delete(shell: Interpreter, text: str) -> int:
     """`history -d NUMBER` or `-d FIRST-LAST`."""
     count = len(shell.history)
     first_text, dash, last_text = text.partition("-") if not text.startswith("-") else (text, "", "")
@@ -107,7 +103,7 @@ def _delete(shell: Shell, text: str) -> int:
 
 
 @builtin("fc")
-def fc(shell: Shell, argv: list[str]) -> int:
+def fc(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     letters: set[str] = set()
     editor = ""
@@ -147,7 +143,7 @@ def _find(entries: list[str], word: str, default: int) -> int:
     raise ShellError("no command found")
 
 
-def _list(shell: Shell, entries: list[str], words: list[str], letters: set[str]) -> int:
+def _list(shell: Interpreter, entries: list[str], words: list[str], letters: set[str]) -> int:
     if not entries:
         return 0
     first = _find(entries, words[0] if words else "", max(0, len(entries) - _RECENT))
@@ -159,7 +155,7 @@ def _list(shell: Shell, entries: list[str], words: list[str], letters: set[str])
     return 0
 
 
-def _again(shell: Shell, entries: list[str], words: list[str]) -> int:
+def _again(shell: Interpreter, entries: list[str], words: list[str]) -> int:
     """`fc -s [old=new …] [command]`: run a command again."""
     changes = []
     while words and "=" in words[0]:

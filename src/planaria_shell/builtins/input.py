@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Generator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import UsageError, builtin, options_of
-from planaria_shell.run.streams import Stream
-from planaria_shell.run.subscripts import is_reference
-from planaria_shell.run.variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, is_name
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.errors import ShellError
+from planaria_shell.expand.subscripts import is_reference
+from planaria_shell.state.builtin import STREAMING
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.pipes import PipeInput
+from planaria_shell.state.streams import Stream
+from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, is_name
+from planaria_shell.syntax.quoting import single_quoted
 
 _BLANKS = re.compile(r"[ \t\n]+")
 _OPTIONS = "ersa:d:i:n:N:p:t:u:"
 
 
-def _input(shell: Shell, number: int) -> Stream:
+def _input(shell: Interpreter, number: int) -> Stream:
     stream = shell.fds.get(number)
     if stream is None or not stream.readable:
         raise ShellError(f"{number}: invalid file descriptor: Bad file descriptor")
@@ -49,12 +51,12 @@ def _seconds(text: str) -> float | None:
     return float("0" + text) if re.fullmatch(r"\d+\.?\d*|\.\d*", text, re.ASCII) else None
 
 
-def _usual_timeout(shell: Shell) -> float | None:
+def _usual_timeout(shell: Interpreter) -> float | None:
     """What `TMOUT` says."""
     return _seconds(shell.variables.get("TMOUT") or "") or None if "TMOUT" in shell.table else None
 
 
-def read_timeout(shell: Shell, argv: list[str]) -> float | None:
+def read_timeout(shell: Interpreter, argv: list[str]) -> float | None:
     """The time limit of a `read`, or None."""
     try:
         given = dict(options_of(argv, _OPTIONS)[0])
@@ -64,7 +66,7 @@ def read_timeout(shell: Shell, argv: list[str]) -> float | None:
 
 
 @builtin("read")
-def read(shell: Shell, argv: list[str]) -> int:
+def read(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) > 2 and argv[1] == "-r" and argv[2][:1] != "-" and "TMOUT" not in shell.table:
         return _read_line(shell, argv[2:])
     options, names = options_of(argv, _OPTIONS)
@@ -131,7 +133,7 @@ def read(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _read_line(shell: Shell, names: list[str]) -> int:
+def _read_line(shell: Interpreter, names: list[str]) -> int:
     """`read -r names`, the common form."""
     stream = shell.fds.get(0)
     if stream is None or not stream.readable:
@@ -146,7 +148,7 @@ def _read_line(shell: Shell, names: list[str]) -> int:
     return 0 if ended else 1
 
 
-def _check_names(shell: Shell, names: list[str]) -> None:
+def _check_names(shell: Interpreter, names: list[str]) -> None:
     for name in names:
         if not (name.isidentifier() and name.isascii()) and not is_reference(shell, name):
             raise UsageError(f"`{name}': not a valid identifier", 1)
@@ -224,7 +226,7 @@ def _characters(text: str, raw: bool) -> list[tuple[str, bool]]:
     return result
 
 
-def _split_some(shell: Shell, text: str, most: int, raw: bool) -> list[str]:
+def _split_some(shell: Interpreter, text: str, most: int, raw: bool) -> list[str]:
     """At most `most` fields, the last of them with all that is left (-1: as many as there are)."""
     ifs = shell.ifs
     if raw and ifs == " \t\n" and most == 1:
@@ -284,7 +286,7 @@ def _split_plain(text: str, ifs: str, most: int) -> list[str]:
     return fields
 
 
-def _assign_names(shell: Shell, names: list[str], text: str, raw: bool) -> None:
+def _assign_names(shell: Interpreter, names: list[str], text: str, raw: bool) -> None:
     fields = _split_some(shell, text, len(names), raw)
     variables = shell.variables
     table, setters = shell.table, variables.setters
@@ -304,7 +306,7 @@ def _assign_names(shell: Shell, names: list[str], text: str, raw: bool) -> None:
             variables.set(name, value)
 
 
-def _assign_array(shell: Shell, name: str, text: str, raw: bool) -> None:
+def _assign_array(shell: Interpreter, name: str, text: str, raw: bool) -> None:
     variable = shell.variables.target(name)
     if variable.flags & ASSOCIATIVE:
         raise ShellError(f"{name}: cannot convert associative to indexed array")
@@ -318,7 +320,7 @@ def _assign_array(shell: Shell, name: str, text: str, raw: bool) -> None:
 
 
 @builtin("mapfile", "readarray")
-def mapfile(shell: Shell, argv: list[str]) -> int:
+def mapfile(shell: Interpreter, argv: list[str]) -> int:
     options, operands = options_of(argv, "d:n:O:s:tu:C:c:")
     given = dict(options)
     name = operands[0] if operands else "MAPFILE"
@@ -355,10 +357,20 @@ def mapfile(shell: Shell, argv: list[str]) -> int:
         text = record.decode("utf-8", "surrogateescape")
         count += 1
         if callback is not None and count % numbers["c"] == 0:
-            from planaria_shell.syntax.quoting import single_quoted
-
             shell.run_text(f"{callback} {index} {single_quoted(text)}")
         shell.variables.grow(text)
         variable.store(index, text)
         index += 1
     return 0
+
+
+def _stream_read(shell: Interpreter, argv: list[str]) -> Generator[None, None, int]:
+    """`read` and `mapfile` in a pipeline: other stages run until there is something to read."""
+    stream = shell.fds.get(0)
+    if isinstance(stream, PipeInput) and stream.position >= len(stream.buffer):
+        timeout = read_timeout(shell, argv)
+        yield from shell.wait_for_input(stream, None if timeout is None else time.monotonic() + timeout)
+    return shell.builtins[argv[0]](shell, argv)
+
+
+STREAMING.update(dict.fromkeys(("read", "mapfile", "readarray"), _stream_read))

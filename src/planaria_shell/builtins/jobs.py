@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from planaria_shell.builtins.options import _list_signals
 from planaria_shell.builtins.registry import UsageError, builtin, operands_of, options_of, usage
-from planaria_shell.run.traps import SIGNALS, signal_number
-
-if TYPE_CHECKING:
-    from planaria_shell.run.jobs import Job
-    from planaria_shell.run.shell import Shell
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.jobs import Job
+from planaria_shell.state.signals import SIGNALS, signal_number
 
 
-def _line(shell: Shell, job: Job, *, long: bool = False) -> str:
+def _line(shell: Interpreter, job: Job, *, long: bool = False) -> str:
     jobs = shell.jobs or shell.shown_jobs
     current = [other for other in jobs if other.status is None] or jobs[-1:]
     mark = "+" if job is current[-1] else "-" if len(current) > 1 and job is current[-2] else " "
@@ -24,7 +22,7 @@ def _line(shell: Shell, job: Job, *, long: bool = False) -> str:
 
 
 @builtin("jobs")
-def jobs(shell: Shell, argv: list[str]) -> int:
+def jobs(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "lnprs")
     letters = {letter for letter, _ in options}
     chosen = (shell.jobs or shell.shown_jobs).copy()
@@ -53,7 +51,7 @@ def jobs(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _forget(shell: Shell, job: Job) -> None:
+def _forget(shell: Interpreter, job: Job) -> None:
     shell.remembered_statuses[job.process_id] = job.status or 0
     if job in shell.jobs:
         shell.jobs.remove(job)
@@ -61,7 +59,7 @@ def _forget(shell: Shell, job: Job) -> None:
         shell.end_coprocess(job)
 
 
-def _run_jobs(shell: Shell, finished: Callable[[], bool]) -> int:
+def _run_jobs(shell: Interpreter, finished: Callable[[], bool]) -> int:
     """Run the jobs until `finished()` or, for `wait`, a signal with a trap; the status in that case, or 0."""
     while True:
         shell.run_jobs(lambda: bool(shell.pending_signals) or finished())
@@ -75,7 +73,7 @@ def _run_jobs(shell: Shell, finished: Callable[[], bool]) -> int:
 
 
 @builtin("wait")
-def wait(shell: Shell, argv: list[str]) -> int:
+def wait(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "fnp:")
     given = dict(options)
     if "n" in given:
@@ -114,7 +112,7 @@ def wait(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _wait_next(shell: Shell, words: list[str], variable: str | None) -> int:
+def _wait_next(shell: Interpreter, words: list[str], variable: str | None) -> int:
     chosen = (
         [job for word in words if (job := shell.find_job(word)) is not None] if words else shell.jobs.copy()
     )
@@ -133,7 +131,7 @@ def _wait_next(shell: Shell, words: list[str], variable: str | None) -> int:
 
 
 @builtin("fg")
-def fg(shell: Shell, argv: list[str]) -> int:
+def fg(shell: Interpreter, argv: list[str]) -> int:
     if not shell.monitor:
         raise UsageError("no job control", 1)
     word = (operands_of(argv) or ["%+"])[0]
@@ -147,7 +145,7 @@ def fg(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("bg")
-def bg(shell: Shell, argv: list[str]) -> int:
+def bg(shell: Interpreter, argv: list[str]) -> int:
     if not shell.monitor:
         raise UsageError("no job control", 1)
     word = (operands_of(argv) or ["%+"])[0]
@@ -159,7 +157,7 @@ def bg(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("disown")
-def disown(shell: Shell, argv: list[str]) -> int:
+def disown(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "ahr")
     if any(letter == "a" for letter, _ in options):
         words = [f"%{job.number}" for job in shell.jobs]
@@ -174,7 +172,7 @@ def disown(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("suspend")
-def suspend(shell: Shell, argv: list[str]) -> int:
+def suspend(shell: Interpreter, argv: list[str]) -> int:
     options_of(argv, "f")
     raise UsageError("cannot suspend: no job control", 1)
 
@@ -183,7 +181,7 @@ _SIGNAL_OPTION = re.compile(r"-[A-Za-z0-9+-]+\Z")
 
 
 @builtin("kill")
-def kill(shell: Shell, argv: list[str]) -> int:
+def kill(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     if not words:
         return usage(shell, "kill")
@@ -216,7 +214,7 @@ def kill(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _kill_one(shell: Shell, word: str, number: int) -> bool:
+def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
     if word.lstrip("-").isdecimal():
         target = abs(int(word))
         if target in (0, shell.own_process_id):
@@ -253,10 +251,8 @@ def _kill_one(shell: Shell, word: str, number: int) -> bool:
     return True
 
 
-def _list(shell: Shell, words: list[str]) -> int:
+def _list(shell: Interpreter, words: list[str]) -> int:
     if not words:
-        from planaria_shell.builtins.options import _list_signals
-
         _list_signals(shell)
         return 0
     status = 0

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import UsageError, builtin, options_of
-from planaria_shell.run.variable import ShellError
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.errors import ShellError
+from planaria_shell.state.interpreter import Interpreter
 
 _KEYMAPS = [
     "emacs",
@@ -29,7 +26,7 @@ _USAGE = (
 
 
 @builtin("bind")
-def bind(shell: Shell, argv: list[str]) -> int:
+def bind(shell: Interpreter, argv: list[str]) -> int:
     """Say that lines are not edited here: there are no keys to bind, and none to list."""
     shell.complain("bind: warning: line editing not enabled")
     try:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.declarations import assignment_line
 from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of, usage
-from planaria_shell.run.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
-from planaria_shell.run.traps import SIGNALS, signal_name
-from planaria_shell.run.variable import DYNAMIC, EXPORT, HOOKED
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
+from planaria_shell.state.signals import SIGNALS, signal_name
+from planaria_shell.state.variable import DYNAMIC, EXPORT, HOOKED
 from planaria_shell.syntax.printing import function_source
 from planaria_shell.syntax.quoting import single_quoted
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
-
-def _text(shell: Shell, lines: list[str]) -> None:
+def _text(shell: Interpreter, lines: list[str]) -> None:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 
 
-def turn(shell: Shell, name: str, on: bool) -> None:
+def turn(shell: Interpreter, name: str, on: bool) -> None:
     """Set one option of `set -o`."""
     attribute = SET_OPTIONS.get(name)
     if attribute is None:
@@ -39,7 +36,7 @@ def turn(shell: Shell, name: str, on: bool) -> None:
 
 
 @builtin("set")
-def set_(shell: Shell, argv: list[str]) -> int:
+def set_(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) == 1:
         lines = [
             assignment_line(name, variable)
@@ -83,7 +80,7 @@ def set_(shell: Shell, argv: list[str]) -> int:
     return 0
 
 
-def _list_options(shell: Shell, *, as_commands: bool) -> None:
+def _list_options(shell: Interpreter, *, as_commands: bool) -> None:
     lines: list[str] = []
     for name, attribute in SET_OPTIONS.items():
         on = bool(getattr(shell, attribute))
@@ -94,7 +91,7 @@ def _list_options(shell: Shell, *, as_commands: bool) -> None:
 
 
 @builtin("shopt")
-def shopt(shell: Shell, argv: list[str]) -> int:
+def shopt(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "pqsuo")
     letters = {letter for letter, _ in options}
     if "s" in letters and "u" in letters:
@@ -141,7 +138,7 @@ def shopt(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("trap")
-def trap(shell: Shell, argv: list[str]) -> int:
+def trap(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "lp")
     letters = {letter for letter, _ in options}
     if "l" in letters:
@@ -177,7 +174,7 @@ def trap(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _print_traps(shell: Shell, names: list[str]) -> int:
+def _print_traps(shell: Interpreter, names: list[str]) -> int:
     order = {name: number for number, name in SIGNALS.items()}
     order.update({"EXIT": 0, "DEBUG": 100, "ERR": 101, "RETURN": 102})
     traps = {**shell.shown_traps, **shell.traps}
@@ -201,7 +198,7 @@ def _print_traps(shell: Shell, names: list[str]) -> int:
     return status
 
 
-def _list_signals(shell: Shell) -> None:
+def _list_signals(shell: Interpreter) -> None:
     lines: list[str] = []
     row: list[str] = []
     for number, name in sorted(SIGNALS.items()):
@@ -219,7 +216,7 @@ _CLAUSE = re.compile(r"([ugoa]*)([-+=]?)([rwx]*)")
 
 
 @builtin("umask")
-def umask(shell: Shell, argv: list[str]) -> int:
+def umask(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "pS")
     letters = {letter for letter, _ in options}
     if not words:

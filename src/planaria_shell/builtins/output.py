@@ -10,15 +10,13 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import OptionError, UsageError, builtin, usage
-from planaria_shell.run.subscripts import is_reference
-from planaria_shell.run.variable import ShellError, is_name
+from planaria_shell.errors import ShellError
+from planaria_shell.expand.subscripts import is_reference
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import is_name
 from planaria_shell.syntax.quoting import printf_quoted
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
 __all__ = ["escapes", "format_text"]
 
@@ -81,7 +79,7 @@ def escapes(text: str, *, kind: str, warn: Callable[[str], None] | None = None) 
 
 
 @builtin("echo")
-def echo(shell: Shell, argv: list[str]) -> int:
+def echo(shell: Interpreter, argv: list[str]) -> int:
     newline = True
     interpret = "xpg_echo" in shell.shopts
     place = 1
@@ -129,7 +127,7 @@ _NO_DIGITS = re.compile(r"(?<!\\)(?:\\\\)*\\x(?![0-9a-fA-F])")
 class _Output:
     """One run of `printf`: arguments given out one by one, errors kept."""
 
-    def __init__(self, shell: Shell, arguments: list[str]) -> None:
+    def __init__(self, shell: Interpreter, arguments: list[str]) -> None:
         self.shell = shell
         self.arguments = arguments
         self.place = 0
@@ -396,7 +394,7 @@ def _compiled(template: str) -> list[str | Piece | None]:
     return pieces
 
 
-def format_text(shell: Shell, template: str, arguments: list[str]) -> tuple[str, int]:
+def format_text(shell: Interpreter, template: str, arguments: list[str]) -> tuple[str, int]:
     """What `printf` writes, and its status."""
     pieces = _compiled(template)
     out = _Output(shell, arguments)
@@ -424,7 +422,7 @@ def format_text(shell: Shell, template: str, arguments: list[str]) -> tuple[str,
 
 
 @builtin("printf")
-def printf(shell: Shell, argv: list[str]) -> int:
+def printf(shell: Interpreter, argv: list[str]) -> int:
     place = 1
     variable = ""
     while place < len(argv) and argv[place].startswith("-") and len(argv[place]) > 1:

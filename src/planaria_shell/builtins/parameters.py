@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.registry import OptionError, UsageError, builtin, no_more, operands_of, usage
-from planaria_shell.run.variable import READONLY, is_name
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import READONLY, is_name
 
 
 @builtin("shift")
-def shift(shell: Shell, argv: list[str]) -> int:
+def shift(shell: Interpreter, argv: list[str]) -> int:
     count = 1
     if len(argv) > 1:
         if not argv[1].lstrip("+-").isdecimal():
@@ -32,7 +29,7 @@ def shift(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("let")
-def let(shell: Shell, argv: list[str]) -> int:
+def let(shell: Interpreter, argv: list[str]) -> int:
     words = argv[1:]
     if words and words[0] == "--":
         words = words[1:]
@@ -44,20 +41,20 @@ def let(shell: Shell, argv: list[str]) -> int:
     return 0 if value else 1
 
 
-def _forget_argument(shell: Shell) -> None:
+def _forget_argument(shell: Interpreter) -> None:
     variable = shell.table.get("OPTARG")
     if variable is not None and not variable.flags & READONLY:
         shell.variables.unset("OPTARG")
 
 
-def _assign(shell: Shell, name: str, value: str) -> None:
+def _assign(shell: Interpreter, name: str, value: str) -> None:
     if not is_name(name):
         raise UsageError(f"`{name}': not a valid identifier", 1)
     shell.variables.set(name, value)
 
 
 @builtin("getopts")
-def getopts(shell: Shell, argv: list[str]) -> int:
+def getopts(shell: Interpreter, argv: list[str]) -> int:
     words = operands_of(argv)
     if len(words) < 2:
         return usage(shell, "getopts")
@@ -142,7 +139,7 @@ def getopts(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("caller")
-def caller(shell: Shell, argv: list[str]) -> int:
+def caller(shell: Interpreter, argv: list[str]) -> int:
     frames = shell.frames
     depth = None
     if len(argv) > 1:
@@ -169,7 +166,7 @@ def caller(shell: Shell, argv: list[str]) -> int:
 
 
 @builtin("times")
-def times(shell: Shell, argv: list[str]) -> int:
+def times(shell: Interpreter, argv: list[str]) -> int:
     operands_of(argv)
     used = time.process_time()
     text = f"{int(used // 60)}m{used % 60:.3f}s 0m0.000s\n0m0.000s 0m0.000s\n"

@@ -3,39 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from planaria_shell.builtins.synopses import SYNOPSES
-from planaria_shell.run.variable import AbandonError, ReadonlyError, ShellError
+from planaria_shell.errors import AbandonError, ReadonlyError, ShellError
+from planaria_shell.state.builtin import BUILTINS, Builtin
+from planaria_shell.state.interpreter import Interpreter
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
-
-__all__ = [
-    "BUILTINS",
-    "SPECIAL",
-    "Builtin",
-    "OptionError",
-    "UsageError",
-    "builtin",
-    "no_more",
-    "operands_of",
-    "options_of",
-    "running",
-    "usage",
-]
-
-Builtin = Callable[["Shell", "list[str]"], int]
-
-BUILTINS: dict[str, Builtin] = {}
-
-#: What POSIX calls special builtins.
-SPECIAL = frozenset(
-    [
-        ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
-        "source", "times", "trap", "unset",
-    ]
-)  # fmt: skip
+__all__ = ["OptionError", "UsageError", "builtin", "no_more", "operands_of", "options_of", "running", "usage"]
 
 
 def no_more(command: str, words: list[str]) -> None:
@@ -57,7 +31,7 @@ class OptionError(UsageError):
     """An option that is not known or lacks its value: how the builtin is called is shown, too."""
 
 
-def usage(shell: Shell, name: str) -> int:
+def usage(shell: Interpreter, name: str) -> int:
     """Show how a builtin is called; its status."""
     shell.error_output(f"{name}: usage: {name} {SYNOPSES[name]}".rstrip() + "\n")
     return 2
@@ -67,7 +41,7 @@ def running(*names: str) -> Callable[[Builtin], Builtin]:
     """Register a builtin that runs commands, whose errors are not its own. A wrong call is told here."""
 
     def register(function: Builtin) -> Builtin:
-        def run(shell: Shell, argv: list[str]) -> int:
+        def run(shell: Interpreter, argv: list[str]) -> int:
             try:
                 return function(shell, argv)
             except UsageError as error:
@@ -80,7 +54,7 @@ def running(*names: str) -> Callable[[Builtin], Builtin]:
     return register
 
 
-def _refused(shell: Shell, name: str, error: UsageError) -> int:
+def _refused(shell: Interpreter, name: str, error: UsageError) -> int:
     shell.complain(f"{name}: {error.message}")
     if isinstance(error, OptionError):
         usage(shell, name)
@@ -95,7 +69,7 @@ def builtin(*names: str) -> Callable[[Builtin], Builtin]:
     """Register a function as the builtin of these names. Its errors are told with the builtin's name."""
 
     def register(function: Builtin) -> Builtin:
-        def run(shell: Shell, argv: list[str]) -> int:
+        def run(shell: Interpreter, argv: list[str]) -> int:
             try:
                 return function(shell, argv)
             except UsageError as error:

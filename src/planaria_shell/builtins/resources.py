@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from planaria_shell.builtins.registry import UsageError, builtin, options_of
-from planaria_shell.run.resources import Limit
-from planaria_shell.run.variable import ShellError
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.errors import ShellError
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.resources import Limit
 
 #: Letter, title, and how the unit is shown.
 _RESOURCES: tuple[tuple[str, str, str], ...] = (
@@ -43,7 +39,7 @@ def _above(limit: Limit, other: Limit) -> bool:
     return other is not None and (limit is None or limit > other)
 
 
-def _set(shell: Shell, letter: str, word: str, soft: bool, hard: bool) -> None:
+def _set(shell: Interpreter, letter: str, word: str, soft: bool, hard: bool) -> None:
     old_soft, old_hard = shell.bounds[letter]
     value: Limit
     if word == "unlimited":
@@ -68,7 +64,7 @@ def _set(shell: Shell, letter: str, word: str, soft: bool, hard: bool) -> None:
 
 
 @builtin("ulimit")
-def ulimit(shell: Shell, argv: list[str]) -> int:
+def ulimit(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "SHa" + "".join(_ROWS))
     letters = [letter for letter, _ in options if letter not in "SH"]
     kinds = {letter for letter, _ in options if letter in "SH"}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from planaria_shell.builtins.registry import UsageError, builtin, options_of
-from planaria_shell.run.subscripts import is_reference, key_of
-from planaria_shell.run.variable import ASSOCIATIVE, READONLY, ShellError, is_name
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.errors import ShellError
+from planaria_shell.expand.subscripts import is_reference, key_of
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import ASSOCIATIVE, READONLY, is_name
 
 
 @builtin("unset")
-def unset(shell: Shell, argv: list[str]) -> int:
+def unset(shell: Interpreter, argv: list[str]) -> int:
     options, operands = options_of(argv, "fvn")
     letters = {letter for letter, _ in options}
     if {"f", "v"} <= letters:
@@ -30,7 +27,7 @@ def unset(shell: Shell, argv: list[str]) -> int:
     return status
 
 
-def _unset_one(shell: Shell, name: str, letters: set[str]) -> None:
+def _unset_one(shell: Interpreter, name: str, letters: set[str]) -> None:
     if "f" in letters:
         if name in shell.readonly_functions:
             raise ShellError(f"{name}: cannot unset: readonly function")

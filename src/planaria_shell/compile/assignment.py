@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from planaria_shell.errors import ReadonlyError, ShellError
+from planaria_shell.expand.arrays import ArrayArgument, Element, store_array
+from planaria_shell.expand.subscripts import key_of
 from planaria_shell.expand.words import ArgumentsCode, TextCode, WordCompiler
-from planaria_shell.run.subscripts import key_of
-from planaria_shell.run.variable import (
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import (
     ASSOCIATIVE,
     DYNAMIC,
     EXPORT,
@@ -16,103 +18,14 @@ from planaria_shell.run.variable import (
     READONLY,
     SHORT,
     SLOW_WRITE,
-    ReadonlyError,
     Scope,
-    ShellError,
     Variable,
 )
-from planaria_shell.run.variables import Variables
+from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Arithmetic, ArrayElement, Assignment, Word
 from planaria_shell.syntax.quoting import single_quoted, value_quoted
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
-
-__all__ = ["ArrayArgument", "AssignmentCompiler", "Element", "store_array"]
-
-#: One element to assign: subscript (None: the next one), value, whether it is appended to the old value.
-Element = tuple["str | None", str, bool]
-
-
-class ArrayArgument(str):
-    """An argument of `declare` and its like that assigns an array: the text before it is `name=`."""
-
-    __slots__ = ("append", "elements", "name")
-
-    name: str
-    elements: list[Element]
-    append: bool
-
-
-def store_array(
-    variables: Variables, name: str, variable: Variable, elements: list[Element], *, append: bool
-) -> None:
-    """Assign a list of elements to an array variable."""
-    if variable.flags & READONLY:
-        raise ReadonlyError(name)
-    if variable.flags & ASSOCIATIVE:
-        _store_associative(variables, name, variable, elements, append=append)
-        return
-    if not variable.flags & INDEXED:
-        variables.make_array(variable)
-        if not append:
-            variable.array = None
-    simple = not variable.flags & SLOW_WRITE & ~INDEXED
-    index = variable.next_index() if append else 0
-    target: dict[int, str] = variable.indexed() if append else {}
-    variable.array = target
-    variable.ordered = True
-    for subscript, value, added in elements:
-        variables.grow(value)
-        if subscript is not None:
-            if subscript in ("", "@", "*"):
-                wrong = "cannot assign to non-numeric index" if subscript else "bad array subscript"
-                variables.warn(f"[{subscript}]={value}: {wrong}")
-                continue
-            found = variables.index_of(subscript)
-            if found < 0:
-                found += variable.next_index()
-                target = variable.indexed()
-                if found < 0:
-                    variables.warn(f"[{subscript}]={value}: bad array subscript")
-                    continue
-            index = found
-        if added or not simple:
-            value = variables.converted(variable, value, target.get(index), added)
-        if index not in target and target and index < next(reversed(target)):
-            variable.ordered = False
-        target[index] = value
-        index += 1
-    if not variable.ordered:
-        variable.indexed()
-
-
-def _store_associative(
-    variables: Variables, name: str, variable: Variable, elements: list[Element], *, append: bool
-) -> None:
-    array: dict[str, str] = {}
-    if append and variable.array is not None:
-        array = variable.array  # type: ignore[assignment]
-    pending: str | None = None
-    keyed = bool(elements) and elements[0][0] is not None
-    for subscript, value, added in elements:
-        if subscript is None:
-            if keyed:
-                variables.warn(f"{name}: {value}: must use subscript when assigning associative array")
-                continue
-            # `name=(key value key value …)`
-            if pending is None:
-                pending = value
-                continue
-            variables.grow(value)
-            array[pending] = variables.converted(variable, value, None, False)
-            pending = None
-            continue
-        variables.grow(value)
-        array[subscript] = variables.converted(variable, value, array.get(subscript), added)
-    if pending is not None:
-        array[pending] = ""
-    variable.array = array
+__all__ = ["AssignmentCompiler"]
 
 
 class AssignmentCompiler:
@@ -121,7 +34,7 @@ class AssignmentCompiler:
     def __init__(self, words: WordCompiler) -> None:
         self.words = words
 
-    def assign(self, node: Assignment) -> Callable[[Shell], None]:
+    def assign(self, node: Assignment) -> Callable[[Interpreter], None]:
         """The function that does an assignment that stands by itself."""
         name = node.name
         if node.elements is not None:
@@ -132,7 +45,7 @@ class AssignmentCompiler:
         append = node.append
         if name in Variables.setters or name in Variables.getters or name in Variables.array_getters:
 
-            def special(sh: Shell) -> None:
+            def special(sh: Interpreter) -> None:
                 text = value(sh)
                 if sh.xtrace:
                     sh.trace_assignment(name, text, append)
@@ -141,7 +54,7 @@ class AssignmentCompiler:
             return special
         if append:
 
-            def add(sh: Shell) -> None:
+            def add(sh: Interpreter) -> None:
                 text = value(sh)
                 if sh.xtrace:
                     sh.trace_assignment(name, text, append)
@@ -165,7 +78,7 @@ class AssignmentCompiler:
         if len(parts) == 1 and isinstance(parts[0], Arithmetic):
             calculate = self.words.arithmetic(parts[0].expression)
 
-            def store_number(sh: Shell) -> None:
+            def store_number(sh: Interpreter) -> None:
                 number = calculate(sh)
                 variable = sh.table.get(name)
                 if variable is None or variable.flags & SLOW_WRITE or sh.xtrace:
@@ -180,7 +93,7 @@ class AssignmentCompiler:
 
             return store_number
 
-        def store(sh: Shell) -> None:
+        def store(sh: Interpreter) -> None:
             text = value(sh)
             if sh.xtrace:
                 sh.trace_assignment(name, text, append)
@@ -196,14 +109,14 @@ class AssignmentCompiler:
 
         return store
 
-    def _element(self, node: Assignment, value: TextCode) -> Callable[[Shell], None]:
+    def _element(self, node: Assignment, value: TextCode) -> Callable[[Interpreter], None]:
         name, append = node.name, node.append
         assert node.subscript is not None
         key = self.words.text(node.subscript)
-        index = self.words.index(node.subscript)
+        index = self.words.values.index(node.subscript)
         source = node.subscript.source
 
-        def store(sh: Shell) -> None:
+        def store(sh: Interpreter) -> None:
             variables = sh.variables
             variable = variables.table.get(name)
             if variable is None or variable.flags & SLOW_WRITE & ~(INDEXED | ASSOCIATIVE):
@@ -238,7 +151,7 @@ class AssignmentCompiler:
 
         return store
 
-    def _elements(self, elements: list[ArrayElement]) -> Callable[[Shell], list[Element]]:
+    def elements(self, elements: list[ArrayElement]) -> Callable[[Interpreter], list[Element]]:
         plain: list[Word] = [element.value for element in elements if element.subscript is None]
         if len(plain) == len(elements):
             arguments = self.words.arguments(plain)
@@ -252,7 +165,7 @@ class AssignmentCompiler:
                 text = self.words.text(element.value, assignment=True)
                 codes.append((key, text, None, element.append))
 
-        def expand(sh: Shell) -> list[Element]:
+        def expand(sh: Interpreter) -> list[Element]:
             result: list[Element] = []
             for key, text, arguments, append in codes:
                 if arguments is not None:
@@ -265,15 +178,15 @@ class AssignmentCompiler:
 
         return expand
 
-    def _array(self, node: Assignment) -> Callable[[Shell], None]:
+    def _array(self, node: Assignment) -> Callable[[Interpreter], None]:
         assert node.elements is not None
         name, append = node.name, node.append
-        expand = self._elements(node.elements)
+        expand = self.elements(node.elements)
         subscripted = node.subscript is not None
         single = len(node.elements) == 1 and node.elements[0].subscript is None
         one = self.words.arguments([node.elements[0].value]) if single and append else None
 
-        def store(sh: Shell) -> None:
+        def store(sh: Interpreter) -> None:
             if subscripted:
                 raise ShellError(f"{node.source.partition('=')[0]}: cannot assign list to array member")
             if sh.xtrace:
@@ -295,7 +208,7 @@ class AssignmentCompiler:
 
         return store
 
-    def temporary(self, node: Assignment) -> Callable[[Shell, Scope], None]:
+    def temporary(self, node: Assignment) -> Callable[[Interpreter, Scope], None]:
         """The function that does an assignment before a command, for as long as it runs."""
         name = node.name
         value = self.words.text(node.value, assignment=True)
@@ -303,14 +216,14 @@ class AssignmentCompiler:
             # Programs know no arrays: they get its text, expanded.
             elements = node.source.partition("=")[2]
 
-            def value(sh: Shell) -> str:
+            def value(sh: Interpreter) -> str:
                 return key_of(sh, elements, declared=True)
 
         elif node.subscript is not None:
             source = node.source.partition("=")[0]
             return lambda sh, scope: sh.complain(f"`{source}': not a valid identifier")
 
-        def bind(sh: Shell, scope: Scope) -> None:
+        def bind(sh: Interpreter, scope: Scope) -> None:
             text = value(sh)
             if sh.xtrace:
                 sh.trace_assignment(name, text, node.append)
@@ -326,7 +239,7 @@ class AssignmentCompiler:
 
     def declaration_arguments(self, words: list[Word | Assignment]) -> ArgumentsCode:
         """Arguments of `declare` and its like: assignments among them are neither split nor globbed."""
-        codes: list[Callable[[Shell], list[str]]] = []
+        codes: list[Callable[[Interpreter], list[str]]] = []
         run: list[Word] = []
 
         def flush() -> None:
@@ -342,7 +255,7 @@ class AssignmentCompiler:
             codes.append(self._argument(word))
         flush()
 
-        def arguments(sh: Shell) -> list[str]:
+        def arguments(sh: Interpreter) -> list[str]:
             result: list[str] = []
             for code in codes:
                 result.extend(code(sh))
@@ -350,13 +263,13 @@ class AssignmentCompiler:
 
         return arguments
 
-    def _argument(self, node: Assignment) -> Callable[[Shell], list[str]]:
+    def _argument(self, node: Assignment) -> Callable[[Interpreter], list[str]]:
         sign = "+=" if node.append else "="
         name = node.name
         if node.elements is not None:
-            expand = self._elements(node.elements)
+            expand = self.elements(node.elements)
 
-            def array(sh: Shell) -> list[str]:
+            def array(sh: Interpreter) -> list[str]:
                 elements = expand(sh)
                 shown = " ".join(
                     f"[{key}]={value_quoted(value)}" if key is not None else value_quoted(value)

@@ -11,33 +11,45 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
 
-from planaria_shell.run.control import BROKEN_PIPE
-from planaria_shell.run.pipes import Pipe, PipeInput, PipeOutput
-from planaria_shell.run.streams import Stream
+from planaria_shell.compile.branches import nothing
+from planaria_shell.compile.compiler import Compiler
+from planaria_shell.state.control import BROKEN_PIPE, LoopJump
+from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
+from planaria_shell.state.streams import Stream
 from planaria_shell.syntax.nodes import (
     Arithmetic,
+    ArithmeticFor,
     Assignment,
+    Case,
     Command,
     DoubleQuoted,
+    For,
+    Group,
+    If,
     Parameter,
     Part,
     Pipeline,
     ProcessSubstitution,
+    Select,
     Simple,
     Subshell,
+    While,
     Word,
 )
 
-if TYPE_CHECKING:
-    from planaria_shell.compile.compiler import Code, Compiler, StreamCode
-    from planaria_shell.run.shell import Shell
+__all__ = [
+    "Producer",
+    "announce",
+    "compile_run",
+    "compile_stream",
+    "is_pure",
+    "run_pipeline",
+    "stream_pipeline",
+]
 
-__all__ = ["Producer", "announce", "compile_run", "compile_stream", "is_pure"]
 
-#: Builtins that change nothing in the shell that runs them.
-PURE_BUILTINS = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
 _HEAD = re.compile(r"(?:-n ?(?P<lines>\d+)|-c ?(?P<bytes>\d+)|-(?P<short>\d+)|)")
 #: What shows the jobs of the shell around a pipeline, also as a stage of it.
 _ABOUT_JOBS = ("jobs", "command")
@@ -85,7 +97,7 @@ class Producer:
 
     __slots__ = ("generator", "output", "pipe", "running", "shell", "status")
 
-    def __init__(self, shell: Shell, output: PipeOutput, generator: Generator[None, None, int]) -> None:
+    def __init__(self, shell: Interpreter, output: PipeOutput, generator: Generator[None, None, int]) -> None:
         self.shell = shell
         self.output = output
         self.pipe = pipe = output.pipe
@@ -172,7 +184,7 @@ def _wanted(node: Command) -> tuple[bytes | None, int] | None:
 
 
 def _connect(
-    shell: Shell, stages: list[_Stage], last: _Stage, compiler: Compiler
+    shell: Interpreter, stages: list[_Stage], last: _Stage, compiler: Compiler
 ) -> tuple[list[Producer], Stream]:
     """Start all stages but the last; the producers, and what the last stage reads."""
     producers: list[Producer] = []
@@ -220,7 +232,7 @@ def _connect(
     return producers, source
 
 
-def announce(shell: Shell, node: Command) -> None:
+def announce(shell: Interpreter, node: Command) -> None:
     """The DEBUG trap, for a simple command that runs in a subshell of its own, where there is none."""
     if isinstance(node, Simple) and not shell.functrace:
         shell.line = node.line
@@ -233,7 +245,7 @@ def _ended(status: int) -> Generator[None, None, int]:
     yield
 
 
-def _finish(shell: Shell, producers: list[Producer], status: int, tested: bool) -> int:
+def _finish(shell: Interpreter, producers: list[Producer], status: int, tested: bool) -> int:
     """Statuses of all stages, and the pipeline's own."""
     statuses = [status]
     for producer in reversed(producers):
@@ -252,7 +264,7 @@ def _finish(shell: Shell, producers: list[Producer], status: int, tested: bool) 
     return status
 
 
-def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[Shell], int]:
+def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[Interpreter], int]:
     """The function that runs a pipeline to its end."""
     stages = [
         _Stage(compiler, stage, place < len(node.merged) and node.merged[place])
@@ -262,7 +274,7 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[S
     final: Code | None = None
     line = node.line
 
-    def run(sh: Shell) -> int:
+    def run(sh: Interpreter) -> int:
         nonlocal final
         if line:
             sh.line = line
@@ -297,7 +309,7 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[S
     return run
 
 
-def _in_place(shell: Shell, code: Code, source: Stream) -> int:
+def _in_place(shell: Interpreter, code: Code, source: Stream) -> int:
     """`shopt -s lastpipe`: the last stage runs in this shell."""
     before = shell.fds.get(0)
     shell.fds[0] = source.retain()
@@ -319,7 +331,7 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
     ]
     last = stages.pop()
 
-    def stream(sh: Shell) -> Generator[None, None, int]:
+    def stream(sh: Interpreter) -> Generator[None, None, int]:
         producers, source = _connect(sh, stages, last, compiler)
         try:
             if sh.debug_trap:
@@ -345,3 +357,89 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
         return _finish(sh, producers, status, tested)
 
     return stream
+
+
+def run_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> Code:
+    tested = tested or (node.negated and not _is_compound(node))
+    code: Code
+    if not node.stages:
+        code = nothing
+    elif len(node.stages) == 1:
+        code = compiler.run(node.stages[0], tested)
+    else:
+        code = compile_run(compiler, node, tested)
+    if node.timed:
+        code = _timed(code, node.timed)
+    if node.negated:
+        inner = code
+
+        def negated(sh: Interpreter) -> int:
+            if sh.errexit:
+                sh.suppressed += 1
+                try:
+                    return 0 if inner(sh) else 1
+                except LoopJump as jump:
+                    jump.status ^= 1
+                    raise
+                finally:
+                    sh.suppressed -= 1
+            try:
+                return 0 if inner(sh) else 1
+            except LoopJump as jump:
+                jump.status ^= 1
+                raise
+
+        return negated
+    return code
+
+
+def stream_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCode:
+    tested = tested or (node.negated and not _is_compound(node))
+    if node.timed or not node.stages:
+        plain = run_pipeline(compiler, node, tested)
+
+        def once(sh: Interpreter) -> Generator[None, None, int]:
+            return plain(sh)
+            yield
+
+        return once
+    if len(node.stages) == 1:
+        code = compiler.stream(node.stages[0], tested)
+    else:
+        code = compile_stream(compiler, node, tested)
+    if not node.negated:
+        return code
+
+    def negated(sh: Interpreter) -> Generator[None, None, int]:
+        suppressed = sh.errexit
+        sh.suppressed += suppressed
+        try:
+            status = yield from code(sh)
+        except LoopJump as jump:
+            jump.status ^= 1
+            raise
+        finally:
+            sh.suppressed -= suppressed
+        return 0 if status else 1
+
+    return negated
+
+
+def _is_compound(node: Pipeline) -> bool:
+    """Whether the only stage consists of commands of which a `!` before it says nothing: ERR heeds them."""
+    return len(node.stages) == 1 and isinstance(
+        node.stages[0], Group | If | For | While | ArithmeticFor | Case | Select
+    )
+
+
+def _timed(code: Code, how: str) -> Code:
+    def run(sh: Interpreter) -> int:
+        began, used = time.perf_counter(), time.process_time()
+        try:
+            return code(sh)
+        finally:
+            sh.report_times(
+                time.perf_counter() - began, time.process_time() - used, portable=how.endswith("-p")
+            )
+
+    return run

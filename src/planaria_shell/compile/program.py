@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
 
-from planaria_shell.compile.compiler import Code, Compiler, StreamCode
+from planaria_shell.compile.compiler import Compiler
+from planaria_shell.compile.table import new_compiler
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.syntax.history_expansion import HistoryError, expand_line
 from planaria_shell.syntax.nodes import Sequence
-from planaria_shell.syntax.parser import Parser, ShellSyntaxError
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.syntax.parser import parser_of
 
 __all__ = ["Program", "TypedProgram", "Unit"]
 
@@ -24,7 +23,7 @@ Grammar = tuple[bool, bool]
 _cache: dict[tuple[str, int, Grammar], Program] = {}
 
 
-def _grammar(shell: Shell) -> Grammar:
+def _grammar(shell: Interpreter) -> Grammar:
     return "extglob" in shell.shopts, shell.posix
 
 
@@ -41,12 +40,12 @@ class Unit:
         self._run: Code | None = None
         self._stream: StreamCode | None = None
 
-    def run(self, shell: Shell) -> int:
+    def run(self, shell: Interpreter) -> int:
         if self._run is None:
             self._run = self._compiler.run(self.node)
         return self._run(shell)
 
-    def stream(self, shell: Shell) -> Generator[None, None, int]:
+    def stream(self, shell: Interpreter) -> Generator[None, None, int]:
         if self._stream is None:
             self._stream = self._compiler.stream(self.node)
         return self._stream(shell)
@@ -59,13 +58,13 @@ class Program:
         self.text = text
         self.line = line
         self._units: list[Unit | ShellSyntaxError] = []
-        self._parser = Parser(text, line=line)
-        self._parser.extglob, self._parser.posix = grammar
-        self.compiler = Compiler()
+        self._parser = parser_of(text, line=line)
+        self._parser.lexer.extglob, self._parser.lexer.posix = grammar
+        self.compiler = new_compiler()
         self._ended = False
 
     @classmethod
-    def of(cls, text: str, shell: Shell, line: int = 1) -> Program:
+    def of(cls, text: str, shell: Interpreter, line: int = 1) -> Program:
         """The program of this text, from the cache when it was run before."""
         grammar = _grammar(shell)
         if "expand_aliases" in shell.shopts or len(text) > 1_000_000:
@@ -79,14 +78,14 @@ class Program:
         _cache[key] = program
         return program
 
-    def units(self, shell: Shell) -> Iterator[Unit]:
+    def units(self, shell: Interpreter) -> Iterator[Unit]:
         """The lines in order; raises `ShellSyntaxError` at the line that is not well formed.
 
         After an error that only gives up its line, the iterator goes on with the next one.
         """
         return _Units(self, shell)
 
-    def unit(self, place: int, shell: Shell) -> Unit | None:
+    def unit(self, place: int, shell: Interpreter) -> Unit | None:
         """The line at `place`, parsed if it was not yet; None behind the last one."""
         if place < len(self._units):
             found = self._units[place]
@@ -99,13 +98,14 @@ class Program:
             raise found
         return found
 
-    def _next(self, shell: Shell) -> Unit | ShellSyntaxError | None:
+    def _next(self, shell: Interpreter) -> Unit | ShellSyntaxError | None:
         if self._ended:
             return None
         parser = self._parser
-        parser.extglob, parser.posix = grammar = _grammar(shell)
-        parser.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
-        start = parser.position
+        lexer = parser.lexer
+        lexer.extglob, lexer.posix = grammar = _grammar(shell)
+        lexer.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
+        start = lexer.position
         try:
             node = parser.unit()
         except ShellSyntaxError as error:
@@ -116,13 +116,13 @@ class Program:
             self._units.append(error)
             return error
         finally:
-            for line, message in parser.warnings:
+            for line, message in lexer.warnings:
                 shell.warn_of_source(line, message)
-            parser.warnings.clear()
+            lexer.warnings.clear()
         if node is None:
             self._ended = True
             return None
-        unit = Unit(node, self.compiler, grammar, parser.source[start : parser.position])
+        unit = Unit(node, self.compiler, grammar, lexer.source[start : lexer.position])
         self._units.append(unit)
         return unit
 
@@ -134,25 +134,25 @@ class TypedProgram(Program):
     """
 
     @classmethod
-    def of(cls, text: str, shell: Shell, line: int = 1) -> Program:
+    def of(cls, text: str, shell: Interpreter, line: int = 1) -> Program:
         """A new program: what becomes of the same text depends on the history."""
         return cls(text, line, _grammar(shell))
 
-    def _next(self, shell: Shell) -> Unit | ShellSyntaxError | None:
+    def _next(self, shell: Interpreter) -> Unit | ShellSyntaxError | None:
         while not self._ended and self._expand(shell):
             pass
         return super()._next(shell)
 
-    def _expand(self, shell: Shell) -> bool:
+    def _expand(self, shell: Interpreter) -> bool:
         """Expand the next line; True when that leaves nothing of it to be read."""
-        parser = self._parser
-        rest = parser.source[parser.position :]
+        lexer = self._parser.lexer
+        rest = lexer.source[lexer.position :]
         match = _NEXT_LINE.match(rest)
         assert match is not None
         begin, end = match.span(1)
         text = ""
         try:
-            expanded = expand_line(match[1], shell.history, extglob=parser.extglob)
+            expanded = expand_line(match[1], shell.history, extglob=lexer.extglob)
             if expanded is None:
                 return False
             shell.error_output(expanded.text + "\n")
@@ -161,16 +161,16 @@ class TypedProgram(Program):
             else:
                 text = expanded.text
         except HistoryError as error:
-            shell.line = parser.line()
+            shell.line = lexer.line()
             shell.complain(str(error))
-        self._parser = Parser(rest[:begin] + text + rest[end:], line=parser.line(), extglob=parser.extglob)
+        self._parser = parser_of(rest[:begin] + text + rest[end:], line=lexer.line(), extglob=lexer.extglob)
         return not text
 
 
 class _Units(Iterator[Unit]):
     """The lines of a program, one after the other."""
 
-    def __init__(self, program: Program, shell: Shell) -> None:
+    def __init__(self, program: Program, shell: Interpreter) -> None:
         self._program = program
         self._own = program
         self._shell = shell

@@ -4,39 +4,48 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator
 
+from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.words import TextCode, WordCompiler
-from planaria_shell.run.resources import FROM_THE_START
-from planaria_shell.run.streams import (
+from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.state.resources import FROM_THE_START
+from planaria_shell.state.streams import (
     FileInput,
     FileOutput,
     FileUpdate,
     NullStream,
     Stream,
     TextInput,
+    descriptor_of,
     flush_all,
 )
-from planaria_shell.run.variable import ReadonlyError, ShellError
 from planaria_shell.syntax.nodes import Redirect
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+__all__ = [
+    "HAS_UMASK",
+    "RedirectCode",
+    "Saved",
+    "compile_redirect",
+    "compile_redirects",
+    "let_go",
+    "open_stream",
+    "redirected",
+    "redirected_stream",
+    "restore",
+]
 
-__all__ = ["Saved", "compile_redirect", "let_go", "open_stream", "restore"]
 
 #: Descriptors as they were: number and stream (None: it was closed), in the order of the changes.
 Saved = list[tuple[int, "Stream | None"]]
-RedirectCode = Callable[["Shell", Saved], None]
+RedirectCode = Callable[["Interpreter", Saved], None]
 
 #: Whether the system itself takes permissions away from new files.
 HAS_UMASK = hasattr(os, "umask")
 _READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
-_NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
-def restore(shell: Shell, saved: Saved, name: str = "") -> bool:
+def restore(shell: Interpreter, saved: Saved, name: str = "") -> bool:
     """Undo redirections; whether something written did not get into its file, which is told.
 
     `name` is the builtin that wrote, if it was one.
@@ -52,7 +61,7 @@ def restore(shell: Shell, saved: Saved, name: str = "") -> bool:
     return failed
 
 
-def let_go(shell: Shell, stream: Stream, name: str = "") -> bool:
+def let_go(shell: Interpreter, stream: Stream, name: str = "") -> bool:
     """One descriptor fewer for `stream`; whether its last bytes could not be written, which is told."""
     try:
         stream.release()
@@ -66,24 +75,13 @@ def let_go(shell: Shell, stream: Stream, name: str = "") -> bool:
     return False
 
 
-def _change(shell: Shell, saved: Saved, number: int, stream: Stream | None) -> None:
+def _change(shell: Interpreter, saved: Saved, number: int, stream: Stream | None) -> None:
     saved.append((number, shell.fds.pop(number, None)))
     if stream is not None:
         shell.fds[number] = stream
 
 
-def descriptor_of(name: str) -> int | None:
-    """The number that names like `/dev/fd/3` and `/dev/stdin` stand for."""
-    if not name.startswith("/dev/"):
-        return None
-    if name in _NAMED:
-        return _NAMED[name]
-    if name.startswith("/dev/fd/") and name[8:].isdecimal():
-        return int(name[8:])
-    return None
-
-
-def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> Stream:
+def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = True) -> Stream:
     """Open `name` as a redirection does: mode `<`, `>`, `>>` or `<>`; raises `ShellError`."""
     if name[:5] == "/dev/":
         number = descriptor_of(name)
@@ -101,7 +99,7 @@ def open_stream(shell: Shell, name: str, mode: str, *, clobber: bool = True) -> 
     fifo = shell.fifo(path) if shell.fifos_expected[0] else None
     if fifo is not None:
         if mode in (_READ, _UPDATE):
-            return fifo.reader(shell, update=mode == _UPDATE)
+            return fifo.reader(shell.job_owner, update=mode == _UPDATE)
         return fifo.writer()
     try:
         if mode == _READ:
@@ -160,7 +158,7 @@ def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
     arguments = words.arguments([redirect.target])
     source = redirect.target.source
 
-    def target(sh: Shell) -> str:
+    def target(sh: Interpreter) -> str:
         try:
             found = arguments(sh)
         except ShellError as error:
@@ -176,7 +174,7 @@ def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
 def _expanding(text: TextCode) -> TextCode:
     """A text of a redirection: when it cannot be expanded, more than the redirection has failed."""
 
-    def target(sh: Shell) -> str:
+    def target(sh: Interpreter) -> str:
         try:
             return text(sh)
         except ShellError as error:
@@ -186,11 +184,11 @@ def _expanding(text: TextCode) -> TextCode:
     return target
 
 
-def _number(shell: Shell, redirect: Redirect, default: int) -> int:
+def _number(shell: Interpreter, redirect: Redirect, default: int) -> int:
     return default if redirect.fd is None else redirect.fd
 
 
-def _place(shell: Shell, saved: Saved, redirect: Redirect, default: int, stream: Stream) -> None:
+def _place(shell: Interpreter, saved: Saved, redirect: Redirect, default: int, stream: Stream) -> None:
     """Put the stream where the redirection says; `{name}` gets a free number that outlives the command."""
     if redirect.variable:
         number = shell.free_descriptor()
@@ -218,7 +216,7 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
     if mode == _READ and not redirect.variable:
         number = redirect.fd or 0
 
-        def read(sh: Shell, saved: Saved) -> None:
+        def read(sh: Interpreter, saved: Saved) -> None:
             stream = open_stream(sh, target(sh), _READ)
             if number >= sh.open_files:
                 stream.release()
@@ -229,7 +227,7 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
 
         return read
 
-    def apply(sh: Shell, saved: Saved) -> None:
+    def apply(sh: Interpreter, saved: Saved) -> None:
         name = target(sh)
         _place(sh, saved, redirect, default, open_stream(sh, name, mode, clobber=force or not sh.noclobber))
 
@@ -239,7 +237,7 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
 def _here(redirect: Redirect, text: TextCode, ending: str) -> RedirectCode:
     text = _expanding(text)
 
-    def apply(sh: Shell, saved: Saved) -> None:
+    def apply(sh: Interpreter, saved: Saved) -> None:
         data = (text(sh) + ending).encode("utf-8", "surrogateescape")
         _place(sh, saved, redirect, 0, TextInput(data))
 
@@ -247,7 +245,7 @@ def _here(redirect: Redirect, text: TextCode, ending: str) -> RedirectCode:
 
 
 def _both(target: TextCode, mode: str) -> RedirectCode:
-    def apply(sh: Shell, saved: Saved) -> None:
+    def apply(sh: Interpreter, saved: Saved) -> None:
         stream = open_stream(sh, target(sh), mode, clobber=not sh.noclobber)
         _change(sh, saved, 1, stream)
         _change(sh, saved, 2, stream.retain())
@@ -258,7 +256,7 @@ def _both(target: TextCode, mode: str) -> RedirectCode:
 def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectCode:
     default = 0 if operator == "<&" else 1
 
-    def apply(sh: Shell, saved: Saved) -> None:
+    def apply(sh: Interpreter, saved: Saved) -> None:
         name = target(sh)
         if name == "-":
             if redirect.variable:
@@ -291,3 +289,71 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
             _change(sh, saved, int(number_text), None)
 
     return apply
+
+
+def compile_redirects(redirects: list[Redirect], words: WordCompiler) -> RedirectCode:
+    """The function that does all of `redirects`."""
+    codes = [compile_redirect(redirect, words) for redirect in redirects]
+    if len(codes) == 1:
+        return codes[0]
+
+    def apply(sh: Interpreter, saved: Saved) -> None:
+        for code in codes:
+            code(sh, saved)
+
+    return apply
+
+
+def redirected(code: Code, apply: RedirectCode, process: bool) -> Code:
+    """The command with its redirections; `process`: there is a process substitution in them."""
+
+    def run(sh: Interpreter) -> int:
+        saved: Saved = []
+        mark = len(sh.process_descriptors)
+        try:
+            try:
+                apply(sh, saved)
+            except ShellError as error:
+                if error.expanding:
+                    raise
+                sh.report(error)
+                return sh.failed(1)
+            try:
+                status = code(sh)
+            except ShellError as error:
+                sh.tell(error)
+                raise
+        finally:
+            failed = restore(sh, saved)
+            if process:
+                sh.end_process_substitutions(mark)
+        return sh.failed(status or 1) if failed else status
+
+    return run
+
+
+def redirected_stream(code: StreamCode, apply: RedirectCode) -> StreamCode:
+    """The same in the other flavour."""
+
+    def stream(sh: Interpreter) -> Generator[None, None, int]:
+        saved: Saved = []
+        mark = len(sh.process_descriptors)
+        try:
+            try:
+                apply(sh, saved)
+            except ShellError as error:
+                if error.expanding:
+                    raise
+                sh.report(error)
+                return sh.failed(1)
+            try:
+                status = yield from code(sh)
+            except ShellError as error:
+                sh.tell(error)
+                raise
+        finally:
+            failed = restore(sh, saved)
+            sh.end_process_substitutions(mark)
+        return sh.failed(status or 1) if failed else status
+
+    return stream

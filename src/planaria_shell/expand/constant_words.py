@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from planaria_shell.errors import ShellError
 from planaria_shell.expand.fields import Fields
 from planaria_shell.expand.patterns import escape
-from planaria_shell.run.variable import ShellError
-from planaria_shell.syntax.nodes import Literal, Part
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Word
 
 __all__ = [
     "EmitCode",
@@ -20,6 +18,7 @@ __all__ = [
     "MaybeCode",
     "TextCode",
     "Tilde",
+    "Words",
     "argument_parts",
     "bad",
     "constant_text",
@@ -33,10 +32,10 @@ __all__ = [
     "with_tildes",
 ]
 
-TextCode = Callable[["Shell"], str]
-ListCode = Callable[["Shell"], "list[str]"]
-MaybeCode = Callable[["Shell"], "str | None"]
-EmitCode = Callable[["Shell", "Fields"], None]
+TextCode = Callable[["Interpreter"], str]
+ListCode = Callable[["Interpreter"], "list[str]"]
+MaybeCode = Callable[["Interpreter"], "str | None"]
+EmitCode = Callable[["Interpreter", "Fields"], None]
 
 
 class Tilde:
@@ -50,6 +49,28 @@ class Tilde:
 
 #: What ends the name behind a tilde, and the rest.
 _TILDE_PREFIX = re.compile(r"([^/:]*)([/:]?)(.*)\Z", re.DOTALL)
+
+
+class Words(Protocol):
+    """The compiler of words, as the compilers of parameters know it."""
+
+    def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
+        """The word as one string."""
+
+    def pattern(self, word: Word | None) -> TextCode:
+        """The word as a pattern."""
+
+    def arithmetic(self, word: Word) -> Callable[[Interpreter], int]:
+        """The value of an expression."""
+
+    def part_text(self, part: Part | Tilde, *, quoted: bool) -> str | TextCode:
+        """The part as a string, or its text itself when that is known."""
+
+    def part_emit(self, part: Part | Tilde) -> EmitCode:
+        """The part as fields."""
+
+    def quoted_emit(self, part: DoubleQuoted) -> EmitCode:
+        """What stands between double quotes as fields."""
 
 
 def with_tildes(parts: list[Part], *, assignment: bool) -> list[Part | Tilde]:
@@ -94,7 +115,7 @@ def argument_parts(parts: list[Part]) -> list[Part | Tilde]:
 def constant_text(text: str) -> TextCode:
     """Code that gives always the same text, which it has as `constant`."""
 
-    def code(sh: Shell) -> str:
+    def code(sh: Interpreter) -> str:
         return text
 
     code.constant = text  # type: ignore[attr-defined]
@@ -149,7 +170,7 @@ def bad(text: str) -> TextCode:
 
     fatal = _TRANSFORMATION.match(text) is not None
 
-    def code(sh: Shell) -> str:
+    def code(sh: Interpreter) -> str:
         raise ShellError(f"{text}: bad substitution", fatal=fatal)
 
     return code

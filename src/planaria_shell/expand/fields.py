@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from planaria_shell.expand.patterns import escape
+from planaria_shell.expand.pathnames import glob_into
+from planaria_shell.expand.patterns import MAGIC, MAGIC_EXTENDED, escape
+from planaria_shell.state.interpreter import Interpreter
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+__all__ = ["Fields", "split"]
 
-__all__ = ["MAGIC", "MAGIC_EXTENDED", "MAY_BE_MAGIC", "Fields", "split"]
-
-#: What makes an unquoted text a pattern, without and with `extglob`.
-MAGIC = re.compile(r"[*?]|\[[^/\]]*\]")
 #: Stands for a quoted piece where patterns are looked for.
 _NOTHING = "\0"
-MAGIC_EXTENDED = re.compile(r"[*?]|\[[^/\]]*\]|[+@!]\(")
-#: What may become one together with what stands beside it.
-MAY_BE_MAGIC = re.compile(r"[*?\[\]]|[+@!]\(")
 _DEFAULT_FIELDS = re.compile(r"[^ \t\n]+")
 
 
@@ -56,7 +49,7 @@ class Fields:
 
     __slots__ = ("done", "magic", "pieces", "shell", "started")
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Interpreter) -> None:
         self.shell = shell
         self.done: list[str] = []
         #: The field being made: texts, and whether each stands for itself.
@@ -123,7 +116,7 @@ class Fields:
             )
             if not shell.noglob and magic.search(bare):
                 pattern = "".join([escape(piece) if quoted else piece for piece, quoted in pieces])
-                shell.glob_into(pattern, text, self.done)
+                glob_into(shell, pattern, text, self.done)
             else:
                 self.done.append(text)
         else:

@@ -4,53 +4,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from planaria_shell.errors import ShellError
 from planaria_shell.expand.constant_words import (
     EmitCode,
     TextCode,
-    Tilde,
+    Words,
     bad,
     expanded_text,
     joined,
     with_tildes,
 )
 from planaria_shell.expand.fields import Fields
-from planaria_shell.expand.parameter_values import Value, ValueCompiler
-from planaria_shell.run.variable import NAMEREF, ShellError
-from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part
+from planaria_shell.expand.parameter_values import ParameterValues, Value
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import NAMEREF
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter
+from planaria_shell.syntax.parser import lexer_of
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
-
-__all__ = ["ParameterCompiler"]
+__all__ = ["ParameterExpansions"]
 
 _REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[(.*)\])?\Z", re.DOTALL)
 
 
-class ParameterCompiler(ValueCompiler):
-    """The part of the compiler of words that expands parameters."""
+class ParameterExpansions:
+    """Compiles the expansions of parameters, by their values."""
 
-    def part_emit(self, part: Part | Tilde) -> EmitCode:
-        """The part as fields."""
-        raise NotImplementedError
+    def __init__(self, words: Words, values: ParameterValues) -> None:
+        self._words = words
+        self._values = values
 
-    def quoted_emit(self, part: DoubleQuoted) -> EmitCode:
-        """What stands between double quotes as fields."""
-        raise NotImplementedError
-
-    def parameter_text(self, part: Parameter, *, quoted: bool) -> TextCode:
+    def text(self, part: Parameter, *, quoted: bool) -> TextCode:
         if part.bad:
             return bad(part.bad)
         if part.operator.lstrip(":")[:1] in ("-", "+", "=", "?") and part.operator:
             return self._alternative_text(part, quoted=quoted)
         if part.indirect:
-            return self._indirect(part, lambda target: self.parameter_text(target, quoted=quoted))
-        value = self.parameter(part)
+            return self._indirect(part, lambda target: self.text(target, quoted=quoted))
+        value = self._values.parameter(part)
         assert value is not None
-        return self.value_text(value)
+        return self._values.value_text(value)
 
-    def parameter_emit(self, part: Parameter, *, quoted: bool) -> EmitCode:
+    def emit(self, part: Parameter, *, quoted: bool) -> EmitCode:
         if part.bad:
             fail = bad(part.bad)
             return lambda sh, fields: fields.quoted(fail(sh))
@@ -59,7 +54,7 @@ class ParameterCompiler(ValueCompiler):
         if part.indirect:
             cache: dict[str, EmitCode] = {}
 
-            def emit_indirect(sh: Shell, fields: Fields) -> None:
+            def emit_indirect(sh: Interpreter, fields: Fields) -> None:
                 own = referred(sh, part)
                 if own is not None:
                     fields.quoted(own)
@@ -67,15 +62,15 @@ class ParameterCompiler(ValueCompiler):
                 reference = self._reference(sh, part)
                 code = cache.get(reference)
                 if code is None:
-                    code = self.parameter_emit(self._retargeted(part, reference), quoted=quoted)
+                    code = self.emit(self._retargeted(part, reference), quoted=quoted)
                     cache[reference] = code
                 code(sh, fields)
 
             return emit_indirect
-        value = self.parameter(part)
+        value = self._values.parameter(part)
         assert value is not None
         if not value.many or (quoted and value.star):
-            text = self.value_text(value)
+            text = self._values.value_text(value)
             if quoted:
                 return lambda sh, fields: fields.quoted(text(sh))
             return lambda sh, fields: fields.expanded(text(sh))
@@ -86,7 +81,7 @@ class ParameterCompiler(ValueCompiler):
 
     # -- ${name-word} and its like -----------------------------------------------------------------
 
-    def _is_set(self, part: Parameter) -> tuple[Callable[[Shell], bool], Value]:
+    def _is_set(self, part: Parameter) -> tuple[Callable[[Interpreter], bool], Value]:
         """Whether the parameter counts as set (with a colon: and not empty)."""
         plain = Parameter(part.name, part.subscript, indirect=part.indirect)
         if part.indirect:
@@ -94,7 +89,7 @@ class ParameterCompiler(ValueCompiler):
             code = self._indirect(plain, self._maybe_of)
             value.maybe = code
         else:
-            found = self.parameter(plain)
+            found = self._values.parameter(plain)
             assert found is not None
             value = found
         colon = part.operator.startswith(":")
@@ -110,10 +105,10 @@ class ParameterCompiler(ValueCompiler):
         return (lambda sh: maybe(sh) is not None), value
 
     def _maybe_of(self, part: Parameter) -> TextCode:
-        value = self.parameter(part)
+        value = self._values.parameter(part)
         assert value is not None
         if value.many:
-            text = self.value_text(value)
+            text = self._values.value_text(value)
             values = value.values
             return lambda sh: text(sh) if values(sh) else None  # type: ignore[return-value]
         return value.maybe  # type: ignore[return-value]
@@ -121,10 +116,13 @@ class ParameterCompiler(ValueCompiler):
     def _alternative_text(self, part: Parameter, *, quoted: bool) -> TextCode:
         is_set, value = self._is_set(part)
         kind = part.operator[-1]
-        present = self.value_text(value)
+        present = self._values.value_text(value)
         assert part.argument is not None
         argument = joined(
-            [self.part_text(p, quoted=quoted) for p in with_tildes(part.argument.parts, assignment=False)]
+            [
+                self._words.part_text(p, quoted=quoted)
+                for p in with_tildes(part.argument.parts, assignment=False)
+            ]
         )
         if kind == "-":
             return lambda sh: present(sh) if is_set(sh) else argument(sh)
@@ -148,23 +146,23 @@ class ParameterCompiler(ValueCompiler):
             else:
                 present = lambda sh, fields: fields.expanded_list(values(sh))  # noqa: E731
         else:
-            text = self.value_text(value)
+            text = self._values.value_text(value)
             if quoted:
                 present = lambda sh, fields: fields.quoted(text(sh))  # noqa: E731
             else:
                 present = lambda sh, fields: fields.expanded(text(sh))  # noqa: E731
         emits: list[EmitCode] = []
         if quoted:
-            emits.append(self.quoted_emit(DoubleQuoted(part.argument.parts)))
+            emits.append(self._words.quoted_emit(DoubleQuoted(part.argument.parts)))
         else:
             for inner in with_tildes(part.argument.parts, assignment=False):
                 if isinstance(inner, Literal):
                     literal = inner.text
                     emits.append(expanded_text(literal))
                 else:
-                    emits.append(self.part_emit(inner))
+                    emits.append(self._words.part_emit(inner))
 
-        def other(sh: Shell, fields: Fields) -> None:
+        def other(sh: Interpreter, fields: Fields) -> None:
             for emit in emits:
                 emit(sh, fields)
 
@@ -175,11 +173,14 @@ class ParameterCompiler(ValueCompiler):
                 return lambda sh, fields: other(sh, fields) if is_set(sh) else fields.quoted("")
             return lambda sh, fields: other(sh, fields) if is_set(sh) else None
         argument = joined(
-            [self.part_text(p, quoted=quoted) for p in with_tildes(part.argument.parts, assignment=False)]
+            [
+                self._words.part_text(p, quoted=quoted)
+                for p in with_tildes(part.argument.parts, assignment=False)
+            ]
         )
         final = self._assigner(part, argument) if kind == "=" else self._failing(part, argument)
 
-        def emit_or_act(sh: Shell, fields: Fields) -> None:
+        def emit_or_act(sh: Interpreter, fields: Fields) -> None:
             if is_set(sh):
                 present(sh, fields)
             elif quoted:
@@ -191,10 +192,10 @@ class ParameterCompiler(ValueCompiler):
 
     def _assigner(self, part: Parameter, argument: TextCode) -> TextCode:
         name = part.name
-        subscript = self.text(part.subscript) if part.subscript is not None else None
+        subscript = self._words.text(part.subscript) if part.subscript is not None else None
         indirect = part.indirect
 
-        def assign(sh: Shell) -> str:
+        def assign(sh: Interpreter) -> str:
             text = argument(sh)
             target = self._reference(sh, part) if indirect else name
             if not (target[:1].isalpha() or target[:1] == "_"):
@@ -211,7 +212,7 @@ class ParameterCompiler(ValueCompiler):
         name = part.name if part.subscript is None else f"{part.name}[{part.subscript.source}]"
         colon = part.operator.startswith(":")
 
-        def fail(sh: Shell) -> str:
+        def fail(sh: Interpreter) -> str:
             message = argument(sh)
             if not message:
                 message = "parameter null or not set" if colon else "parameter not set"
@@ -221,11 +222,11 @@ class ParameterCompiler(ValueCompiler):
 
     # -- ${!name} ----------------------------------------------------------------------------------
 
-    def _reference(self, sh: Shell, part: Parameter) -> str:
+    def _reference(self, sh: Interpreter, part: Parameter) -> str:
         """The name that `${!name}` stands for."""
-        value = self.parameter(Parameter(part.name, part.subscript))
+        value = self._values.parameter(Parameter(part.name, part.subscript))
         assert value is not None
-        found = value.maybe(sh) if not value.many else self.value_text(value)(sh)
+        found = value.maybe(sh) if not value.many else self._values.value_text(value)(sh)
         if not found:
             if found is None and not part.name.isdecimal():
                 raise ShellError(f"{part.name}: invalid indirect expansion")
@@ -233,7 +234,6 @@ class ParameterCompiler(ValueCompiler):
         return found
 
     def _retargeted(self, part: Parameter, reference: str) -> Parameter:
-        from planaria_shell.syntax.parser import Parser
 
         if not reference:
             return (
@@ -247,13 +247,13 @@ class ParameterCompiler(ValueCompiler):
         name, subscript = match.groups()
         word = None
         if subscript is not None:
-            word = Parser(subscript + "]").subscript()
+            word = lexer_of(subscript + "]").subscript()
         return Parameter(name, word, part.operator, part.argument, part.second, part.length)
 
     def _indirect(self, part: Parameter, build: Callable[[Parameter], TextCode]) -> TextCode:
-        cache: dict[str, Callable[[Shell], str]] = {}
+        cache: dict[str, Callable[[Interpreter], str]] = {}
 
-        def code(sh: Shell) -> str:
+        def code(sh: Interpreter) -> str:
             own = referred(sh, part)
             if own is not None:
                 return own
@@ -268,7 +268,7 @@ class ParameterCompiler(ValueCompiler):
         return code
 
 
-def referred(sh: Shell, part: Parameter) -> str | None:
+def referred(sh: Interpreter, part: Parameter) -> str | None:
     """What `${!ref}` gives for a nameref: the name it refers to."""
     variable = sh.table.get(part.name)
     if variable is not None and variable.flags & NAMEREF and part.subscript is None:

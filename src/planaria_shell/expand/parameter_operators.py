@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from planaria_shell.errors import ArithmeticSyntaxError, ShellError
 from planaria_shell.expand.patterns import compile_pattern, is_literal, unescape
-from planaria_shell.run.variable import (
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import (
     ASSOCIATIVE,
     CAPITALIZE,
     EXPORT,
@@ -19,15 +20,10 @@ from planaria_shell.run.variable import (
     READONLY,
     TRACE,
     UPPER,
-    ShellError,
     Variable,
 )
-from planaria_shell.syntax.arithmetic_parser import ArithmeticSyntaxError
-from planaria_shell.syntax.lexer import ansi_c
+from planaria_shell.syntax.cursor import ansi_c
 from planaria_shell.syntax.quoting import double_quoted, single_quoted
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
 __all__ = ["attributes", "change_case", "declaration", "remover", "replace", "substring", "transform"]
 
@@ -101,7 +97,7 @@ def literal_of(pattern: str, extglob: bool) -> str | None:
 
 
 def replace(
-    operator: str, value: str, pattern: str, replacement: str, ampersand: str | None, shell: Shell
+    operator: str, value: str, pattern: str, replacement: str, ampersand: str | None, shell: Interpreter
 ) -> str:
     """`/`, `//`, `/#` and `/%`. `ampersand` is the replacement as a template, when it refers to the match."""
     extglob = "extglob" in shell.shopts
@@ -252,7 +248,7 @@ def key_quoted(key: str) -> str:
 _KEY_SPECIAL = re.compile(r"[\s'\"\\|&;()<>!{}*\[?\]^$`\x00-\x1f\x7f\udc80-\udcff]|\A[#~]|[=:]~")
 
 
-def transform(shell: Shell, letter: str, value: str, name: str) -> str:
+def transform(shell: Interpreter, letter: str, value: str, name: str) -> str:
     """`@U @u @L @Q @E @P` of one value."""
     if letter == "U":
         return value.upper()

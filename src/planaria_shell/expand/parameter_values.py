@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from planaria_shell.errors import ArithmeticSyntaxError, ShellError, abandoning
 from planaria_shell.expand import parameter_operators
 from planaria_shell.expand.constant_words import (
     ListCode,
     MaybeCode,
     TextCode,
-    Tilde,
+    Words,
     bad,
     joined,
     template_escaped,
     with_tildes,
 )
-from planaria_shell.run.variable import ASSOCIATIVE, INDEXED, SLOW_READ, ShellError, Variable, abandoning
-from planaria_shell.syntax.arithmetic_parser import ArithmeticSyntaxError
-from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part, Quoted, Word
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SLOW_READ, Variable
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Quoted, Word
 from planaria_shell.syntax.quoting import double_quoted, single_quoted
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
-
-__all__ = ["Value", "ValueCompiler"]
+__all__ = ["ParameterValues", "Value"]
 
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
 
@@ -43,36 +40,23 @@ class Value:
         self.values: ListCode = lambda sh: []
 
 
-class ValueCompiler:
-    """The part of the compiler of words that knows what parameters are worth."""
+class ParameterValues:
+    """Compiles what parameters are worth; `words` compiles the words in them."""
 
-    def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
-        """The word as one text."""
-        raise NotImplementedError
+    def __init__(self, words: Words) -> None:
+        self._words = words
 
-    def pattern(self, word: Word | None) -> TextCode:
-        """The word as a pattern."""
-        raise NotImplementedError
-
-    def arithmetic(self, word: Word) -> Callable[[Shell], int]:
-        """The value of an expression."""
-        raise NotImplementedError
-
-    def index(self, word: Word) -> Callable[[Shell], int]:
+    def index(self, word: Word) -> Callable[[Interpreter], int]:
         """The value of an expression between brackets."""
-        calculate = self.arithmetic(word)
+        calculate = self._words.arithmetic(word)
 
-        def index(sh: Shell) -> int:
+        def index(sh: Interpreter) -> int:
             try:
                 return calculate(sh)
             except ShellError as error:
                 raise abandoning(error) from None
 
         return index
-
-    def part_text(self, part: Part | Tilde, *, quoted: bool) -> str | TextCode:
-        """The part as text, or its text itself when that is known."""
-        raise NotImplementedError
 
     def parameter(self, part: Parameter) -> Value | None:
         """The parameter with its operator applied; None when its kind is only known when it runs."""
@@ -96,7 +80,7 @@ class ValueCompiler:
         maybe = value.maybe
         name = value.name
 
-        def text(sh: Shell) -> str:
+        def text(sh: Interpreter) -> str:
             found = maybe(sh)
             if found is None:
                 if sh.nounset:
@@ -129,7 +113,7 @@ class ValueCompiler:
                 value.maybe = lambda sh: sh.name
             else:
 
-                def positional(sh: Shell) -> str | None:
+                def positional(sh: Interpreter) -> str | None:
                     given = sh.positional
                     return given[number - 1] if len(given) >= number else None
 
@@ -138,7 +122,7 @@ class ValueCompiler:
             value.maybe = _SPECIAL[name]
         else:
 
-            def read(sh: Shell) -> str | None:
+            def read(sh: Interpreter) -> str | None:
                 variable = sh.table.get(name)
                 if variable is None:
                     return None
@@ -159,7 +143,7 @@ class ValueCompiler:
             value.many = True
             value.star = source == "*"
 
-            def values(sh: Shell) -> list[str]:
+            def values(sh: Interpreter) -> list[str]:
                 variable = sh.variables.find(name)
                 return variable.values() if variable is not None else []
 
@@ -168,7 +152,7 @@ class ValueCompiler:
         if not source:
             value.maybe = bad(f"${{{name}[]}}")
             return
-        key = self.text(subscript)
+        key = self._words.text(subscript)
         constant = subscript.literal()
         index = None
         if constant is not None and _DECIMAL.match(constant):
@@ -177,7 +161,7 @@ class ValueCompiler:
             fixed = None
             index = self.index(subscript)
 
-        def element(sh: Shell) -> str | None:
+        def element(sh: Interpreter) -> str | None:
             variable = sh.table.get(name)
             if variable is None:
                 if (fixed if index is None else index(sh)) < 0:  # type: ignore[operator]
@@ -216,7 +200,7 @@ class ValueCompiler:
             elif part.subscript is not None:
                 name = part.name
 
-                def count(sh: Shell) -> str:
+                def count(sh: Interpreter) -> str:
                     variable = sh.variables.find(name)
                     if variable is None:
                         if sh.nounset:
@@ -239,7 +223,7 @@ class ValueCompiler:
         if operator == ":":
             self._substring(part, value, result)
             return result
-        apply: Callable[[Shell], Callable[[str], str]]
+        apply: Callable[[Interpreter], Callable[[str], str]]
         name = part.name
         if operator == "@":
             assert part.argument is not None
@@ -249,17 +233,17 @@ class ValueCompiler:
                 return result
             apply = lambda sh: lambda text: parameter_operators.transform(sh, letter, text, name)  # noqa: E731
         elif operator[0] in "#%":
-            pattern = self.pattern(part.argument)
+            pattern = self._words.pattern(part.argument)
 
-            def apply(sh: Shell) -> Callable[[str], str]:
+            def apply(sh: Interpreter) -> Callable[[str], str]:
                 return parameter_operators.remover(operator, pattern(sh), "extglob" in sh.shopts)
 
         elif operator[0] == "/":
             apply = self._replacing(part)
         else:
-            pattern = self.pattern(part.argument)
+            pattern = self._words.pattern(part.argument)
 
-            def apply(sh: Shell) -> Callable[[str], str]:
+            def apply(sh: Interpreter) -> Callable[[str], str]:
                 wanted = pattern(sh)
                 extglob = "extglob" in sh.shopts
                 return lambda text: parameter_operators.change_case(operator, text, wanted, extglob)
@@ -267,7 +251,7 @@ class ValueCompiler:
         if value.many:
             values = value.values
 
-            def changed(sh: Shell) -> list[str]:
+            def changed(sh: Interpreter) -> list[str]:
                 function = apply(sh)
                 return [function(text) for text in values(sh)]
 
@@ -275,7 +259,7 @@ class ValueCompiler:
             return result
         maybe = value.maybe
 
-        def changed_text(sh: Shell) -> str | None:
+        def changed_text(sh: Interpreter) -> str | None:
             text = maybe(sh)
             if text is None:
                 # Patterns are expanded all the same: they may have effects.
@@ -285,12 +269,12 @@ class ValueCompiler:
         result.maybe = changed_text
         return result
 
-    def _replacing(self, part: Parameter) -> Callable[[Shell], Callable[[str], str]]:
+    def _replacing(self, part: Parameter) -> Callable[[Interpreter], Callable[[str], str]]:
         operator = part.operator
         argument = part.argument
         assert argument is not None
-        pattern = self.pattern(argument)
-        plain = self.text(part.second)
+        pattern = self._words.pattern(argument)
+        plain = self._words.text(part.second)
         template: TextCode | None = None
         if part.second is not None and any(
             not isinstance(p, Quoted) and not (isinstance(p, Literal) and "&" not in p.text)
@@ -298,7 +282,7 @@ class ValueCompiler:
         ):
             template = self.template(part.second)
 
-        def apply(sh: Shell) -> Callable[[str], str]:
+        def apply(sh: Interpreter) -> Callable[[str], str]:
             wanted = pattern(sh)
             if template is not None and "patsub_replacement" in sh.shopts:
                 filled = template(sh)
@@ -313,7 +297,7 @@ class ValueCompiler:
         """A replacement in which only unquoted ampersands are left bare."""
         codes: list[str | TextCode] = []
         for part in with_tildes(word.parts, assignment=False):
-            code = self.part_text(part, quoted=False)
+            code = self._words.part_text(part, quoted=False)
             if isinstance(part, Quoted | DoubleQuoted):
                 if isinstance(code, str):
                     codes.append(code.replace("\\", "\\\\").replace("&", "\\&"))
@@ -323,11 +307,11 @@ class ValueCompiler:
                 codes.append(code)
         return joined(codes)
 
-    def _of_slice(self, word: Word, name: str) -> Callable[[Shell], int]:
+    def _of_slice(self, word: Word, name: str) -> Callable[[Interpreter], int]:
         """An offset or a length; errors in it are told with the parameter's name."""
-        calculate = self.arithmetic(word)
+        calculate = self._words.arithmetic(word)
 
-        def code(sh: Shell) -> int:
+        def code(sh: Interpreter) -> int:
             try:
                 return calculate(sh)
             except ShellError as error:
@@ -346,7 +330,7 @@ class ValueCompiler:
         if not value.many:
             maybe = value.maybe
 
-            def cut(sh: Shell) -> str | None:
+            def cut(sh: Interpreter) -> str | None:
                 text = maybe(sh)
                 if text is None:
                     return None
@@ -359,7 +343,7 @@ class ValueCompiler:
         values = value.values
         positional = name in ("@", "*") and part.subscript is None
 
-        def slice_list(sh: Shell) -> list[str]:
+        def slice_list(sh: Interpreter) -> list[str]:
             start = offset(sh)
             count = None if length is None else length(sh)
             if positional:
@@ -405,13 +389,13 @@ class ValueCompiler:
     def _described(self, part: Parameter, letter: str, value: Value, result: Value) -> None:
         name = part.name
 
-        def variable_of(sh: Shell) -> Variable | None:
+        def variable_of(sh: Interpreter) -> Variable | None:
             return sh.variables.find(name)
 
         if letter == "a":
             if value.many:
 
-                def letters(sh: Shell) -> list[str]:
+                def letters(sh: Interpreter) -> list[str]:
                     variable = variable_of(sh)
                     count = max(1, len(value.values(sh)))
                     return [parameter_operators.attributes(variable)] * count if variable else []
@@ -419,7 +403,7 @@ class ValueCompiler:
                 result.values = letters
             else:
 
-                def letters_of(sh: Shell) -> str | None:
+                def letters_of(sh: Interpreter) -> str | None:
                     variable = variable_of(sh)
                     return parameter_operators.attributes(variable) if variable is not None else None
 
@@ -427,7 +411,7 @@ class ValueCompiler:
             return
         if letter == "A":
 
-            def declared(sh: Shell) -> str | None:
+            def declared(sh: Interpreter) -> str | None:
                 variable = variable_of(sh)
                 if name in ("@", "*"):
                     return "set -- " + " ".join(single_quoted(text) for text in sh.positional)
@@ -452,7 +436,7 @@ class ValueCompiler:
                     )
                 return parameter_operators.declaration(name, variable)
 
-            def declared_words(sh: Shell) -> list[str]:
+            def declared_words(sh: Interpreter) -> list[str]:
                 if name == "@":
                     quoted = [single_quoted(text) for text in sh.positional]
                     return ["set", "--", *quoted] if quoted else []
@@ -466,14 +450,14 @@ class ValueCompiler:
         if not value.many:
             maybe = value.maybe
 
-            def quoted_one(sh: Shell) -> str | None:
+            def quoted_one(sh: Interpreter) -> str | None:
                 text = maybe(sh)
                 return None if text is None else single_quoted(text)
 
             result.maybe = quoted_one
             return
 
-        def pairs(sh: Shell) -> list[str]:
+        def pairs(sh: Interpreter) -> list[str]:
             variable = variable_of(sh)
             if variable is None:
                 return [single_quoted(text) for text in value.values(sh)]
@@ -495,7 +479,7 @@ def _characters(text: str) -> int:
     return len(text)
 
 
-def keys(sh: Shell, name: str) -> list[str]:
+def keys(sh: Interpreter, name: str) -> list[str]:
     variable = sh.variables.find(name)
     return variable.keys() if variable is not None else []
 

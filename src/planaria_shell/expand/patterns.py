@@ -13,6 +13,9 @@ from functools import lru_cache
 from planaria_shell.expand.negated_patterns import NegatedPattern, Piece, anything, group, single
 
 __all__ = [
+    "MAGIC",
+    "MAGIC_EXTENDED",
+    "MAY_BE_MAGIC",
     "compile_pattern",
     "escape",
     "is_literal",
@@ -22,6 +25,11 @@ __all__ = [
     "unescape",
 ]
 
+#: What makes an unquoted text a pattern, without and with `extglob`.
+MAGIC = re.compile(r"[*?]|\[[^/\]]*\]")
+MAGIC_EXTENDED = re.compile(r"[*?]|\[[^/\]]*\]|[+@!]\(")
+#: What may become one together with what stands beside it.
+MAY_BE_MAGIC = re.compile(r"[*?\[\]]|[+@!]\(")
 _SPECIAL = re.compile(r"([*?\[\]\\()|+@!<>-])")
 _MAGIC = re.compile(r"[*?\[\\]")
 _MAGIC_EXTENDED = re.compile(r"[*?\[\\]|[+@!]\(")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-from planaria_shell.compile.arithmetic import COMMON, compiled, evaluate
+from planaria_shell.errors import ShellError
+from planaria_shell.expand.arithmetic import COMMON, compiled, evaluate
 from planaria_shell.expand.braces import expand_braces, has_braces, plain_range
 from planaria_shell.expand.constant_words import (
     EmitCode,
@@ -25,10 +26,12 @@ from planaria_shell.expand.constant_words import (
     regex_escaped,
     with_tildes,
 )
-from planaria_shell.expand.fields import MAGIC_EXTENDED, MAY_BE_MAGIC, Fields, split
-from planaria_shell.expand.parameter_expansion import ParameterCompiler
-from planaria_shell.expand.patterns import escape
-from planaria_shell.run.variable import ShellError
+from planaria_shell.expand.fields import Fields, split
+from planaria_shell.expand.parameter_expansion import ParameterExpansions
+from planaria_shell.expand.parameter_values import ParameterValues
+from planaria_shell.expand.pathnames import glob_fields, home_of
+from planaria_shell.expand.patterns import MAGIC_EXTENDED, MAY_BE_MAGIC, escape
+from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import (
     Arithmetic,
     DoubleQuoted,
@@ -41,12 +44,9 @@ from planaria_shell.syntax.nodes import (
     Word,
 )
 
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
-
 __all__ = ["ArgumentsCode", "TextCode", "WordCompiler"]
 
-ArgumentsCode = Callable[["Shell"], "list[str]"]
+ArgumentsCode = Callable[["Interpreter"], "list[str]"]
 Made = TypeVar("Made")
 
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
@@ -55,7 +55,7 @@ _EAGER_BRACES = 256
 
 
 #: Whether an argument is always exactly one field, and its text or the code for its field or fields.
-_Item: TypeAlias = "tuple[bool, str | Callable[[Shell], object]]"
+_Item: TypeAlias = "tuple[bool, str | Callable[[Interpreter], object]]"
 
 
 def _kept(word: Word, use: str, made: Made) -> Made:
@@ -67,8 +67,8 @@ def _kept(word: Word, use: str, made: Made) -> Made:
     return made
 
 
-class WordCompiler(ParameterCompiler):
-    """Compiles words; `program` compiles the body of a command substitution."""
+class WordCompiler:
+    """Compiles words; substitutions are compiled by the functions that it is given."""
 
     def __init__(
         self,
@@ -77,6 +77,8 @@ class WordCompiler(ParameterCompiler):
     ) -> None:
         self._substitution = substitution
         self._process = process
+        self.values = ParameterValues(self)
+        self._parameters = ParameterExpansions(self, self.values)
 
     # -- whole words -------------------------------------------------------------------------------
 
@@ -161,7 +163,7 @@ class WordCompiler(ParameterCompiler):
             return gather
         plain: ArgumentsCode | None = None
 
-        def arguments(sh: Shell) -> list[str]:
+        def arguments(sh: Interpreter) -> list[str]:
             nonlocal plain
             if sh.braceexpand:
                 return gather(sh)
@@ -171,12 +173,12 @@ class WordCompiler(ParameterCompiler):
 
         return arguments
 
-    def lazy_arguments(self, words: list[Word]) -> Callable[[Shell], object] | None:
+    def lazy_arguments(self, words: list[Word]) -> Callable[[Interpreter], object] | None:
         """For `for`: an iterable that does not hold all words, when brace expansion makes very many."""
         if not any(has_braces(word) and self._many(word) for word in words):
             return None
 
-        def generate(sh: Shell) -> object:
+        def generate(sh: Interpreter) -> object:
             for word in words:
                 texts = plain_range(word)
                 if texts is not None:
@@ -204,7 +206,7 @@ class WordCompiler(ParameterCompiler):
         if not self._many(word):
             return [self._argument(piece) for piece in expand_braces(word)]
 
-        def expand(sh: Shell) -> list[str]:
+        def expand(sh: Interpreter) -> list[str]:
             generate = self.lazy_arguments([word])
             if not sh.braceexpand or generate is None:
                 return [word.source]
@@ -226,7 +228,7 @@ class WordCompiler(ParameterCompiler):
             return True, constant if constant is not None else code
         emits = [self.part_emit(part) for part in parts]
 
-        def fields(sh: Shell) -> list[str]:
+        def fields(sh: Interpreter) -> list[str]:
             collected = Fields(sh)
             for emit in emits:
                 emit(sh, collected)
@@ -236,32 +238,32 @@ class WordCompiler(ParameterCompiler):
 
         return False, fields
 
-    def _one_part(self, part: Part | Tilde) -> tuple[bool, Callable[[Shell], object]] | None:
+    def _one_part(self, part: Part | Tilde) -> tuple[bool, Callable[[Interpreter], object]] | None:
         """Quicker code for a word that is one expansion."""
         if isinstance(part, Parameter) and not part.bad:
-            value = self.parameter(part)
+            value = self.values.parameter(part)
             if value is None or value.many:
                 return None
-            get = self.value_text(value)
+            get = self.values.value_text(value)
         elif isinstance(part, Substitution):
             get = self._substitution(part)
         elif isinstance(part, DoubleQuoted) and len(part.parts) == 1:
             inner = part.parts[0]
             if isinstance(inner, Parameter) and not inner.bad:
-                value = self.parameter(inner)
+                value = self.values.parameter(inner)
                 if value is not None and value.many and not value.star:
                     return False, value.values
             return None
         else:
             return None
 
-        def fields(sh: Shell) -> list[str]:
+        def fields(sh: Interpreter) -> list[str]:
             text = get(sh)
             if sh.ifs == " \t\n" and text.isalnum():
                 return [text]
             found = split(text, sh.ifs)
             if not sh.noglob and MAGIC_EXTENDED.search(text):
-                return sh.glob_fields(found)
+                return glob_fields(sh, found)
             return found
 
         return False, fields
@@ -312,7 +314,7 @@ class WordCompiler(ParameterCompiler):
             constant = getattr(code, "constant", None)
             return constant if constant is not None else code
         if isinstance(part, Parameter):
-            return self.parameter_text(part, quoted=quoted)
+            return self._parameters.text(part, quoted=quoted)
         if isinstance(part, Substitution):
             return self._substitution(part)
         if isinstance(part, Arithmetic):
@@ -321,7 +323,7 @@ class WordCompiler(ParameterCompiler):
         if isinstance(part, ProcessSubstitution):
             return self._process(part)
         name = part.name
-        return lambda sh: sh.home_of(name)
+        return lambda sh: home_of(sh, name)
 
     def part_emit(self, part: Part | Tilde) -> EmitCode:
         """The part as fields."""
@@ -331,7 +333,7 @@ class WordCompiler(ParameterCompiler):
         if isinstance(part, DoubleQuoted):
             return self.quoted_emit(part)
         if isinstance(part, Parameter):
-            return self.parameter_emit(part, quoted=False)
+            return self._parameters.emit(part, quoted=False)
         code = self.part_text(part, quoted=False)
         if isinstance(code, str):
             return lambda sh, fields: fields.quoted(code)
@@ -348,13 +350,13 @@ class WordCompiler(ParameterCompiler):
         emits: list[EmitCode] = []
         for inner in part.parts:
             if isinstance(inner, Parameter) and self._may_be_many(inner):
-                emits.append(self.parameter_emit(inner, quoted=True))
+                emits.append(self._parameters.emit(inner, quoted=True))
             elif isinstance(inner, DoubleQuoted):
                 emits.append(self.quoted_emit(inner))
             else:
                 emits.append(quoted_text(self.part_text(inner, quoted=True)))
 
-        def emit(sh: Shell, fields: Fields) -> None:
+        def emit(sh: Interpreter, fields: Fields) -> None:
             for one in emits:
                 one(sh, fields)
 
@@ -383,17 +385,19 @@ class WordCompiler(ParameterCompiler):
         text, codes = self._arithmetic_pieces(word)
         return lambda sh: _spelled(text, _expanded(sh, codes))
 
-    def arithmetic(self, word: Word) -> Callable[[Shell], int]:
+    def arithmetic(self, word: Word) -> Callable[[Interpreter], int]:
         """The value of an expression in which expansions may stand."""
-        code: Callable[[Shell], int] | None = word.codes.get("number") if word.codes is not None else None
+        code: Callable[[Interpreter], int] | None = (
+            word.codes.get("number") if word.codes is not None else None
+        )
         return code if code is not None else _kept(word, "number", self._arithmetic(word))
 
-    def _arithmetic(self, word: Word) -> Callable[[Shell], int]:
+    def _arithmetic(self, word: Word) -> Callable[[Interpreter], int]:
         text, codes = self._arithmetic_pieces(word)
         if not codes:
             return _calculation(text)
 
-        def reparse(sh: Shell) -> int:
+        def reparse(sh: Interpreter) -> int:
             return evaluate(sh, _spelled(text, _expanded(sh, codes)))
 
         try:
@@ -406,7 +410,7 @@ class WordCompiler(ParameterCompiler):
         operands = expression.operands
         common = COMMON
 
-        def calculate(sh: Shell) -> int:
+        def calculate(sh: Interpreter) -> int:
             try:
                 values = [code(sh) for code in codes]
             except ShellError as error:
@@ -421,7 +425,7 @@ class WordCompiler(ParameterCompiler):
         return calculate
 
 
-def _expanded(sh: Shell, codes: list[TextCode]) -> list[str]:
+def _expanded(sh: Interpreter, codes: list[TextCode]) -> list[str]:
     """The values of an expression's expansions."""
     try:
         return [code(sh) for code in codes]
@@ -435,7 +439,7 @@ def _spelled(text: str, values: list[str]) -> str:
     return re.sub(r"\0(\d+)\0", lambda match: values[int(match.group(1))], text)
 
 
-def _calculation(text: str) -> Callable[[Shell], int]:
+def _calculation(text: str) -> Callable[[Interpreter], int]:
     """An expression without expansions; one that is not well formed fails when it runs."""
     try:
         expression = compiled(text)
@@ -463,7 +467,7 @@ def _gather(items: list[_Item]) -> ArgumentsCode:
     if len(items) == 1:
         return items[0][1]  # type: ignore[return-value]
 
-    def gather(sh: Shell) -> list[str]:
+    def gather(sh: Interpreter) -> list[str]:
         result: list[str] = []
         for single, code in items:
             if isinstance(code, str):

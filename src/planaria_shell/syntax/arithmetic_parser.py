@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Generic, Protocol, TypeVar
 
-from planaria_shell.run.variable import ShellError
+from planaria_shell.errors import ArithmeticSyntaxError
 
 __all__ = ["ArithmeticSyntaxError", "Builder", "Parser", "Target", "wrap"]
 
@@ -30,10 +30,6 @@ _BINARY = {
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10, "**": 11,
 }  # fmt: skip
 _ASSIGNING = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|="])
-
-
-class ArithmeticSyntaxError(ShellError):
-    """The expression is not well formed or has no value."""
 
 
 def wrap(value: int) -> int:

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["Cursor", "ShellSyntaxError", "ansi_c"]
+from planaria_shell.errors import ShellSyntaxError
 
-
-class ShellSyntaxError(Exception):
-    """The source is not well formed; `incomplete` when more input could complete it."""
-
-    def __init__(self, message: str, line: int, *, incomplete: bool = False, source_line: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
-        self.incomplete = incomplete
-        #: The offending line, which bash shows on a line of its own.
-        self.source_line = source_line
-        #: The rest of the input is not read, as if it had ended here (bash does so after an error in `[[`).
-        self.ends_input = False
-        #: Only its line is given up, and what follows is read (bash does so after an error in `name=(…)`).
-        self.discards_line = False
+__all__ = ["Cursor", "ansi_c"]
 
 
 _ANSI = re.compile(

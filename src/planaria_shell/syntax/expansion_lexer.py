@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
 
-from planaria_shell.syntax.cursor import Cursor, ShellSyntaxError, ansi_c
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.syntax.cursor import Cursor, ansi_c
 from planaria_shell.syntax.nodes import (
     Arithmetic,
     DoubleQuoted,
+    Function,
     Literal,
     Parameter,
     Part,
@@ -18,7 +22,7 @@ from planaria_shell.syntax.nodes import (
     Word,
 )
 
-__all__ = ["ExpansionLexer"]
+__all__ = ["ExpansionLexer", "Grammar"]
 
 #: What means nothing anywhere in an argument of `${…}` or in a subscript.
 _ARGUMENT = re.compile(r"[A-Za-z0-9_.,=+@*%^ \t-]+")
@@ -30,28 +34,125 @@ _INDIRECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|#|[@*?$!](?=[^}])")
 _PREFIX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)([*@])\}")
 _OPERATOR = re.compile(r":[-=+?]|[-=+?]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:")
 
+_PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
+_PLAIN_HEREDOC = re.compile(r"[^\\`$]+")
 #: What nests in an expression, by what ends it. Between the semicolons of `for (( ))` nothing does.
 _BRACKETS = {"]": ("[", "]"), "))": ("(", ")"), ";": (";", ";")}
 
 
+class Grammar(Protocol):
+    """How programs are parsed that stand inside words, and the bodies of functions."""
+
+    def enclosed(self, lexer: Any) -> Sequence:
+        """The program up to a closing parenthesis, which is stepped over."""
+
+    def program(self, lexer: Any) -> Sequence:
+        """All of the source as one program."""
+
+    def function_body(self, lexer: Any, name: str, line: int) -> Function:
+        """What follows a function's name."""
+
+
 class ExpansionLexer(Cursor):
-    """The part of the lexer that knows expansions."""
+    """Reads what is quoted and what is expanded; programs inside are read by `grammar`."""
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        line: int = 1,
+        extglob: bool = False,
+        grammar: Grammar | None = None,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(source, line=line, extglob=extglob)
+        self._grammar = grammar
+        self.aliases = aliases
+        #: Aliases being expanded: name and how many characters stand behind the text it gave.
+        self.expanding_aliases: list[tuple[str, int]] = []
+        #: Where an alias that ends in a blank ends, counted from the source's end: after it, the next word
+        #: is tried too.
+        self.alias_next = -1
+        #: What is odd but no error: a line's number and a message.
+        self.warnings: list[tuple[int, str]] = []
+
+    @property
+    def grammar(self) -> Grammar:
+        """What parses programs; there is none for words that cannot hold one."""
+        assert self._grammar is not None
+        return self._grammar
+
+    def inner(self, source: str, line: int) -> Self:
+        """A lexer of the same kind over other text (a here-document, backquotes)."""
+        inner = type(self)(
+            source.replace("\0", ""),
+            line=line,
+            extglob=self.extglob,
+            grammar=self._grammar,
+            aliases=self.aliases,
+        )
+        inner.posix = self.posix
+        inner.warnings = self.warnings
+        return inner
+
+    # -- quotes ------------------------------------------------------------------------------------
 
     def backslash(self, parts: list[Part]) -> None:
-        """One character that stands for itself."""
-        raise NotImplementedError
+        following = self.source[self.position + 1 : self.position + 2]
+        self.position += 2
+        if following == "\n":
+            return
+        if not following:
+            self.position = len(self.source)
+            parts.append(Quoted("\\"))
+        else:
+            parts.append(Quoted(following))
 
     def single_quoted(self) -> Quoted:
-        """What stands between single quotes."""
-        raise NotImplementedError
+        end = self.source.find("'", self.position + 1)
+        if end < 0:
+            raise self.unmatched("'", self.position)
+        text = self.source[self.position + 1 : end]
+        self.position = end + 1
+        return Quoted(text)
 
     def double_quoted(self, *, here_document: bool = False, nested: bool = False) -> list[Part]:
-        """Parts up to the closing double quote (or the end of a here-document)."""
-        raise NotImplementedError
+        """Parts up to the closing double quote (or the end of a here-document).
 
-    def inner(self, source: str, line: int) -> ExpansionLexer:
-        """A lexer of the same kind over other text."""
-        raise NotImplementedError
+        `nested`: these quotes stand in an expansion that is itself quoted.
+        """
+        source = self.source
+        start = self.position
+        parts: list[Part] = []
+        plain = _PLAIN_HEREDOC if here_document else _PLAIN_DOUBLE
+        escapable = "$`\\" if here_document else '$`"\\'
+        while True:
+            match = plain.match(source, self.position)
+            if match is not None:
+                parts.append(Quoted(match.group()))
+                self.position = match.end()
+            char = source[self.position : self.position + 1]
+            if char == '"':
+                self.position += 1
+                return parts
+            if char == "\\":
+                following = source[self.position + 1 : self.position + 2]
+                self.position += 2
+                if following == "\n":
+                    continue
+                escapes = following and (nested or following in escapable)
+                parts.append(Quoted(following if escapes else "\\" + following))
+            elif char == "`":
+                parts.append(self.backquoted(in_double_quotes=not here_document))
+            elif char == "$":
+                parts.append(self.dollar(in_double_quotes=True))
+                source = self.source
+            else:
+                if here_document:
+                    return parts
+                raise self.unmatched('"', start)
+
+    # -- what begins with a dollar or a backquote --------------------------------------------------
 
     def dollar(self, *, in_double_quotes: bool) -> Part:
         source = self.source
@@ -67,7 +168,7 @@ class ExpansionLexer(Cursor):
                 if expression is not None:
                     return Arithmetic(expression)
             self.position = start + 2
-            return Substitution(self.enclosed())
+            return Substitution(self.grammar.enclosed(self))
         if following == "[":
             self.position = start + 2
             expression = self.arithmetic("]")
@@ -109,14 +210,6 @@ class ExpansionLexer(Cursor):
         self.position = end + 1
         return Quoted(ansi_c(text))
 
-    def enclosed(self) -> Sequence:
-        """The program up to a closing parenthesis, which is stepped over."""
-        raise NotImplementedError
-
-    def program(self) -> Sequence:
-        """All of the source as one program."""
-        raise NotImplementedError
-
     def backquoted(self, *, in_double_quotes: bool) -> Substitution:
         line = self.line()
         source = self.source
@@ -139,11 +232,11 @@ class ExpansionLexer(Cursor):
                 text.append(char)
                 position += 1
         self.position = position + 1
-        return Substitution(self.inner("".join(text), line).program())
+        return Substitution(self.grammar.program(self.inner("".join(text), line)))
 
     def process_substitution(self, direction: str) -> ProcessSubstitution:
         self.position += 2
-        return ProcessSubstitution(direction, self.enclosed())
+        return ProcessSubstitution(direction, self.grammar.enclosed(self))
 
     def arithmetic(self, closer: str) -> Word | None:
         """The parts of an expression up to `closer` (`))`, `]` or `;`); None (and no sense of place) when it

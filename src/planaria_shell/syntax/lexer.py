@@ -7,16 +7,34 @@ Both work on one string and one position, since the shell's tokens depend on whe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from planaria_shell.syntax.cursor import ShellSyntaxError, ansi_c
-from planaria_shell.syntax.expansion_lexer import ExpansionLexer
+from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.syntax.expansion_lexer import ExpansionLexer, Grammar
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Quoted, Redirect, Word
 
-__all__ = ["BRACED", "NAMED", "PLAIN_WORD", "WORDS", "Lexer", "PlainTexts", "ShellSyntaxError", "ansi_c"]
+__all__ = [
+    "BRACED",
+    "NAMED",
+    "PLAIN_WORD",
+    "RESERVED_WORD",
+    "TOKEN",
+    "WORD",
+    "WORDS",
+    "Lexer",
+    "PlainTexts",
+]
 
 T = TypeVar("T")
+
+RESERVED_WORD = re.compile(
+    r"(?:if|then|elif|else|fi|case|esac|for|select|while|until|do|done|in|function|time|coproc|\{|\}|!|\[\[|\]\])"
+    r"(?=[\s;&|()<>]|$)"
+)
+#: Operators and words, to show what was not expected.
+TOKEN = re.compile(r";;&|;;|;&|;|&&|&>>|&>|&|\|\||\|&|\||<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)")
+WORD = re.compile(r"[^\s;&|()<>]+")
 
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
@@ -26,8 +44,6 @@ _BLANKS = frozenset(["", " ", "\t", "\\", "#"])
 _BETWEEN = _BLANKS | {"\n"}
 _PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"`$]+")
 _PLAIN_NESTED = re.compile(r"[^()\\'\"`$]+")
-_PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
-_PLAIN_HEREDOC = re.compile(r"[^\\`$]+")
 
 NAMED = r"\$(?:[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!-])"
 BRACED = (
@@ -50,16 +66,22 @@ _LONGEST_KEPT = 256
 class Lexer(ExpansionLexer):
     """Reads words from `source`; `line` is the number of its first line."""
 
-    def __init__(self, source: str, *, line: int = 1, extglob: bool = False) -> None:
-        super().__init__(source, line=line, extglob=extglob)
+    def __init__(
+        self,
+        source: str,
+        *,
+        line: int = 1,
+        extglob: bool = False,
+        grammar: Grammar | None = None,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(source, line=line, extglob=extglob, grammar=grammar, aliases=aliases)
         #: Here-documents whose bodies start after the next newline.
         self.pending: list[Redirect] = []
         #: Raise EOFError for a here-document that the source does not end.
         self.documents_must_end = False
         #: How many command substitutions the current position is in.
         self.enclosing = 0
-        #: What is odd but no error: a line's number and a message.
-        self.warnings: list[tuple[int, str]] = []
 
     # -- between words -----------------------------------------------------------------------------
 
@@ -165,11 +187,20 @@ class Lexer(ExpansionLexer):
             (line, f"here-document at line {redirect.line} delimited by end-of-file (wanted `{delimiter}')")
         )
 
-    def inner(self, source: str, line: int) -> Lexer:
-        """A lexer of the same kind over other text (a here-document, backquotes)."""
-        inner = type(self)(source, line=line, extglob=self.extglob)
-        inner.posix = self.posix
-        return inner
+    def unexpected(self) -> ShellSyntaxError:
+        """The error for the token at the current position."""
+        char = self.skip()
+        if char == "":
+            error = self.fail("syntax error: unexpected end of file", incomplete=True)
+            if not self.source.endswith("\n"):
+                error.line += 1
+            return error
+        if char == "\n":
+            token = "newline"
+        else:
+            match = TOKEN.match(self.source, self.position) or WORD.match(self.source, self.position)
+            token = match.group() if match is not None else char
+        return self.fail(f"syntax error near unexpected token `{token}'")
 
     # -- words -------------------------------------------------------------------------------------
 
@@ -216,17 +247,6 @@ class Lexer(ExpansionLexer):
             else:
                 return parts
 
-    def backslash(self, parts: list[Part]) -> None:
-        following = self.source[self.position + 1 : self.position + 2]
-        self.position += 2
-        if following == "\n":
-            return
-        if not following:
-            self.position = len(self.source)
-            parts.append(Quoted("\\"))
-        else:
-            parts.append(Quoted(following))
-
     def _quote_or_dollar(self, char: str) -> Part:
         if char == "'":
             return self.single_quoted()
@@ -236,14 +256,6 @@ class Lexer(ExpansionLexer):
         if char == "`":
             return self.backquoted(in_double_quotes=False)
         return self.dollar(in_double_quotes=False)
-
-    def single_quoted(self) -> Quoted:
-        end = self.source.find("'", self.position + 1)
-        if end < 0:
-            raise self.unmatched("'", self.position)
-        text = self.source[self.position + 1 : end]
-        self.position = end + 1
-        return Quoted(text)
 
     def parenthesised(self, parts: list[Part]) -> None:
         """Parentheses (of an extended pattern) and all that is in them, as parts of a word."""
@@ -274,42 +286,6 @@ class Lexer(ExpansionLexer):
                 assert match is not None
                 parts.append(Literal(match.group()))
                 self.position = match.end()
-
-    def double_quoted(self, *, here_document: bool = False, nested: bool = False) -> list[Part]:
-        """Parts up to the closing double quote (or the end of a here-document).
-
-        `nested`: these quotes stand in an expansion that is itself quoted.
-        """
-        source = self.source
-        start = self.position
-        parts: list[Part] = []
-        plain = _PLAIN_HEREDOC if here_document else _PLAIN_DOUBLE
-        escapable = "$`\\" if here_document else '$`"\\'
-        while True:
-            match = plain.match(source, self.position)
-            if match is not None:
-                parts.append(Quoted(match.group()))
-                self.position = match.end()
-            char = source[self.position : self.position + 1]
-            if char == '"':
-                self.position += 1
-                return parts
-            if char == "\\":
-                following = source[self.position + 1 : self.position + 2]
-                self.position += 2
-                if following == "\n":
-                    continue
-                escapes = following and (nested or following in escapable)
-                parts.append(Quoted(following if escapes else "\\" + following))
-            elif char == "`":
-                parts.append(self.backquoted(in_double_quotes=not here_document))
-            elif char == "$":
-                parts.append(self.dollar(in_double_quotes=True))
-                source = self.source
-            else:
-                if here_document:
-                    return parts
-                raise self.unmatched('"', start)
 
 
 class PlainTexts(dict[str, T]):

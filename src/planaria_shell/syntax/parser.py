@@ -1,4 +1,4 @@
-"""The grammar of commands: a recursive descent parser on top of `lexer`.
+"""The grammar of commands: a recursive descent parser that has a lexer.
 
 A script is read one line at a time (`unit`), as bash does: what stands before a syntax error on earlier
 lines runs, and an alias or an option that changes parsing takes effect from the next line on.
@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
-from planaria_shell.syntax.compound_parser import RESERVED_FIRST, CompoundParser
-from planaria_shell.syntax.condition_parser import RESERVED_WORD, TOKEN, WORD
-from planaria_shell.syntax.lexer import ShellSyntaxError
+from planaria_shell.syntax.compound_commands import RESERVED_FIRST, parse_compound, parse_function_body
+from planaria_shell.syntax.lexer import RESERVED_WORD, Lexer
 from planaria_shell.syntax.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -23,9 +22,9 @@ from planaria_shell.syntax.nodes import (
     Subshell,
 )
 from planaria_shell.syntax.outline import definitions
-from planaria_shell.syntax.simple_parser import PLAIN_COMMAND
+from planaria_shell.syntax.simple_commands import PLAIN_COMMAND, expand_alias, parse_redirects, parse_simple
 
-__all__ = ["Parser", "ShellSyntaxError", "parse"]
+__all__ = ["RESERVED", "Parser", "lexer_of", "parse", "parser_of"]
 
 RESERVED = frozenset(
     [
@@ -59,195 +58,165 @@ _TIME = re.compile(r"time(?=[ \t\n;&|()<>]|\Z)")
 _EMPTY: frozenset[str] = frozenset()
 
 
-class Parser(CompoundParser):
-    """Parses `source`; `aliases` are expanded when given."""
+class Parser:
+    """Parses the commands that a lexer stands before."""
 
-    def __init__(
-        self, source: str, *, line: int = 1, extglob: bool = False, aliases: Mapping[str, str] | None = None
-    ) -> None:
-        # A shell has no NUL in its texts: bash drops them from what it reads.
-        super().__init__(source.replace("\0", ""), line=line, extglob=extglob)
-        self.aliases = aliases
-        #: Aliases being expanded: name and how many characters stand behind the text it gave.
-        self._expanding: list[tuple[str, int]] = []
-        #: Where an alias that ends in a blank ends, counted from the source's end: after it, the next word
-        #: is tried too.
-        self._alias_next = -1
+    __slots__ = ("_definitions", "closer", "lexer")
+
+    def __init__(self, lexer: Lexer) -> None:
+        self.lexer = lexer
+        #: The reserved word at which the last list ended, which was stepped over; "" when it ended otherwise.
         self.closer = ""
         #: Where definitions of functions begin whose bodies need not be parsed now.
         self._definitions: dict[int, tuple[str, int, int]] | None = None
 
-    def inner(self, source: str, line: int) -> Parser:
-        inner = Parser(source, line=line, extglob=self.extglob, aliases=self.aliases)
-        inner.posix = self.posix
-        inner.warnings = self.warnings
-        return inner
-
-    # -- entry points ------------------------------------------------------------------------------
-
     def unit(self) -> Sequence | None:
         """The next line's commands (with everything that belongs to them), or None at the end."""
-        if self.newlines() == "":
+        lexer = self.lexer
+        if lexer.newlines() == "":
             return None
-        if not self.aliases:
+        if not lexer.aliases:
             if self._definitions is None:
-                many = self.source.count("() {") >= _MANY_FUNCTIONS
-                self._definitions = definitions(self.source) if many else {}
-            if self.position in self._definitions:
-                return self._known_definition(*self._definitions[self.position])
-        sequence = Sequence([], self.line())
+                many = lexer.source.count("() {") >= _MANY_FUNCTIONS
+                self._definitions = definitions(lexer.source) if many else {}
+            if lexer.position in self._definitions:
+                return self._known_definition(*self._definitions[lexer.position])
+        sequence = Sequence([], lexer.line())
         while True:
-            char = self.skip()
+            char = lexer.skip()
             if char in ("\n", ""):
                 break
             command = self.and_or()
-            char = self.source[self.position : self.position + 1]
+            char = lexer.source[lexer.position : lexer.position + 1]
             background = False
             if char == "&" or char == ";":
-                if self.source.startswith((";;", ";&"), self.position):
-                    raise self.unexpected()
+                if lexer.source.startswith((";;", ";&"), lexer.position):
+                    raise lexer.unexpected()
                 background = char == "&"
-                self.position += 1
+                lexer.position += 1
             elif char not in ("\n", ""):
-                raise self.unexpected()
+                raise lexer.unexpected()
             sequence.items.append((command, background))
         if char == "\n":
-            self.newline()
-        elif self.pending:
+            lexer.newline()
+        elif lexer.pending:
             self._unfinished_documents()
         return sequence
 
     def next_line(self) -> None:
         """Go to the next line, whatever stands on this one."""
-        self.pending.clear()
-        end = self.source.find("\n", self.position)
-        self.position = end + 1 if end >= 0 else len(self.source)
+        lexer = self.lexer
+        lexer.pending.clear()
+        end = lexer.source.find("\n", lexer.position)
+        lexer.position = end + 1 if end >= 0 else len(lexer.source)
 
     def _known_definition(self, name: str, start: int, end: int) -> Sequence:
         """A definition that is known to be well formed: the body is parsed when it is used."""
-        line = self.line()
-        parse = partial(_parse_body, self.source[start:end], name, line, self.extglob, self.posix)
-        self.position = end
-        if self.skip() == "\n":
-            self.newline()
+        lexer = self.lexer
+        line = lexer.line()
+        parse = partial(_parse_body, lexer.source[start:end], name, line, lexer.extglob, lexer.posix)
+        lexer.position = end
+        if lexer.skip() == "\n":
+            lexer.newline()
         return Sequence([(Function(name, parse, line), False)], line)
 
     def program(self) -> Sequence:
+        lexer = self.lexer
         sequence = self.sequence(_EMPTY)
-        if self.position < len(self.source):
-            raise self.unexpected()
-        if self.pending:
+        if lexer.position < len(lexer.source):
+            raise lexer.unexpected()
+        if lexer.pending:
             self._unfinished_documents()
         return sequence
 
     def _unfinished_documents(self) -> None:
         """Here-documents announced on the last line: they end with the source."""
-        self.source += "\n"
-        self.position = len(self.source) - 1
-        self.newline()
+        lexer = self.lexer
+        lexer.source += "\n"
+        lexer.position = len(lexer.source) - 1
+        lexer.newline()
 
     def enclosed(self) -> Sequence:
-        outer, self.pending = self.pending, []
-        self.enclosing += 1
+        lexer = self.lexer
+        outer, lexer.pending = lexer.pending, []
+        lexer.enclosing += 1
         sequence = self.sequence(_EMPTY)
-        self.enclosing -= 1
-        if not self.source.startswith(")", self.position):
-            if self.position >= len(self.source):
-                raise self.unmatched(")")
-            raise self.unexpected()
-        self.position += 1
-        self.pending = outer + self.pending
+        lexer.enclosing -= 1
+        if not lexer.source.startswith(")", lexer.position):
+            if lexer.position >= len(lexer.source):
+                raise lexer.unmatched(")")
+            raise lexer.unexpected()
+        lexer.position += 1
+        lexer.pending = outer + lexer.pending
         return sequence
 
-    # -- errors ------------------------------------------------------------------------------------
-
-    def unexpected(self) -> ShellSyntaxError:
-        """The error for the token at the current position."""
-        char = self.skip()
-        if char == "":
-            error = self.fail("syntax error: unexpected end of file", incomplete=True)
-            if not self.source.endswith("\n"):
-                error.line += 1
-            return error
-        if char == "\n":
-            token = "newline"
-        else:
-            match = TOKEN.match(self.source, self.position) or WORD.match(self.source, self.position)
-            token = match.group() if match is not None else char
-        return self.fail(f"syntax error near unexpected token `{token}'")
-
-    # -- lists -------------------------------------------------------------------------------------
     def sequence(self, closers: frozenset[str]) -> Sequence:
         """Commands up to a reserved word of `closers`, a closing parenthesis, `;;`, or the end."""
-        char = self.newlines()
+        lexer = self.lexer
+        char = lexer.newlines()
         items: list[tuple[Command, bool]] = []
-        sequence = Sequence(items, self.line())
+        sequence = Sequence(items, lexer.line())
         closer = ""
         while char and char != ")":
             if char in RESERVED_FIRST and closers:
-                closer = self._closing_word(closers)
+                closer = _closing_word(lexer, closers)
                 if closer:
                     break
-            elif char == ";" and self.source.startswith((";;", ";&"), self.position):
+            elif char == ";" and lexer.source.startswith((";;", ";&"), lexer.position):
                 break
             command = self.and_or()
-            source, position = self.source, self.position
+            source, position = lexer.source, lexer.position
             char = source[position : position + 1]
             if char == "&":
                 items.append((command, True))
-                self.position = position + 1
+                lexer.position = position + 1
             else:
                 items.append((command, False))
                 if char == ";":
                     if source.startswith((";;", ";&"), position):
                         break
-                    self.position = position + 1
+                    lexer.position = position + 1
                 elif char != "\n":
                     # Behind a compound command, a reserved word needs no semicolon before it.
-                    closer = self._closing_word(closers)
+                    closer = _closing_word(lexer, closers)
                     break
-            char = self.newlines()
+            char = lexer.newlines()
         self.closer = closer
         return sequence
 
-    def _closing_word(self, closers: frozenset[str]) -> str:
-        """Step over a reserved word of `closers`; "" when none stands here."""
-        match = RESERVED_WORD.match(self.source, self.position)
-        if match is None or match.group() not in closers:
-            return ""
-        self.position = match.end()
-        return match.group()
-
     def and_or(self) -> Command:
         """Pipelines joined by `&&` and `||`. No blank stands behind it that is not stepped over."""
-        plain = None if self.aliases else PLAIN_COMMAND.match(self.source, self.position)
-        first = self.simple(plain) if plain is not None else self.pipeline()
-        char = self.source[self.position : self.position + 1]
+        lexer = self.lexer
+        plain = None if lexer.aliases else PLAIN_COMMAND.match(lexer.source, lexer.position)
+        first = parse_simple(lexer, plain) if plain is not None else self.pipeline()
+        position = lexer.position
+        char = lexer.source[position : position + 1]
         if char != "&" and char != "|":
             return first
         if char == "|" and plain is not None:
             first = self._piped(first)
         rest: list[tuple[str, Command]] = []
-        while self.skip() in ("&", "|") and self.source.startswith(("&&", "||"), self.position):
-            source = self.source
-            operator = source[self.position : self.position + 2]
-            self.position += 2
-            self.newlines()
+        while lexer.skip() in ("&", "|") and lexer.source.startswith(("&&", "||"), lexer.position):
+            source = lexer.source
+            operator = source[lexer.position : lexer.position + 2]
+            lexer.position += 2
+            lexer.newlines()
             rest.append((operator, self.pipeline()))
         return AndOr(first, rest) if rest else first
 
     def pipeline(self) -> Command:
+        lexer = self.lexer
         line = 0
         negated = False
         timed = ""
         marked = False
         while True:
-            if self.aliases:
-                self.expand_alias()
-            char = self.source[self.position : self.position + 1]
+            if lexer.aliases:
+                expand_alias(lexer)
+            char = lexer.source[lexer.position : lexer.position + 1]
             if char != "!" and char != "t":
                 break
-            match = RESERVED_WORD.match(self.source, self.position)
+            match = RESERVED_WORD.match(lexer.source, lexer.position)
             word = match.group() if match is not None else ""
             if word == "!":
                 negated = not negated
@@ -257,103 +226,146 @@ class Parser(CompoundParser):
                 break
             assert match is not None
             marked = True
-            self.position = match.end()
-            self.skip()
+            lexer.position = match.end()
+            lexer.skip()
             if word == "time":
-                option = re.compile(r"-p(?=\s|$)").match(self.source, self.position)
+                option = re.compile(r"-p(?=\s|$)").match(lexer.source, lexer.position)
                 if option is not None:
                     timed = "time -p"
-                    self.position = option.end()
-                    self.skip()
-                option = re.compile(r"--(?=\s|$)").match(self.source, self.position)
+                    lexer.position = option.end()
+                    lexer.skip()
+                option = re.compile(r"--(?=\s|$)").match(lexer.source, lexer.position)
                 if option is not None:
-                    self.position = option.end()
-                    self.skip()
-        if marked and self.skip() in ("\n", ";", ""):
-            line = self.line()
+                    lexer.position = option.end()
+                    lexer.skip()
+        if marked and lexer.skip() in ("\n", ";", ""):
+            line = lexer.line()
             return Pipeline([], [], negated, timed, line)
-        first = self._piped(self.command())
+        first = self.command()
+        if lexer.source.startswith("|", lexer.position):
+            first = self._piped(first)
         if not marked:
             return first
         if not isinstance(first, Pipeline):
-            return Pipeline([first], [], negated, timed, self.line())
+            return Pipeline([first], [], negated, timed, lexer.line())
         first.negated = negated
         first.timed = timed
         return first
 
     def _piped(self, first: Command) -> Command:
         """The command, or the pipeline that it begins."""
-        if not self.source.startswith("|", self.position) or self.source.startswith("||", self.position):
+        lexer = self.lexer
+        if lexer.source.startswith("||", lexer.position):
             return first
-        line = self.line()
+        line = lexer.line()
         stages = [first]
         merged: list[bool] = []
-        while self.skip() == "|" and not self.source.startswith("||", self.position):
-            self.position += 1
-            both = self.source.startswith("&", self.position)
+        while lexer.skip() == "|" and not lexer.source.startswith("||", lexer.position):
+            lexer.position += 1
+            both = lexer.source.startswith("&", lexer.position)
             if both:
-                self.position += 1
+                lexer.position += 1
             merged.append(both)
-            self.newlines()
+            lexer.newlines()
             # Here `time` is no reserved word.
-            stages.append(self.simple(None) if _TIME.match(self.source, self.position) else self.command())
+            stages.append(
+                parse_simple(lexer, None) if _TIME.match(lexer.source, lexer.position) else self.command()
+            )
         return Pipeline(stages, merged, line=line)
-
-    # -- commands ----------------------------------------------------------------------------------
 
     def command(self) -> Command:
         """One command with its redirections, and the blanks behind it."""
-        source = self.source
-        char = source[self.position : self.position + 1]
+        lexer = self.lexer
+        source, position = lexer.source, lexer.position
+        char = source[position : position + 1]
         if not char or char in " \t\\#":
-            char = self.skip()
-        if self.aliases:
-            self.expand_alias()
-            source = self.source
-            char = source[self.position : self.position + 1]
+            char = lexer.skip()
+        if lexer.aliases:
+            expand_alias(lexer)
+            source = lexer.source
+            char = source[lexer.position : lexer.position + 1]
         if char == "(":
             return self.parenthesis()
         if char not in RESERVED_FIRST:
-            return self.simple(None if self.aliases else PLAIN_COMMAND.match(source, self.position))
-        match = RESERVED_WORD.match(source, self.position)
+            return parse_simple(lexer, None if lexer.aliases else PLAIN_COMMAND.match(source, lexer.position))
+        match = RESERVED_WORD.match(source, lexer.position)
         if match is None:
-            return self.simple(None if self.aliases else PLAIN_COMMAND.match(source, self.position))
+            return parse_simple(lexer, None if lexer.aliases else PLAIN_COMMAND.match(source, lexer.position))
         word = match.group()
-        compound = self.compound(word, match.end())
+        compound = parse_compound(self, word, match.end())
         if compound is None:
-            raise self.unexpected()
+            raise lexer.unexpected()
         return compound
 
     def parenthesis(self) -> Command:
-        line = self.line()
-        start = self.position
-        if self.source.startswith("((", start):
-            self.position = start + 2
-            expression = self.arithmetic("))")
+        lexer = self.lexer
+        line = lexer.line()
+        start = lexer.position
+        if lexer.source.startswith("((", start):
+            lexer.position = start + 2
+            expression = lexer.arithmetic("))")
             if expression is not None:
                 command = ArithmeticCommand(expression, [], line)
-                command.redirects = self.redirects()
+                command.redirects = parse_redirects(lexer)
                 return command
-            self.position = start
-        self.position = start + 1
+            lexer.position = start
+        lexer.position = start + 1
         body = self.sequence(_EMPTY)
-        if not self.source.startswith(")", self.position) or not body.items:
-            raise self.unexpected()
-        self.position += 1
+        if not lexer.source.startswith(")", lexer.position) or not body.items:
+            raise lexer.unexpected()
+        lexer.position += 1
         subshell = Subshell(body, [], line)
-        subshell.redirects = self.redirects()
+        subshell.redirects = parse_redirects(lexer)
         return subshell
 
 
+def _closing_word(lexer: Lexer, closers: frozenset[str]) -> str:
+    """Step over a reserved word of `closers`; "" when none stands here."""
+    match = RESERVED_WORD.match(lexer.source, lexer.position)
+    if match is None or match.group() not in closers:
+        return ""
+    lexer.position = match.end()
+    return match.group()
+
+
+class _Grammar:
+    """The grammar of commands, for what stands inside words."""
+
+    def enclosed(self, lexer: Lexer) -> Sequence:
+        return Parser(lexer).enclosed()
+
+    def program(self, lexer: Lexer) -> Sequence:
+        return Parser(lexer).program()
+
+    def function_body(self, lexer: Lexer, name: str, line: int) -> Function:
+        return parse_function_body(Parser(lexer), name, line)
+
+
+_GRAMMAR = _Grammar()
+
+
+def lexer_of(
+    source: str, *, line: int = 1, extglob: bool = False, aliases: Mapping[str, str] | None = None
+) -> Lexer:
+    """A lexer over source text, in whose words programs may stand; `aliases` are expanded when given."""
+    # A shell has no NUL in its strings: bash drops them from what it reads.
+    return Lexer(source.replace("\0", ""), line=line, extglob=extglob, grammar=_GRAMMAR, aliases=aliases)
+
+
+def parser_of(source: str, *, line: int = 1, extglob: bool = False) -> Parser:
+    """A parser of source text."""
+    return Parser(lexer_of(source, line=line, extglob=extglob))
+
+
 def _parse_body(text: str, name: str, line: int, extglob: bool, posix: bool) -> Command:
-    parser = Parser(text, line=line, extglob=extglob)
-    parser.posix = posix
-    return parser.function_body(name, line).body
+    parser = parser_of(text, line=line, extglob=extglob)
+    parser.lexer.posix = posix
+    return parse_function_body(parser, name, line).body
 
 
 def parse(source: str, *, extglob: bool = False) -> list[Sequence]:
     """All lines of a script; raises `ShellSyntaxError`."""
-    parser = Parser(source, extglob=extglob)
+    parser = parser_of(source, extglob=extglob)
     units: list[Sequence] = []
     while (unit := parser.unit()) is not None:
         units.append(unit)

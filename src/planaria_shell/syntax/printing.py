@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from planaria_shell.syntax.lexer import ansi_c
+from planaria_shell.syntax.cursor import ansi_c
 from planaria_shell.syntax.nodes import (
     AndOr,
     ArithmeticCommand,

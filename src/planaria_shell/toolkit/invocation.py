@@ -12,7 +12,7 @@ import errno
 import functools
 from collections.abc import Callable, Generator, Iterator
 
-from planaria_shell.run.command import COMMANDS, Input, Output, Process, Status, resolve_name
+from planaria_shell.state.command import COMMANDS, Input, Output, Process, Status, resolve_name
 from planaria_shell.toolkit.options import Arguments, OptionSyntax, Order, UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import BLOCK, Source, Target, create_output, open_input, reason
@@ -220,7 +220,7 @@ def command(
 ) -> Callable[[Body], Body]:
     """Declare a function as the command of these names.
 
-    The names are literal strings: the index of commands reads them from the source (`run.command.Registry`).
+    The names are literal strings: the index of commands reads them from the source (`state.command.Registry`).
 
     Args:
         short, long, order: The options; see `OptionSyntax`.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
-from planaria_shell.run.command import Input, Output
+from planaria_shell.state.command import Input, Output
 
 __all__ = [
     "BLOCK",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from planaria_shell.run.variable import is_name
+from planaria_shell.state.variable import is_name
 from planaria_shell.syntax.nodes import (
     AndOr,
     Arithmetic,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from planaria_shell.syntax.nodes import Test, Word
 from planaria_shell.translation.names import INTEGER, UntranslatableError
-from planaria_shell.translation.words import Text, Words
+from planaria_shell.translation.numbers import Text
+from planaria_shell.translation.words import Words
 
 __all__ = ["translate_condition", "translate_test"]
 

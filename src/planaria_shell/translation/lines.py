@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from planaria_shell.expand.fields import split
-from planaria_shell.run.streams import BufferedInput
-from planaria_shell.run.variable import SHORT
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.streams import BufferedInput
+from planaria_shell.state.variable import SHORT
 
 __all__ = ["Lines"]
 
@@ -23,7 +19,7 @@ class Lines:
 
     __slots__ = ("_ready", "_shell", "_stream")
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Interpreter) -> None:
         stream = shell.fds[0]
         assert isinstance(stream, BufferedInput)
         self._shell = shell

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from planaria_shell.run.variable import ASSOCIATIVE, INDEXED, SLOW_WRITE
-from planaria_shell.run.variables import Variables
+from planaria_shell.state.functions import FunctionBody
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SLOW_WRITE
+from planaria_shell.state.variables import Variables
 from planaria_shell.translation.support import ASSIGNED_FIRST, canonical, held, is_plain
-
-if TYPE_CHECKING:
-    from planaria_shell.compile.functions import FunctionBody
-    from planaria_shell.run.shell import Shell
 
 __all__ = ["INTEGER", "NOTHING", "TEXT", "Kinds", "Names", "UntranslatableError"]
 
@@ -37,7 +34,7 @@ class Names:
     is the shell's own `Variable`, in `a_NAME`.
     """
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Interpreter) -> None:
         self.shell = shell
         self.extglob = "extglob" in shell.shopts
         self.ampersands = "patsub_replacement" in shell.shopts

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
-from planaria_shell.syntax.arithmetic_parser import ArithmeticSyntaxError, Parser, Target
-from planaria_shell.syntax.nodes import Literal, Quoted, Word
-from planaria_shell.translation.names import INTEGER, UntranslatableError
+from planaria_shell.errors import ArithmeticSyntaxError
+from planaria_shell.syntax.arithmetic_parser import Parser, Target
+from planaria_shell.syntax.nodes import Literal, Part, Quoted, Word
+from planaria_shell.translation.names import INTEGER, TEXT, Kinds, Names, UntranslatableError
 
-if TYPE_CHECKING:
-    from planaria_shell.translation.words import Text, Words
-
-__all__ = ["Number", "translate_number"]
+__all__ = ["Number", "Text", "translate_number"]
 
 _LARGEST = (1 << 63) - 1
 _SMALLEST = -(1 << 63)
 _PLACE = re.compile(r"\0(\d+)\0")
 _SIMPLE = re.compile(r"\w+\Z")
+
+
+class Text:
+    """An expansion: `source` gives an int or a str, as `kinds` tells."""
+
+    __slots__ = ("bits", "constant", "kinds", "natural", "position", "source")
+
+    def __init__(self, source: str, kinds: Kinds, *, constant: str | None = None, position: int = 0) -> None:
+        self.source = source
+        self.kinds = kinds
+        self.constant = constant
+        #: Which positional parameter it is.
+        self.position = position
+        # As of a `Number`.
+        self.bits = 63
+        self.natural = False
+
+    @property
+    def simple(self) -> bool:
+        """Whether the source is only a name."""
+        return _SIMPLE.match(self.source) is not None
+
+    @property
+    def text(self) -> str:
+        """The source of a str."""
+        return self.source if self.kinds == TEXT else f"str({self.source})"
 
 
 class Number:
@@ -57,10 +82,31 @@ def _check_message(message: str) -> None:
         raise UntranslatableError(message)
 
 
+class WordTranslator(Protocol):
+    """What translates the expansions in an expression."""
+
+    names: Names
+
+    def temporary(self) -> str:
+        """The name of a new Python variable."""
+
+    def risk(self) -> None:
+        """Note that the source may raise an error of the shell."""
+
+    def numbered(self, text: Text) -> str | None:
+        """The Python variable that holds a string as a number, if there is one."""
+
+    def join(self, pieces: Sequence[Text | str]) -> Text:
+        """Strings one after the other."""
+
+    def part(self, part: Part) -> Text:
+        """A part of a word as a string."""
+
+
 class _Sources:
     """Makes source of an expression's pieces."""
 
-    def __init__(self, words: Words, operands: list[Text]) -> None:
+    def __init__(self, words: WordTranslator, operands: list[Text]) -> None:
         self.words = words
         self.names = words.names
         self.operands = operands
@@ -257,7 +303,7 @@ def _parsed(text: str, sources: _Sources) -> Number:
     return number
 
 
-def translate_number(word: Word, words: Words) -> Number:
+def translate_number(word: Word, words: WordTranslator) -> Number:
     """The source of an expression in which expansions may stand."""
     pieces: list[str] = []
     operands: list[Text] = []

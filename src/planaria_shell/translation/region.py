@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from planaria_shell.compile.functions import Frame, FunctionBody
-from planaria_shell.run.streams import BufferedInput
-from planaria_shell.run.variable import is_name
+from planaria_shell.state.functions import Frame, FunctionBody
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.streams import BufferedInput
+from planaria_shell.state.variable import is_name
 from planaria_shell.syntax.nodes import ArithmeticFor, For, While
 from planaria_shell.translation.commands import Commands, plain_numbers
 from planaria_shell.translation.names import INTEGER, NOTHING, TEXT, Names, UntranslatableError
 from planaria_shell.translation.support import NAMESPACE
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
 __all__ = ["FunctionRegion", "LoopRegion"]
 
@@ -34,7 +32,7 @@ class _Region:
         #: Whether it is of no use to try (again).
         self.hopeless = False
 
-    def _translate(self, shell: Shell) -> None:
+    def _translate(self, shell: Interpreter) -> None:
         """Translate for what the variables hold now."""
         self._versions += 1
         if self._versions > _VERSIONS:
@@ -78,7 +76,7 @@ class _Region:
         """Emit the region's own commands; the parameters that it takes beside the shell's."""
         raise NotImplementedError
 
-    def _may_enter(self, shell: Shell) -> bool:
+    def _may_enter(self, shell: Interpreter) -> bool:
         """Whether everything is as the translation takes for granted."""
         names = self._names
         if names is None:
@@ -109,7 +107,7 @@ class _Region:
             and "FUNCNEST" not in shell.table
         )
 
-    def _run(self, shell: Shell, *arguments: Any) -> int | None:
+    def _run(self, shell: Interpreter, *arguments: Any) -> int | None:
         """Run it from here on; the status, or None when it has to be left to the closures."""
         if not plain_shell(shell):
             return None
@@ -124,7 +122,7 @@ class _Region:
         return None
 
 
-def plain_shell(shell: Shell) -> bool:
+def plain_shell(shell: Interpreter) -> bool:
     """Whether a translation made now could be entered at all."""
     return (
         not shell.tracing
@@ -164,7 +162,7 @@ class LoopRegion(_Region):
         return {self.node.name} if isinstance(self.node, For) else set()
 
     def enter(
-        self, shell: Shell, status: int, done: int = 0, words: Iterator[str] | None = None
+        self, shell: Interpreter, status: int, done: int = 0, words: Iterator[str] | None = None
     ) -> int | None:
         """Run what is left of the loop; None when the closures have to. `status` is that of the last round,
         `done` counts the rounds before, and `words` are those still to come."""
@@ -195,7 +193,7 @@ class FunctionRegion(_Region):
         super().__init__()
         self.body = body
 
-    def enter(self, shell: Shell, argv: list[str], tested: bool) -> int | None:
+    def enter(self, shell: Interpreter, argv: list[str], tested: bool) -> int | None:
         """Call the function; None when the closures have to."""
         scopes = shell.variables.scopes
         if scopes and scopes[-1].temporary:

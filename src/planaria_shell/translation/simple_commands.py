@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from planaria_shell.compile.functions import Frame, FunctionBody
-from planaria_shell.run.variable import is_name
+from planaria_shell.state.functions import Frame, FunctionBody
+from planaria_shell.state.variable import is_name
 from planaria_shell.syntax.nodes import (
     ArithmeticCommand,
     Assignment,
@@ -22,7 +22,8 @@ from planaria_shell.syntax.nodes import (
 )
 from planaria_shell.translation.conditions import translate_test
 from planaria_shell.translation.names import INTEGER, NOTHING, TEXT, Kinds, Names, UntranslatableError
-from planaria_shell.translation.words import Text, Words
+from planaria_shell.translation.numbers import Text
+from planaria_shell.translation.words import Words
 
 __all__ = ["SimpleCommands"]
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from planaria_shell.compile.arithmetic import COMMON, evaluate, literal
-from planaria_shell.compile.assignment import Element, store_array
-from planaria_shell.compile.condition import TestError, failed_operand, search
+from planaria_shell.errors import ArithmeticSyntaxError, ShellError
+from planaria_shell.expand.arithmetic import COMMON, evaluate, literal
+from planaria_shell.expand.arrays import Element, store_array
+from planaria_shell.expand.condition_operators import TestError, failed_operand, search
 from planaria_shell.expand.constant_words import regex_escape
-from planaria_shell.expand.fields import MAGIC_EXTENDED, split
+from planaria_shell.expand.fields import split
 from planaria_shell.expand.parameter_operators import change_case, remover, replace, substring
-from planaria_shell.expand.patterns import escape, matcher
-from planaria_shell.run.control import Return
-from planaria_shell.run.variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, ShellError, Variable
-from planaria_shell.syntax.arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, ArithmeticSyntaxError, wrap
+from planaria_shell.expand.pathnames import glob_fields
+from planaria_shell.expand.patterns import MAGIC_EXTENDED, escape, matcher
+from planaria_shell.state.control import Return
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, Variable
+from planaria_shell.syntax.arithmetic_parser import MAXIMUM, MINIMUM, MODULUS, wrap
 from planaria_shell.translation.lines import Lines
-
-if TYPE_CHECKING:
-    from planaria_shell.run.shell import Shell
 
 __all__ = ["ASSIGNED_FIRST", "NAMESPACE", "canonical"]
 
@@ -49,7 +49,7 @@ def is_plain(variable: Variable | None) -> bool:
     return variable is None or not variable.flags & SLOW_WRITE & ~(INDEXED | ASSOCIATIVE)
 
 
-def load(shell: Shell, plan: Plan) -> list[Value] | None:
+def load(shell: Interpreter, plan: Plan) -> list[Value] | None:
     """The variables' values as the plan wants them; None when one of them is not what it should be."""
     table = shell.table
     values: list[Value] = []
@@ -78,7 +78,7 @@ def load(shell: Shell, plan: Plan) -> list[Value] | None:
     return values
 
 
-def loaded_again(shell: Shell, plan: Plan) -> list[Value]:
+def loaded_again(shell: Interpreter, plan: Plan) -> list[Value]:
     """The values of the scalars after an expression was evaluated: it can have assigned numbers to them."""
     values: list[Value] = []
     for name, kinds, flag in plan:
@@ -89,7 +89,7 @@ def loaded_again(shell: Shell, plan: Plan) -> list[Value]:
     return values
 
 
-def save(shell: Shell, names: Sequence[str], values: Iterable[Value]) -> None:
+def save(shell: Interpreter, names: Sequence[str], values: Iterable[Value]) -> None:
     """Give the shell's variables their values."""
     table = shell.table
     for name, value in zip(names, values, strict=False):
@@ -112,7 +112,7 @@ def save(shell: Shell, names: Sequence[str], values: Iterable[Value]) -> None:
             variable.number = value
 
 
-def _save_element(shell: Shell, name: str, variable: Variable, value: Value) -> None:
+def _save_element(shell: Interpreter, name: str, variable: Variable, value: Value) -> None:
     """Give an array its element 0."""
     if value is None:
         shell.variables.unset_element(name, "0")
@@ -151,13 +151,13 @@ def power(x: int, y: int, message: str) -> int:
     return (pow(x, y, MODULUS) - MINIMUM) % MODULUS + MINIMUM
 
 
-def arithmetic_error(shell: Shell, error: ShellError) -> int:
+def arithmetic_error(shell: Interpreter, error: ShellError) -> int:
     """`(( ))` went wrong: the status, or the error again when it ends more."""
     shell.arithmetic_failed(error)
     return 1
 
 
-def condition_error(shell: Shell, error: TestError) -> int:
+def condition_error(shell: Interpreter, error: TestError) -> int:
     """`[[ ]]` went wrong: the status."""
     if error.message:
         shell.complain(error.message)
@@ -172,14 +172,14 @@ def condition_number(num: Callable[[Value], int], value: Value) -> int:
         raise failed_operand(error) from None
 
 
-def unset(shell: Shell, name: str) -> str:
+def unset(shell: Interpreter, name: str) -> str:
     """What an unset parameter gives."""
     if shell.nounset:
         raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
     return ""
 
 
-def unset_number(shell: Shell, name: str) -> int:
+def unset_number(shell: Interpreter, name: str) -> int:
     """What an unset variable counts as in an expression."""
     if shell.nounset:
         raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
@@ -189,7 +189,7 @@ def unset_number(shell: Shell, name: str) -> int:
 # -- fields, tests, arrays -------------------------------------------------------------------------
 
 
-def fields(shell: Shell, value: Value) -> list[Value]:
+def fields(shell: Interpreter, value: Value) -> list[Value]:
     """An unquoted expansion as fields."""
     if value.__class__ is int:
         return [value]
@@ -197,35 +197,35 @@ def fields(shell: Shell, value: Value) -> list[Value]:
         return [value]
     found = split(value, " \t\n")
     if not shell.noglob and MAGIC_EXTENDED.search(value):
-        return shell.glob_fields(found)
+        return glob_fields(shell, found)
     return found
 
 
-def test_status(shell: Shell, arguments: list[Value], spill: Callable[[], None]) -> int:
+def test_status(shell: Interpreter, arguments: list[Value], spill: Callable[[], None]) -> int:
     """The status of `test arguments`; `spill` saves the variables, in case that it looks at them."""
     if "-v" in arguments:
         spill()
     return shell.builtins["test"](shell, ["test", *map(str, arguments)])
 
 
-def bracket_status(shell: Shell, arguments: list[Value], spill: Callable[[], None]) -> int:
+def bracket_status(shell: Interpreter, arguments: list[Value], spill: Callable[[], None]) -> int:
     """The status of `[ arguments ]`."""
     if "-v" in arguments:
         spill()
     return shell.builtins["["](shell, ["[", *map(str, arguments), "]"])
 
 
-def matches(shell: Shell, subject: str, pattern: str) -> bool:
+def matches(shell: Interpreter, subject: str, pattern: str) -> bool:
     """Whether a pattern that is only known now matches, as in `[[ ]]`."""
     return matcher(pattern, True)(subject)
 
 
-def matches_case(shell: Shell, subject: str, pattern: str) -> bool:
+def matches_case(shell: Interpreter, subject: str, pattern: str) -> bool:
     """The same as in `case`."""
     return matcher(pattern, "extglob" in shell.shopts)(subject)
 
 
-def element(name: str, variable: Variable, place: int, shell: Shell) -> str | None:
+def element(name: str, variable: Variable, place: int, shell: Interpreter) -> str | None:
     """An element of an indexed array by its number."""
     if place < 0:
         place += variable.next_index()
@@ -249,7 +249,7 @@ def keyed(variable: Variable, key: str) -> str | None:
     return None if variable.array is None else variable.array.get(key)  # type: ignore[call-overload]
 
 
-def store_keyed(shell: Shell, name: str, variable: Variable, key: str, text: str, source: str) -> None:
+def store_keyed(shell: Interpreter, name: str, variable: Variable, key: str, text: str, source: str) -> None:
     """`name[key]=text`"""
     if not key:
         raise ShellError(f"{name}[{source}]: bad array subscript")
@@ -263,17 +263,17 @@ def store_keyed(shell: Shell, name: str, variable: Variable, key: str, text: str
     array[key] = text
 
 
-def append_keyed(shell: Shell, name: str, variable: Variable, key: str, text: str, source: str) -> None:
+def append_keyed(shell: Interpreter, name: str, variable: Variable, key: str, text: str, source: str) -> None:
     """`name[key]+=text`"""
     store_keyed(shell, name, variable, key, (keyed(variable, key) or "") + text if key else text, source)
 
 
-def append_indexed(shell: Shell, name: str, variable: Variable, place: int, text: str) -> None:
+def append_indexed(shell: Interpreter, name: str, variable: Variable, place: int, text: str) -> None:
     """`name[place]+=text`"""
     shell.variables.set_indexed(name, variable, place, text, append=True)
 
 
-def push(shell: Shell, variable: Variable, text: str) -> None:
+def push(shell: Interpreter, variable: Variable, text: str) -> None:
     """`name+=(text)`"""
     counters = shell.counters
     counters.growth -= len(text)
@@ -285,7 +285,7 @@ def push(shell: Shell, variable: Variable, text: str) -> None:
     array[next(reversed(array)) + 1 if array else 0] = text
 
 
-def fill(shell: Shell, name: str, variable: Variable, texts: list[Value]) -> None:
+def fill(shell: Interpreter, name: str, variable: Variable, texts: list[Value]) -> None:
     """`name=(texts)`"""
     elements: list[Element] = [(None, str(text), False) for text in texts]
     store_array(shell.variables, name, variable, elements, append=False)
@@ -299,7 +299,7 @@ def count(variable: Variable) -> int:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_failed(shell: Shell, error: OSError) -> int:
+def write_failed(shell: Interpreter, error: OSError) -> int:
     """`echo` could not write."""
     if isinstance(error, BrokenPipeError):
         raise error
@@ -312,7 +312,7 @@ def too_deep(name: str, limit: int) -> ShellError:
     return ShellError(f"{name}: maximum function nesting level exceeded ({limit})")
 
 
-def grown(shell: Shell, value: str) -> None:
+def grown(shell: Interpreter, value: str) -> None:
     """Account for a long text."""
     shell.variables.grow(value)
 

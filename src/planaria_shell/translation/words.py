@@ -7,46 +7,19 @@ from collections.abc import Callable, Sequence
 
 from planaria_shell.expand.braces import expand_braces, has_braces
 from planaria_shell.expand.constant_words import regex_escape
-from planaria_shell.expand.fields import MAY_BE_MAGIC
 from planaria_shell.expand.parameter_operators import literal_of, remover
-from planaria_shell.expand.patterns import compile_pattern, escape, is_literal, stars, unescape
+from planaria_shell.expand.patterns import MAY_BE_MAGIC, compile_pattern, escape, is_literal, stars, unescape
 from planaria_shell.syntax.nodes import Arithmetic, DoubleQuoted, Literal, Parameter, Part, Quoted, Word
 from planaria_shell.translation.names import INTEGER, TEXT, Kinds, Names, UntranslatableError
-from planaria_shell.translation.numbers import Number, translate_number
+from planaria_shell.translation.numbers import Number, Text, translate_number
 from planaria_shell.translation.support import canonical
 
-__all__ = ["Text", "Words"]
+__all__ = ["Words"]
 
 _SIMPLE = re.compile(r"\w+\Z")
 #: What cannot stand in an f-string, at least not in every version of Python.
 _UNQUOTABLE = re.compile(r"[\"'\\{}]|[^ -~]")
 #: A pattern that is a text with stars around it.
-
-
-class Text:
-    """An expansion: `source` gives an int or a str, as `kinds` tells."""
-
-    __slots__ = ("bits", "constant", "kinds", "natural", "position", "source")
-
-    def __init__(self, source: str, kinds: Kinds, *, constant: str | None = None, position: int = 0) -> None:
-        self.source = source
-        self.kinds = kinds
-        self.constant = constant
-        #: Which positional parameter it is.
-        self.position = position
-        # As of a `Number`.
-        self.bits = 63
-        self.natural = False
-
-    @property
-    def simple(self) -> bool:
-        """Whether the source is only a name."""
-        return _SIMPLE.match(self.source) is not None
-
-    @property
-    def text(self) -> str:
-        """The source of a str."""
-        return self.source if self.kinds == TEXT else f"str({self.source})"
 
 
 def _constant(text: str) -> Text:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from planaria_shell.run.command import COMMANDS, Input, Output
+from planaria_shell.state.command import COMMANDS, Input, Output
 
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"], "TZ": "UTC0", "HOME": "/root"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import ours
 
-from planaria_shell.run.command import COMMANDS
+from planaria_shell.state.command import COMMANDS
 
 #: They have no options, as in POSIX, or are not there in a sandbox and say so.
 _OTHERS = {

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from planaria_shell.run.command import COMMANDS, Registry
+from planaria_shell.state.command import COMMANDS, Registry
 
 _SOURCE = '''"""`shout`: its operands in capitals."""
 
@@ -39,7 +39,7 @@ def test_the_index_has_exactly_the_commands_that_the_modules_declare() -> None:
 def test_all_names_are_known_without_importing_commands() -> None:
     """`compgen -c` and `type` know `sort` and `jq` while no module of commands is imported."""
     shown = _python(
-        "import sys; from planaria_shell.run.shell import Shell; shell = Shell()\n"
+        "import sys; from planaria_shell.shell import Shell; shell = Shell()\n"
         "shell.run('compgen -c | while read -r name; do [[ $name == jq ]] && echo $name; done; type sort')\n"
         "print([name for name in sys.modules if name.startswith('planaria_shell.commands.')])"
     )
@@ -49,7 +49,7 @@ def test_all_names_are_known_without_importing_commands() -> None:
 def test_a_command_imports_its_own_module_only() -> None:
     """Running `cal` imports the module of `cal`, not those of other families."""
     shown = _python(
-        "import sys; from planaria_shell.run.shell import Shell; Shell().run('cal 1 2000 > /dev/null')\n"
+        "import sys; from planaria_shell.shell import Shell; Shell().run('cal 1 2000 > /dev/null')\n"
         "print([name for name in sys.modules if name.startswith('planaria_shell.commands.text')])"
     )
     assert shown == "[]\n"
@@ -63,9 +63,9 @@ def test_a_command_is_added_by_one_file(tmp_path: Path) -> None:
         (folder / "__init__.py").touch()
     (family / "shout.py").write_text(_SOURCE)
     shown = _python(
-        "from planaria_shell.run import command_lookup, command\n"
+        "from planaria_shell.execution import command_lookup\nfrom planaria_shell.state import command\n"
         "command.COMMANDS._package = 'extra'\n"
-        "from planaria_shell.run.shell import Shell\n"
+        "from planaria_shell.shell import Shell\n"
         "Shell(env={'PATH': '/usr/bin'}).run('yell -n a b; echo; shout --help')\n",
         tmp_path,
     )

@@ -9,7 +9,7 @@ from harness import BytesInput, BytesOutput, NativeProcess, ours, real
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planaria_shell.run.command import COMMANDS
+from planaria_shell.state.command import COMMANDS
 
 few = settings(max_examples=30, deadline=None)
 

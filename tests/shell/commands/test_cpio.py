@@ -76,8 +76,8 @@ def test_flock_runs_a_command(tmp_path: Path, words: list[str]) -> None:
 
 def test_bind_says_that_lines_are_not_edited() -> None:
     """bind warns as bash does where it reads no terminal, and refuses what it does not know."""
-    from planaria_shell.run.shell import Shell
-    from planaria_shell.run.streams import CapturedOutput, NullStream
+    from planaria_shell.shell import Shell
+    from planaria_shell.state.streams import CapturedOutput, NullStream
 
     script = (
         "bind 'set completion-ignore-case on'; echo $?; bind -z; echo $?; bind -m no; echo $?; bind -q no"

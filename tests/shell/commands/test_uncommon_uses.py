@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import CapturedOutput, NullStream
+from planaria_shell.shell import Shell
+from planaria_shell.state.streams import CapturedOutput, NullStream
 
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "TZ": "UTC0", "HOME": "/root"}
 _FILES = {

@@ -136,7 +136,7 @@ def test_without_pyyaml_the_error_says_how_to_install_it() -> None:
     """Where PyYAML is not installed, yq fails with the command that installs it."""
     code = (
         "import sys; sys.modules['yaml'] = None\n"
-        "from planaria_shell.run.shell import Shell; shell = Shell()\n"
+        "from planaria_shell.shell import Shell; shell = Shell()\n"
         "print(shell.run('yq . <<< a:'), flush=True)"
     )
     done = subprocess.run(

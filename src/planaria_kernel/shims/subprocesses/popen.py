@@ -19,11 +19,11 @@ from types import GenericAlias, TracebackType
 from typing import IO, Any, Final
 
 from planaria_kernel.shims.subprocesses.shells import PipeReader, check_program, new_shell, stream_of
-from planaria_shell.run.control import LimitReachedError
-from planaria_shell.run.deadline import Expired, until
-from planaria_shell.run.int_limits import DigitsOfTheShell
-from planaria_shell.run.pipes import Pipe, PipeInput, PipeOutput
-from planaria_shell.run.streams import flush_all
+from planaria_shell.state.control import LimitReachedError
+from planaria_shell.state.deadline import Expired, until
+from planaria_shell.state.int_limits import DigitsOfTheShell
+from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
+from planaria_shell.state.streams import flush_all
 
 __all__ = ["Popen"]
 

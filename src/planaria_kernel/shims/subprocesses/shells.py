@@ -9,9 +9,9 @@ import stat
 from typing import Any, Final
 
 from planaria_shell.commands.processes.python import standard
-from planaria_shell.run.pipes import PipeInput
-from planaria_shell.run.shell import Shell
-from planaria_shell.run.streams import AdaptedStream, FileInput, FileOutput, NullStream, Stream
+from planaria_shell.shell import Shell
+from planaria_shell.state.pipes import PipeInput
+from planaria_shell.state.streams import AdaptedStream, FileInput, FileOutput, NullStream, Stream
 
 __all__ = ["PipeReader", "check_program", "new_shell", "stream_of"]
 

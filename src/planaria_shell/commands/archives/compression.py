@@ -16,7 +16,7 @@ from planaria_shell.commands.archives.compression_formats import (
     Format,
     decompressed,
 )
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import FileInput, Source, reason

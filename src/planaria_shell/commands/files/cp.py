@@ -6,7 +6,7 @@ import os
 
 from planaria_shell.commands.files.copying import Copier, into_directory
 from planaria_shell.commands.files.destinations import places
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from planaria_shell.commands.files.size_units import Units
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.quoting import shell_quote
 from planaria_shell.toolkit.sizes import human_size

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from planaria_shell.commands.files.size_units import Units
 from planaria_shell.commands.text.wc import extra_operand, names_from
 from planaria_shell.expand.patterns import compile_pattern
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_status import blocks_of
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import Invocation, command

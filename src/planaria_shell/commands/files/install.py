@@ -8,7 +8,7 @@ import stat
 from planaria_shell.commands.files.chmod import parse_mode
 from planaria_shell.commands.files.copying import Copier
 from planaria_shell.commands.files.destinations import places
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError

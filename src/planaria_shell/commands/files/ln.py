@@ -7,7 +7,7 @@ import os
 import stat
 
 from planaria_shell.commands.files.copying import base_name, into_directory
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError

@@ -7,7 +7,7 @@ import random
 import string
 
 from planaria_shell.commands.files.copying import into_directory
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote

@@ -6,7 +6,7 @@ import errno
 import os
 
 from planaria_shell.commands.files.path_resolution import resolve
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import shell_quote

@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 
 from planaria_shell.commands.files.copying import into_directory
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote

@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Callable
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_status import blocks_of, device_parts
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import Invocation, command

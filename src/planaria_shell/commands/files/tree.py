@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from planaria_shell.commands.numbers.date.command import moment_of
 from planaria_shell.commands.numbers.date.zones import local_zone
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import OptionSyntax, UsageError
 

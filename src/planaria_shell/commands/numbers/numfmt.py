@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from planaria_shell.commands.text.cut import parse_ranges
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError, choose

@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator, Iterator
 from decimal import Decimal, InvalidOperation
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from planaria_shell.run import invocation
-from planaria_shell.run.command import Status
+from planaria_shell import invocation
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.users import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from planaria_shell.run.command import Status
-from planaria_shell.run.special_variables import HOST
+from planaria_shell.state.command import Status
+from planaria_shell.state.special_variables import HOST
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.users import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from planaria_shell.commands.processes.durations import duration, pause
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote

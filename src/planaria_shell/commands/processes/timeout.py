@@ -6,8 +6,8 @@ import time
 from collections.abc import Generator
 
 from planaria_shell.commands.processes.durations import duration, pause
-from planaria_shell.run.command import Status
-from planaria_shell.run.deadline import Expired, until
+from planaria_shell.state.command import Status
+from planaria_shell.state.deadline import Expired, until
 from planaria_shell.toolkit.invocation import Invocation, cannot_run, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 
 __all__: list[str] = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 
-from planaria_shell.run.command import Status
-from planaria_shell.run.special_variables import HOST
+from planaria_shell.state.command import Status
+from planaria_shell.state.special_variables import HOST
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 
 

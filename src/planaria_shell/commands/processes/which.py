@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from planaria_shell.run.command import COMMANDS, Status
+from planaria_shell.state.command import COMMANDS, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 
 

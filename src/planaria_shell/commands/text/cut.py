@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Generator
 from operator import itemgetter
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import batches
 from planaria_shell.toolkit.options import UsageError

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 
 __all__: list[str] = []

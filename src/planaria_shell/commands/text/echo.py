@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from planaria_shell.commands.text.backslash_escapes import Stop, escaped
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.text.line_counts import Amount, each_input, lines_of, parse_amount
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.streams import BLOCK, Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Generator
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import batches
 from planaria_shell.toolkit.options import UsageError

@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from decimal import Decimal, InvalidOperation
 
 from planaria_shell.commands.text.backslash_escapes import Stop, escape, escaped
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.quoting import quote, shell_quote
 

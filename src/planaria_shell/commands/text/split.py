@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.text.wc import file_size
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError

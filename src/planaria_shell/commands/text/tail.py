@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.text.line_counts import Amount, each_input, lines_of, parse_amount
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import whole_lines
 from planaria_shell.toolkit.options import UsageError

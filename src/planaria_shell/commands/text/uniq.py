@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Generator, Iterator
 from operator import ne, sub
 
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import batches, records
 from planaria_shell.toolkit.options import UsageError, choose

@@ -15,7 +15,7 @@ from planaria_shell.commands.archives.cpio.format import (
     write_member,
 )
 from planaria_shell.commands.archives.member_names import safe_name
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from planaria_shell.commands.archives.tar.reading import compare, extract, list_members
 from planaria_shell.commands.archives.tar.settings import Tar, misused
 from planaria_shell.commands.archives.tar.writing import append, concatenate, create, delete
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 
 __all__: list[str] = []

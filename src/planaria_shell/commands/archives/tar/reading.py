@@ -15,7 +15,7 @@ from planaria_shell.commands.archives.compression_formats import FORMATS, Corrup
 from planaria_shell.commands.archives.member_names import safe_name
 from planaria_shell.commands.archives.tar.settings import Lister, Tar
 from planaria_shell.expand.patterns import compile_pattern
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.streams import BLOCK, reason

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from planaria_shell.commands.archives.compression_formats import FORMATS, Format
 from planaria_shell.commands.archives.member_names import Excluder, Transformer
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import CommandError, Invocation
 from planaria_shell.toolkit.options import UsageError

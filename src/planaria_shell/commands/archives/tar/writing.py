@@ -13,7 +13,7 @@ from planaria_shell.commands.archives.compression_formats import Format
 from planaria_shell.commands.archives.member_names import safe_name
 from planaria_shell.commands.archives.tar.settings import Lister, Tar, misused
 from planaria_shell.commands.files.chmod import parse_mode
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import parse_time
 from planaria_shell.toolkit.invocation import CommandError
 from planaria_shell.toolkit.streams import BLOCK, FileInput, FileOutput, Target, reason

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Generator, Iterator
 
 from planaria_shell.expand.patterns import translate
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import local_time
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import reason

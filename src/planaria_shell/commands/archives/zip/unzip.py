@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.archives.zip.command import DAMAGE, matcher, percent, split_lists, stamp
 from planaria_shell.expand.patterns import compile_pattern
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import local_time
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import BLOCK, reason

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.archives.compression_formats import FORMATS, CorruptDataError, decompressed
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.sizes import human_size
 from planaria_shell.toolkit.streams import FileInput, Source, reason

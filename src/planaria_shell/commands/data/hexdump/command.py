@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.data.hexdump.format import Dump, Format, parse_format
 from planaria_shell.commands.data.xxd import blocks, file_chunks, integer, window
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import Arguments, UsageError
 from planaria_shell.toolkit.streams import read_input, reason

@@ -13,7 +13,7 @@ from planaria_shell.commands.data.jq.json_writer import Colors, Writer, to_json
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
 from planaria_shell.commands.data.jq.runtime import Halt, Runtime
 from planaria_shell.commands.data.jq.values import Break, JqError
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.recursion import deep_recursion

@@ -10,7 +10,7 @@ from typing import Any
 
 from planaria_shell.commands.data.jq.json_writer import quote as json_quote
 from planaria_shell.commands.text.column import width_of
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 
 
 class Output:

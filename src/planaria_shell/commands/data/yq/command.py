@@ -17,7 +17,7 @@ from planaria_shell.commands.data.yq import formats, inputs, natives, reader, wr
 from planaria_shell.commands.data.yq.comments import Notes, Path, find_notes
 from planaria_shell.commands.data.yq.dialect import COMMENTS, kept_path, to_jq
 from planaria_shell.commands.data.yq.reader import YamlError
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import Arguments
 from planaria_shell.toolkit.streams import read_input, reason

@@ -10,7 +10,7 @@ import struct
 from pathlib import PurePosixPath
 
 from planaria_shell.commands.files.file.kinds import MAGIC, Kind
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.file_status import device_parts
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import read_input, reason

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from planaria_shell.commands.files.find.format import compile_format, list_line
 from planaria_shell.commands.files.find.predicates import Predicates, Test, wrong
 from planaria_shell.commands.files.find.walk import Entry, Settings, walk
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote

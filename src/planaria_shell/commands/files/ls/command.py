@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 from planaria_shell.commands.files.ls.entries import Entry
 from planaria_shell.commands.files.ls.listing import Listing, Misused
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.quoting import shell_quote_always
 from planaria_shell.toolkit.streams import reason

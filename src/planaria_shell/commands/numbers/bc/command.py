@@ -9,7 +9,7 @@ from planaria_shell.commands.numbers.bc.machine import BcRuntimeError, Machine, 
 from planaria_shell.commands.numbers.bc.numbers import NumberError
 from planaria_shell.commands.numbers.bc.parser import Parser
 from planaria_shell.commands.numbers.bc.syntax import BcSyntaxError
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.recursion import deep_recursion
 from planaria_shell.toolkit.streams import read_input

@@ -22,7 +22,7 @@ from planaria_shell.commands.numbers.bc.numbers import (
     square_root,
     subtract,
 )
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import read_input, reason
 

@@ -1,7 +1,7 @@
 """The language of bc: words and a recursive descent parser that makes Python functions of statements.
 
 Expressions become functions without arguments that return a number; statements become generator functions
-that yield where the reader of the output may run (see `planaria_shell.run.command`).
+that yield where the reader of the output may run (see `planaria_shell.state.command`).
 """
 
 from __future__ import annotations

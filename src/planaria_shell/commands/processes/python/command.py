@@ -19,10 +19,10 @@ from typing import Any, NoReturn
 from planaria_shell.commands.processes.python.invocation import Invocation, InvocationError, parse
 from planaria_shell.commands.processes.python.isolation import ExitHandlers, isolated
 from planaria_shell.commands.processes.python.standard import Standard
-from planaria_shell.run.command import Process, Status
-from planaria_shell.run.control import BROKEN_PIPE
-from planaria_shell.run.deadline import Expired
-from planaria_shell.run.interactive import HostInput
+from planaria_shell.state.command import Process, Status
+from planaria_shell.state.control import BROKEN_PIPE
+from planaria_shell.state.deadline import Expired
+from planaria_shell.state.streams import HostInput
 from planaria_shell.toolkit.invocation import Invocation as Command
 from planaria_shell.toolkit.invocation import command
 

@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import ModuleType
 from typing import Any, Final
 
-from planaria_shell.run.int_limits import DigitsOfPython
+from planaria_shell.state.int_limits import DigitsOfPython
 
 __all__ = ["ExitHandlers", "isolated"]
 

@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import IO, Any
 
-from planaria_shell.run import streams
-from planaria_shell.run.command import Input, Output, Process
+from planaria_shell.state import streams
+from planaria_shell.state.command import Input, Output, Process
 
 __all__ = ["Sink", "Standard", "running"]
 

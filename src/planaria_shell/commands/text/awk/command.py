@@ -13,7 +13,7 @@ from planaria_shell.commands.text.awk.functions import Functions
 from planaria_shell.commands.text.awk.lexer import BUILTINS
 from planaria_shell.commands.text.awk.runtime import Exit, Runtime
 from planaria_shell.commands.text.awk.syntax import AwkError, fatal, line_of
-from planaria_shell.run.command import Process, Status
+from planaria_shell.state.command import Process, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import decode, open_input, reason
 

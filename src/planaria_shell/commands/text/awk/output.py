@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from planaria_shell.commands.text.awk.records import RecordReader
 from planaria_shell.commands.text.awk.syntax import fatal
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.streams import encode, reason
 
 

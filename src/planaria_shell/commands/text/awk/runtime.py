@@ -26,7 +26,7 @@ from planaria_shell.commands.text.awk.symbols import (
 )
 from planaria_shell.commands.text.awk.syntax import AwkError, fatal, running_line
 from planaria_shell.commands.text.awk.values import Array, Conversion, Input, number
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.regex.posix import Pattern, compile_extended
 from planaria_shell.toolkit.regex.syntax import RegexError
 from planaria_shell.toolkit.streams import encode, open_input, reason

@@ -15,7 +15,7 @@ from planaria_shell.commands.text.diff import styles
 from planaria_shell.commands.text.diff.formats import Formats, formatted
 from planaria_shell.commands.text.diff.hunks import Change, Comparison, compare, split_lines
 from planaria_shell.commands.text.diff.presentation import COLORS, Presentation, palette
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import Arguments, UsageError
 from planaria_shell.toolkit.quoting import shell_quote

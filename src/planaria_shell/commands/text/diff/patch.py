@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from planaria_shell.commands.text.diff.hunks import Comparison, split_lines
 from planaria_shell.commands.text.diff.patch_reading import FilePatch, Hunk, PatchError, read_patch
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import Arguments
 from planaria_shell.toolkit.streams import read_input, reason

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from planaria_shell.commands.text.grep.patterns import compile_patterns
 from planaria_shell.commands.text.grep.search import Output, Search
-from planaria_shell.run.command import Process, Status
+from planaria_shell.state.command import Process, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.regex.syntax import RegexError

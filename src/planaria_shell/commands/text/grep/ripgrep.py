@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from planaria_shell.commands.text.grep.patterns import Matcher, crosses_lines
 from planaria_shell.commands.text.grep.ripgrep_files import TYPES, Selection, walk
 from planaria_shell.commands.text.grep.search import Chunks, Output, Search
-from planaria_shell.run.command import Process, Status
+from planaria_shell.state.command import Process, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.regex.posix import compile_perl

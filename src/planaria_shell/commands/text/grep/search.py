@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from planaria_shell.commands.text.grep.patterns import Matcher
-from planaria_shell.run.command import Process
+from planaria_shell.state.command import Process
 from planaria_shell.toolkit.regex.posix import match_start
 from planaria_shell.toolkit.streams import decode, encode
 

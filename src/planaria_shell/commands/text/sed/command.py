@@ -9,7 +9,7 @@ from typing import BinaryIO
 from planaria_shell.commands.text.sed.machine import Machine
 from planaria_shell.commands.text.sed.script import Piece, ScriptError, ScriptParser
 from planaria_shell.commands.text.sed.streams import LineSource, Writer
-from planaria_shell.run.command import Process, Status
+from planaria_shell.state.command import Process, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.streams import decode, open_input, reason
 

@@ -15,7 +15,7 @@ from planaria_shell.commands.text.sed.streams import (
     Writer,
     visible,
 )
-from planaria_shell.run.command import Input, Process
+from planaria_shell.state.command import Input, Process
 from planaria_shell.toolkit.regex.posix import Pattern
 from planaria_shell.toolkit.streams import decode, open_input, reason
 

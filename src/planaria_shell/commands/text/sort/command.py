@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.text.sort.keys import LETTERS, Key, Order, Ordering, parse_key
 from planaria_shell.commands.text.wc import extra_operand, names_from
-from planaria_shell.run.command import Status
+from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.options import UsageError, choose

@@ -1,0 +1,94 @@
+"""Groups, subshells, functions and coprocesses."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from planaria_shell.compile.compiler import Compiler
+from planaria_shell.state.functions import FunctionBody
+from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.syntax.nodes import (
+    Coprocess,
+    Function,
+    Group,
+    Subshell,
+)
+from planaria_shell.syntax.printing import source_of
+
+__all__ = ["run_coprocess", "run_function", "run_group", "run_subshell", "stream_group", "stream_subshell"]
+
+
+def run_group(compiler: Compiler, node: Group, tested: bool) -> Code:
+    return compiler.run(node.body, tested)
+
+
+def stream_group(compiler: Compiler, node: Group, tested: bool) -> StreamCode:
+    return compiler.stream(node.body, tested)
+
+
+def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
+    body = compiler.run(node.body, tested)
+    plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
+
+    def run(sh: Interpreter) -> int:
+        if sh.becomes_subshell:
+            sh.becomes_subshell = False
+            return body(sh)
+        child = sh.fork()
+        child.plain_input = child.fds.get(0) if plain else None
+        status = child.run_subshell(body)
+        sh.pipe_statuses = None
+        if sh.pending_signals:
+            sh.take_signals()
+        if status and sh.watching and not tested:
+            sh.node = node
+            sh.line = node.line or sh.line
+            sh.status = status
+            return sh.failed(status)
+        return status
+
+    return run
+
+
+def stream_subshell(compiler: Compiler, node: Subshell, tested: bool) -> StreamCode:
+    body = compiler.stream(node.body, tested)
+    plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
+
+    def stream(sh: Interpreter) -> Generator[None, None, int]:
+        if sh.becomes_subshell:
+            sh.becomes_subshell = False
+            return (yield from body(sh))
+        child = sh.fork()
+        child.plain_input = child.fds.get(0) if plain else None
+        status = yield from child.stream_subshell(body)
+        sh.pipe_statuses = None
+        if status and sh.watching and not tested:
+            sh.node = node
+            sh.status = status
+            return sh.failed(status)
+        return status
+
+    return stream
+
+
+def run_function(compiler: Compiler, node: Function, tested: bool) -> Code:
+    body = FunctionBody(node, compiler)
+
+    def run(sh: Interpreter) -> int:
+        sh.line = node.line
+        return sh.define_function(body)
+
+    return run
+
+
+def run_coprocess(compiler: Compiler, node: Coprocess, tested: bool) -> Code:
+    stream = compiler.stream(node.body)
+
+    text = source_of(node.body)
+
+    def run(sh: Interpreter) -> int:
+        sh.line = node.line
+        sh.start_coprocess(node.name, stream, text)
+        return 0
+
+    return run

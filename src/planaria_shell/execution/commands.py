@@ -1,0 +1,439 @@
+"""Running commands: functions, builtins, commands of the registry and scripts."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Generator
+
+from planaria_shell.errors import ShellError, ShellSyntaxError
+from planaria_shell.execution.command_lookup import interpreter
+from planaria_shell.execution.process import RunningCommand
+from planaria_shell.state.builtin import SPECIAL, STREAMING, Builtin
+from planaria_shell.state.command import CommandFunction
+from planaria_shell.state.control import BROKEN_PIPE, Exit, LimitReachedError, Return
+from planaria_shell.state.deadline import Expired, until
+from planaria_shell.state.functions import Frame, FunctionBody
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.pipes import NothingYetError, PipeInput, PipeOutput
+from planaria_shell.state.resources import FROM_THE_START
+from planaria_shell.state.signals import SIGNALS, XFSZ
+from planaria_shell.state.streams import FileOutput, Stream, flush_all, pause
+from planaria_shell.state.variable import Scope
+from planaria_shell.translation.region import FunctionRegion
+
+__all__ = [
+    "bind_temporary",
+    "call_function",
+    "call_tested",
+    "define_function",
+    "execute",
+    "external",
+    "stream_execute",
+    "stream_external",
+    "stream_function",
+    "unbind_temporary",
+    "wait_for_input",
+]
+
+
+#: What is said of a command that a signal has ended.
+_DEATHS = {9: "Killed", 24: "CPU time limit exceeded", XFSZ: "File size limit exceeded"}
+
+
+#: Commands that run others, which cannot begin again.
+_AGENTS = frozenset(
+    [
+        "bash", "chroot", "dash", "env", "find", "flock", "nice", "nohup", "parallel", "python", "python3",
+        "setsid", "sh", "stdbuf", "sudo", "time", "timeout", "watch", "xargs",
+    ]
+)  # fmt: skip
+
+
+#: Commands whose status 1 is an answer ("no line", "they differ"): what goes wrong in them is 2.
+_ANSWERING = frozenset(
+    ["awk", "cmp", "diff", "diff3", "egrep", "expr", "fgrep", "gawk", "grep", "ls", "rg", "sdiff", "sort"]
+)
+
+
+def _trouble(process: RunningCommand) -> int:
+    """The status of a command that could not go on."""
+    return 2 if os.path.basename(process.argv[0]) in _ANSWERING else 1
+
+
+def _written(output: Stream | None) -> int:
+    """A number that changes when something is written."""
+    if isinstance(output, PipeOutput):
+        return output.pipe.size
+    return output.buffered if isinstance(output, FileOutput) else 0
+
+
+# -- one command -------------------------------------------------------------------------------
+
+
+def execute(shell: Interpreter, argv: list[str], tested: bool = False) -> int:
+    """Run a command by its arguments."""
+    name = argv[0]
+    function = shell.functions.get(name)
+    if function is not None:
+        return shell.call_function(function, argv, tested)
+    builtin = shell.builtins.get(name)
+    if builtin is not None:
+        return shell.call_tested(builtin, argv) if tested and shell.watching else builtin(shell, argv)
+    return shell.external(argv)
+
+
+def stream_execute(shell: Interpreter, argv: list[str], tested: bool = False) -> Generator[None, None, int]:
+    """Run a command, yielding when its output is full."""
+    name = argv[0]
+    function = shell.functions.get(name)
+    if function is not None:
+        return (yield from shell.stream_function(function, argv, tested))
+    builtin = shell.builtins.get(name)
+    if builtin is None:
+        return (yield from shell.stream_external(argv))
+    if name == "command" and len(argv) > 1 and not argv[1].startswith("-"):
+        rest = argv[1:]
+        if rest[0] in shell.builtins:
+            return shell.builtins[rest[0]](shell, rest)
+        return (yield from shell.stream_external(rest))
+    if name == "eval":
+        return (yield from shell.stream_text(" ".join(argv[1:])))
+    streaming = STREAMING.get(name)
+    if streaming is not None:
+        return (yield from streaming(shell, argv))
+    return builtin(shell, argv)
+
+
+def wait_for_input(
+    shell: Interpreter, stream: PipeInput, deadline: float | None = None
+) -> Generator[None, None, None]:
+    """Let others run until there is something to read, or the end, or the time is over."""
+    pipe = stream.pipe
+    while not stream.ready():
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+        if pipe.pull is None:
+            shell.blocked[0] = True
+        elif pipe.sleeping:
+            shell.alarm[0] = pipe.alarm[0] if deadline is None else min(pipe.alarm[0], deadline)
+        else:
+            break
+        yield
+    shell.blocked[0] = False
+
+
+def bind_temporary(shell: Interpreter, assignments: list[Callable[[Interpreter, Scope], None]]) -> None:
+    """Make the variables that a command has for as long as it runs."""
+    scope = Scope(temporary=True)
+    variables = shell.variables
+    variables.scopes.append(scope)
+    try:
+        for assign in assignments:
+            assign(shell, scope)
+    except BaseException:
+        variables.pop()
+        raise
+
+
+def unbind_temporary(shell: Interpreter, argv: list[str]) -> None:
+    """The command `argv` has ended: its own variables go, unless they stay after it, by POSIX."""
+    variables = shell.variables
+    if shell.posix and argv[0] in SPECIAL and argv[0] not in shell.functions:
+        for name in list(variables.scopes[-1].saved):
+            variables.adopt(name, local=False)
+    variables.pop()
+
+
+def call_tested(shell: Interpreter, builtin: Builtin, argv: list[str]) -> int:
+    """Run a builtin whose failure is looked at, and so is that of what it runs (`eval`, `source`)."""
+    shell.suppressed += 1
+    try:
+        return builtin(shell, argv)
+    finally:
+        shell.suppressed -= 1
+
+
+# -- functions ---------------------------------------------------------------------------------
+
+
+def _enter(shell: Interpreter, function: FunctionBody, argv: list[str], tested: bool) -> tuple[object, ...]:
+    limit = shell.deepest
+    depth = len(shell.frames)
+    own = shell.table.get("FUNCNEST")
+    if own is not None and (own.value or "").isdecimal() and 0 < int(own.value or "0") <= depth:
+        raise ShellError(f"{argv[0]}: maximum function nesting level exceeded ({own.value})")
+    if depth >= limit:
+        raise ShellError(f"{argv[0]}: maximum function nesting level exceeded ({limit})")
+    saved = (shell.positional, shell.loops, shell.debug_trap, shell.traps.get("RETURN"), shell.err_trap_depth)
+    shell.frames.append(Frame(argv[0], function.source, shell.line, argv[1:]))
+    shell.positional = argv[1:]
+    shell.loops = 0
+    shell.function_depth += 1
+    shell.variables.scopes.append(Scope())
+    if tested:
+        shell.suppressed += 1
+    if shell.debug_trap and not (shell.functrace or function.traced):
+        shell.debug_trap = False
+        shell.tracing = shell.xtrace
+    if saved[3] is not None and not (shell.functrace or function.traced):
+        del shell.traps["RETURN"]
+    if shell.debug_trap:
+        shell.line = function.node.line
+        shell.run_debug_trap()
+    return saved
+
+
+def _leave(shell: Interpreter, saved: tuple[object, ...], tested: bool) -> None:
+    if "RETURN" in shell.traps and "DEBUG" not in shell.running_traps:
+        shell.run_trap("RETURN")
+    positional, loops, debug, on_return, _err_depth = saved
+    if on_return is not None and "RETURN" not in shell.traps:
+        shell.traps["RETURN"] = on_return  # type: ignore[assignment]
+    if tested:
+        shell.suppressed -= 1
+    scope = shell.variables.pop()
+    if scope.options is not None:
+        shell.restore_options(scope.options)
+    shell.function_depth -= 1
+    shell.line = shell.frames.pop().line
+    shell.loops = loops  # type: ignore[assignment]
+    shell.positional = positional  # type: ignore[assignment]
+    if debug and not shell.debug_trap:
+        shell.update_watching()
+
+
+def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], tested: bool) -> int:
+    """Run a function with `argv[1:]` as its positional parameters."""
+    function.left -= 1
+    if function.left < 0:
+        status = _call_translated(shell, function, argv, tested)
+        if status is not None:
+            return status
+    saved = _enter(shell, function, argv, tested)
+    try:
+        return function.run(shell)
+    except Return as jump:
+        shell.status = jump.status
+        return jump.status
+    except Exit as jump:
+        shell.exit_within(jump)
+        raise
+    except ShellError as error:
+        shell.tell(error)
+        raise
+    except RecursionError:
+        raise ShellError(
+            f"{argv[0]}: maximum function nesting level exceeded", fatal=True, status=1
+        ) from None
+    finally:
+        _leave(shell, saved, tested)
+
+
+def _call_translated(shell: Interpreter, function: FunctionBody, argv: list[str], tested: bool) -> int | None:
+    """Run a function that has been called often; None when the closures have to."""
+    region = function.region
+    if region is None:
+        region = function.region = FunctionRegion(function)
+    status = None if region.hopeless else region.enter(shell, argv, tested)
+    if status is None:
+        function.left = function.calls
+    else:
+        shell.status = status
+    return status
+
+
+def stream_function(
+    shell: Interpreter, function: FunctionBody, argv: list[str], tested: bool
+) -> Generator[None, None, int]:
+    """The same, yielding when the output is full."""
+    saved = _enter(shell, function, argv, tested)
+    try:
+        return (yield from function.stream(shell))
+    except Return as jump:
+        shell.status = jump.status
+        return jump.status
+    except Exit as jump:
+        shell.exit_within(jump)
+        raise
+    except ShellError as error:
+        shell.tell(error)
+        raise
+    finally:
+        _leave(shell, saved, tested)
+
+
+def define_function(shell: Interpreter, body: FunctionBody) -> int:
+    """`name () …`"""
+    existing = shell.functions.get(body.name)
+    if body.name in shell.readonly_functions:
+        shell.complain(f"{body.name}: readonly function")
+        return 1
+    source = shell.frames[-1].source if shell.frames else (shell.script or "environment")
+    shell.functions[body.name] = body.with_source(source)
+    if existing is not None and existing.exported:
+        shell.functions[body.name].exported = True
+    return 0
+
+
+# -- what stands outside the shell -------------------------------------------------------------
+
+
+def external(shell: Interpreter, argv: list[str], shown: str | None = None) -> int:
+    """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
+    generator = shell.stream_external(argv, shown, alone=True)
+    while True:
+        try:
+            next(generator)
+        except StopIteration as stop:
+            if shell.pending_signals:
+                shell.take_signals()
+            return stop.value  # type: ignore[no-any-return]
+        if shell.alarm[0]:
+            # Nobody else can be given a turn from here.
+            pause(shell.alarm[0] - time.monotonic())
+
+
+def stream_external(
+    shell: Interpreter, argv: list[str], shown: str | None = None, *, alone: bool = False
+) -> Generator[None, None, int]:
+    """The same, yielding when the output is full or, unless it is `alone`, others have to run."""
+    flush_all()
+    name = argv[0]
+    found = shell.find_command(name) if name else None
+    if found is None:
+        return _not_found(shell, argv)
+    path, function = found
+    if function is None:
+        try:
+            function, argv = interpreter(shell, path, argv)
+        except ShellError as error:
+            shell.complain(error.message)
+            return error.status
+    elif shown is not None:
+        argv = [shown, *argv[1:]]
+    shell.heed_umask()
+    if shell.bounds is not FROM_THE_START:
+        shell.heed_limits()
+        if shell.processes is not None and not shell.subshell_level:  # a subshell becomes its last command
+            shell.may_fork()
+    if path.endswith(("/mkfifo", "/mknod")):
+        shell.expect_fifos()
+    process = RunningCommand(shell, argv)
+    spooled = len(shell.spooled_outputs)
+    try:
+        if shell.counters.cpu is not None:
+            return (yield from _timed(shell, function, process)) & 0xFF
+        source = shell.fds.get(0)
+        if isinstance(source, PipeInput):
+            result = yield from _at_pipe(shell, function, process, source, alone=alone)
+        else:
+            steps = function(process)
+            result = steps if isinstance(steps, int) else (yield from steps) or 0
+        output = shell.fds.get(1)
+        if isinstance(output, FileOutput) and output.owned:
+            output.flush()
+        return result & 0xFF
+    except BrokenPipeError:
+        return BROKEN_PIPE
+    except (Exit, LimitReachedError, ShellSyntaxError, ShellError):
+        raise
+    except OSError as error:
+        if error.errno == errno.EFBIG and shell.traps.get("XFSZ") != "":
+            return _died(shell, XFSZ, argv)
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        process.error(f"{where}{error.strerror or error}")
+        return _trouble(process)
+    except RecursionError:
+        process.error("nested too deeply")
+        return _trouble(process)
+    except MemoryError:
+        process.error("memory exhausted")
+        return _trouble(process)
+    except Exception as error:
+        # A defect of the command must not take the session with it.
+        process.error(f"internal error: {type(error).__name__}: {error}")
+        return 70
+    finally:
+        process.close_opened()
+        if len(shell.spooled_outputs) > spooled:
+            shell.collect_outputs(spooled)
+
+
+def _timed(
+    shell: Interpreter, function: CommandFunction, process: RunningCommand
+) -> Generator[None, None, int]:
+    """Run a command that may use only so much processor time: it has a clock of its own."""
+    assert shell.counters.cpu is not None
+    seconds, status = shell.counters.cpu
+    left = float(seconds)
+    try:
+        with until(time.process_time() + left, time.process_time):
+            result = function(process)
+        if isinstance(result, int):
+            return result
+        steps = result
+        while True:
+            began = time.process_time()
+            try:
+                with until(began + left, time.process_time):
+                    next(steps)
+            except StopIteration as stop:
+                return stop.value or 0
+            left -= time.process_time() - began
+            yield
+    except Expired:
+        return _died(shell, status - 128, process.argv)
+
+
+def _died(shell: Interpreter, number: int, argv: list[str]) -> int:
+    """A signal has ended a command: tell it as for a process that nobody waits for at a prompt."""
+    what = _DEATHS.get(number, SIGNALS[number])
+    shell.complain(f"{shell.new_process_id():5} {what:<24}{' '.join(argv)}")
+    return 128 + number
+
+
+def _at_pipe(
+    shell: Interpreter, function: CommandFunction, process: RunningCommand, source: PipeInput, *, alone: bool
+) -> Generator[None, None, int]:
+    """Run a command whose standard input is a pipe. If that is empty when the command wants to read,
+    others are let run, unless it is `alone`, and it begins again."""
+    source.untouched = None
+    if (
+        not alone
+        and process.argv[0].rpartition("/")[2] not in _AGENTS
+        and (shell.gives_way or shell.background or source.pipe.pull is None)
+    ):
+        output = shell.fds.get(1)
+        before = _written(output)
+        source.untouched = lambda: _written(output) == before
+        try:
+            result = function(process)
+            if isinstance(result, int):
+                return result
+            next(result)
+            yield
+            return (yield from result) or 0
+        except StopIteration as stop:
+            return stop.value or 0
+        except NothingYetError:
+            process.close_opened()
+        finally:
+            source.untouched = None
+        yield from shell.wait_for_input(source)
+    result = function(process)
+    return result if isinstance(result, int) else (yield from result) or 0
+
+
+def _not_found(shell: Interpreter, argv: list[str]) -> int:
+    name = argv[0]
+    if "/" in name:
+        shell.complain(f"{name}: No such file or directory")
+        return 127
+    handler = shell.functions.get("command_not_found_handle")
+    if handler is not None:
+        child = shell.fork()
+        return child.run_subshell(lambda sh: sh.call_function(handler, [handler.name, *argv], False))
+    shell.complain(f"{name}: command not found{shell.hint(name)}")
+    return 127

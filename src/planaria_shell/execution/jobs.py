@@ -1,0 +1,330 @@
+"""Background jobs, coprocesses and process substitutions, without processes.
+
+A job is a generator that runs when the shell waits for something: in `wait`, `fg`, `sleep`, and when a call
+of the shell ends. `sleep` inside a job only sets a time before which the job does not go on, so that jobs
+sleep side by side. A job that is killed before it has ended never runs the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Generator
+
+from planaria_shell.compile.pipeline import Producer
+from planaria_shell.state.control import BROKEN_PIPE
+from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.jobs import Fifo, Job
+from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
+from planaria_shell.state.streams import FileInput, FileOutput, NullStream, flush_all, pause
+from planaria_shell.state.variable import INDEXED, Variable
+
+__all__ = [
+    "StreamCode",
+    "collect_outputs",
+    "descriptor_path",
+    "end_coprocess",
+    "end_process_substitutions",
+    "expect_fifos",
+    "fifo",
+    "fifo_path",
+    "find_job",
+    "jobs_beside",
+    "process_substitution",
+    "run_consumers",
+    "run_jobs",
+    "settle_jobs",
+    "start_coprocess",
+    "start_job",
+    "wait_job",
+]
+
+
+StreamCode = Callable[["Interpreter"], Generator[None, None, int]]
+#: Rounds that a job which neither sleeps nor ends gets when a call of the shell ends.
+_PATIENCE = 10_000
+
+
+def expect_fifos(shell: Interpreter) -> None:
+    """From now on there may be named pipes."""
+    shell.fifos_expected[0] = True
+
+
+def fifo(shell: Interpreter, path: str) -> Fifo | None:
+    """The named pipe at `path`, or None when there is another kind of file or none."""
+    if not shell.fifos_expected[0]:
+        return None
+    try:
+        if not stat.S_ISFIFO(os.stat(path).st_mode):
+            return None
+    except OSError:
+        return None
+    return shell.fifos.setdefault(os.path.normpath(path), Fifo())
+
+
+def start_job(shell: Interpreter, code: StreamCode, text: str) -> Job:
+    """Put a command into the background."""
+    child = shell.fork()
+    child.background = True
+    child.alarm = [0.0]
+    if not shell.monitor and shell.fds.get(0) is shell.plain_input:
+        child.put_stream(0, NullStream())
+    number = max((job.number for job in shell.jobs), default=0) + 1
+    job = Job(number, child.own_process_id, text, child, child.stream_subshell(code))
+    shell.jobs.append(job)
+    shell.last_background = child.own_process_id
+    return job
+
+
+def jobs_beside(shell: Interpreter) -> list[Job]:
+    """The jobs that can go on while this shell waits: its own, and those of what it is a subshell of."""
+    live = [job for job in shell.jobs if job.status is None and not job.running]
+    return live if shell.job_owner is shell else [*shell.job_owner.jobs_beside(), *live]
+
+
+def run_jobs(shell: Interpreter, finished: Callable[[], bool], *, deadline: float | None = None) -> None:
+    """Run the jobs side by side until `finished()` or the time is over."""
+    while not finished():
+        now = time.monotonic()
+        if deadline is None:
+            if all(job.status is not None for job in shell.jobs):
+                return
+        elif now >= deadline:
+            return
+        live = shell.jobs_beside()
+        awake = [job for job in live if not job.sleeping]
+        if not awake:
+            pauses = [job.sleeping for job in live]
+            if deadline is not None:
+                pauses.append(deadline - now)
+            if not pauses:
+                return
+            pause(min(pauses))
+            continue
+        for job in awake:
+            job.advance()
+            if job.status is not None and "CHLD" in shell.traps and job in shell.jobs:
+                shell.run_trap("CHLD")
+        live = [job for job in live if job.status is None]
+        if live and all(job.shell.blocked[0] and not job.sleeping for job in live):
+            # All that is left waits for input that nobody can give while the shell waits.
+            if deadline is None:
+                return
+            pause(deadline - time.monotonic())
+
+
+def settle_jobs(shell: Interpreter) -> None:
+    """Run jobs as far as they come without waiting."""
+    for _ in range(_PATIENCE):
+        awake = [job for job in shell.jobs if job.status is None and not job.sleeping]
+        if not awake:
+            return
+        for job in awake:
+            job.advance()
+
+
+def wait_job(shell: Interpreter, job: Job) -> int:
+    """Run until the job has ended; its status."""
+    shell.run_jobs(lambda: job.status is not None)
+    return job.status if job.status is not None else 127
+
+
+def find_job(shell: Interpreter, text: str) -> Job | None:
+    """The job that `%1`, `%%`, `%-`, `%text`, `%?text` or a process number means."""
+    jobs = shell.jobs
+    if not text.startswith("%"):
+        if not text.isdecimal():
+            return None
+        return next((job for job in reversed(jobs) if job.process_id == int(text)), None)
+    rest = text[1:]
+    if rest in ("", "%", "+"):
+        return jobs[-1] if jobs else None
+    if rest == "-":
+        return jobs[-2] if len(jobs) > 1 else (jobs[-1] if jobs else None)
+    if rest.isdecimal():
+        return next((job for job in jobs if job.number == int(rest)), None)
+    if rest.startswith("?"):
+        return next((job for job in jobs if rest[1:] in job.text), None)
+    return next((job for job in jobs if job.text.startswith(rest)), None)
+
+
+# -- coprocesses -------------------------------------------------------------------------------
+
+
+def start_coprocess(shell: Interpreter, name: str, code: StreamCode, text: str) -> None:
+    """`coproc`: a command that runs when its output is read."""
+    towards, back = Pipe(), Pipe()
+    child = shell.fork()
+    child.put_stream(0, PipeInput(towards))
+    output = PipeOutput(back)
+    child.put_stream(1, output)
+    job = shell.start_job(code, text)
+    job.generator.close()
+    job.generator = child.stream_subshell(code)
+    job.shell = child
+    child.background = True
+    child.alarm = [0.0]
+    child.blocked = [False]
+
+    def pull() -> bool:
+        """Run the coprocess on; nothing more comes while it waits for input."""
+        if job.status is None and (seconds := job.sleeping):
+            patience = back.patience(seconds)
+            deadline = time.monotonic() + patience
+            shell.run_jobs(lambda: bool(back.pieces or not job.sleeping), deadline=deadline)
+            if job.sleeping:
+                return bool(back.pieces)
+        elif not job.advance():
+            return False
+        if child.blocked[0] and not back.pieces:
+            pause(0.0 if back.deadline is None else back.patience(float("inf")))
+            return False
+        return True
+
+    back.pull = pull
+    back.alarm = child.alarm
+    reading, writing = shell.free_descriptor(63, down=True), 0
+    shell.fds[reading] = PipeInput(back, output)
+    writing = shell.free_descriptor(62, down=True)
+    shell.fds[writing] = PipeOutput(towards)
+    variable = shell.table[name] = Variable(None, INDEXED)
+    variable.array = {0: str(reading), 1: str(writing)}
+    shell.variables.set(f"{name}_PID", str(job.process_id))
+    job.coprocess = (name, reading, writing)
+
+
+def end_coprocess(shell: Interpreter, job: Job) -> None:
+    """Forget the variables and close the descriptors of a coprocess that has ended."""
+    if job.coprocess is None:
+        return
+    name, *numbers = job.coprocess
+    for number in numbers:
+        stream = shell.fds.pop(number, None)
+        if stream is not None:
+            stream.release()
+    for variable in (name, f"{name}_PID"):
+        if variable in shell.table:
+            shell.variables.unset(variable)
+
+
+# -- process substitution ----------------------------------------------------------------------
+
+
+def process_substitution(shell: Interpreter, direction: str, code: StreamCode) -> str:
+    """Start `<(…)` or `>(…)`; the name by which it is opened."""
+    child = shell.fork()
+    child.shown_jobs = shell.jobs or shell.shown_jobs
+    child.gives_way = True
+    pipe = Pipe()
+    child.alarm = pipe.alarm
+    number = shell.free_descriptor(63, down=True)
+    shell.last_background = child.own_process_id
+
+    def running() -> Generator[None, None, int]:
+        status = BROKEN_PIPE
+        try:
+            status = yield from child.stream_subshell(code)
+        finally:
+            shell.remembered_statuses[child.own_process_id] = status
+        return status
+
+    if direction == "<":
+        output = PipeOutput(pipe)
+        child.put_stream(1, output)
+        Producer(shell, output, running())
+        shell.fds[number] = PipeInput(pipe, output)
+    else:
+        child.put_stream(0, PipeInput(pipe))
+        child.background = True
+        shell.fds[number] = PipeOutput(pipe)
+        shell.consumers.append((pipe, running()))
+    shell.process_descriptors.append(number)
+    return f"/dev/fd/{number}"
+
+
+def end_process_substitutions(shell: Interpreter, mark: int) -> None:
+    """The command has ended: close what it was given, and let the readers of `>(…)` run."""
+    while len(shell.process_descriptors) > mark:
+        stream = shell.fds.pop(shell.process_descriptors.pop(), None)
+        if stream is not None:
+            stream.release()
+    shell.run_consumers()
+
+
+def run_consumers(shell: Interpreter, *, close: bool = False) -> None:
+    """Run the readers of `>(…)` whose input is complete (all of them when the shell ends)."""
+    waiting = shell.consumers
+    if not waiting:
+        return
+    for item in waiting.copy():
+        pipe, generator = item
+        if close:
+            pipe.writer_closed = True
+        if not pipe.writer_closed:
+            continue
+        waiting.remove(item)
+        for _ in generator:
+            pass
+
+
+# -- descriptors as files ----------------------------------------------------------------------
+
+
+def descriptor_path(shell: Interpreter, number: int, name: str) -> str:
+    """A file that stands for a descriptor, for commands that open files by name."""
+    stream = shell.fds.get(number)
+    if stream is None:
+        return name
+    for path, _, source in shell.spooled_outputs:
+        if source is stream:
+            return path
+    if stream.readable and not stream.writable:
+        if isinstance(stream, FileInput) and stream.path and not stream.buffer:
+            return stream.path
+        descriptor, path = tempfile.mkstemp(prefix="planaria-")
+        with os.fdopen(descriptor, "wb") as file:
+            for piece in stream.chunks():
+                file.write(piece)
+        shell.spooled_outputs.append((path, None, stream))
+        return path
+    if isinstance(stream, NullStream):
+        return "/dev/null"
+    if isinstance(stream, FileOutput) and stream.path:
+        flush_all()
+        return stream.path
+    descriptor, path = tempfile.mkstemp(prefix="planaria-")
+    os.close(descriptor)
+    shell.spooled_outputs.append((path, stream, stream))
+    return path
+
+
+def fifo_path(shell: Interpreter, path: str) -> str:
+    """A file with what comes out of the named pipe at `path`; other paths as they are."""
+    fifo = shell.fifo(path)
+    if fifo is None or not (fifo.pipe.pieces or any(job.status is None for job in shell.job_owner.jobs)):
+        return path
+    for spooled, _, source in shell.spooled_outputs:
+        if isinstance(source, PipeInput) and source.pipe is fifo.pipe:
+            return spooled
+    stream = fifo.reader(shell.job_owner)
+    descriptor, spooled = tempfile.mkstemp(prefix="planaria-")
+    with os.fdopen(descriptor, "wb") as file:
+        for piece in stream.chunks():
+            file.write(piece)
+    shell.spooled_outputs.append((spooled, None, stream))
+    return spooled
+
+
+def collect_outputs(shell: Interpreter, mark: int) -> None:
+    """Move what commands wrote into such files to where it belongs."""
+    while len(shell.spooled_outputs) > mark:
+        path, stream, _ = shell.spooled_outputs.pop()
+        try:
+            if stream is not None:
+                with open(path, "rb") as file:
+                    while piece := file.read(65536):
+                        stream.write(piece)
+        finally:
+            os.unlink(path)

@@ -1,1 +1,0 @@
-"""Running: the shell's state, streams, jobs, traps and limits."""
