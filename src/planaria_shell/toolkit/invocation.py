@@ -220,7 +220,7 @@ def command(
 ) -> Callable[[Body], Body]:
     """Declare a function as the command of these names.
 
-    The names are literal strings: the index of commands reads them from the source (`state.command.Registry`).
+    The names are literal strings: `state.command.Registry` reads them from the source.
 
     Args:
         short, long, order: The options; see `OptionSyntax`.
