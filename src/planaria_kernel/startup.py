@@ -20,9 +20,6 @@ from planaria_kernel.kernel import Kernel
 
 __all__ = ["leave", "start"]
 
-#: Above this, deep recursion exhausts the sandbox's stack before Python notices.
-MAX_RECURSION_LIMIT = 50_000
-
 
 def start(
     call_host: Callable[[bytes], bytes],
@@ -65,7 +62,6 @@ def start(
     asyncio.new_event_loop = asyncio.events.new_event_loop = kernel.new_loop
     _keep_event_loop(kernel)
     signal.signal(signal.SIGINT, kernel.on_interrupt)
-    _limit_recursion()
     return kernel
 
 
@@ -95,22 +91,6 @@ def _keep_event_loop(kernel: Kernel) -> None:
         asyncio.set_event_loop(kernel.loop)
 
     asyncio.Runner.close = close_and_set  # type: ignore[method-assign,assignment]
-
-
-def _limit_recursion() -> None:
-    set_limit = sys.setrecursionlimit
-
-    def setrecursionlimit(limit: int, /) -> None:
-        """Set the maximum depth of the Python interpreter stack to n, within what the sandbox's stack can
-        hold.
-        """
-        if isinstance(limit, int) and limit > MAX_RECURSION_LIMIT:
-            raise ValueError(
-                f"a recursion limit of {limit} exhausts the sandbox's stack: at most {MAX_RECURSION_LIMIT}"
-            )
-        set_limit(limit)
-
-    sys.setrecursionlimit = setrecursionlimit
 
 
 def _configure(settings: dict[str, Any]) -> None:

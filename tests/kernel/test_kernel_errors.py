@@ -102,6 +102,25 @@ def test_deep_recursion(host: Any) -> None:
     assert host.value("1") == 1
 
 
+def test_deep_traceback(host: Any) -> None:
+    """Of a very deep stack the outermost and the innermost frames are shown, and how many are not."""
+    source = """
+def f(n): return g(n - 1)
+def g(n): return f(n - 1) if n > 0 else 1 / 0
+import sys
+limit = sys.getrecursionlimit()
+sys.setrecursionlimit(10_000)
+try:
+    f(5_000)
+finally:
+    sys.setrecursionlimit(limit)
+"""
+    trace = host.error(source)["traceback"]
+    assert trace.count("in f\n") + trace.count("in g\n") == 999
+    assert f"  … {5_003 - 1000} frames left out …\n" in trace
+    assert trace.endswith("ZeroDivisionError: division by zero\n")
+
+
 def test_memory_error(host: Any) -> None:
     """MemoryError is reported like any other."""
     assert host.error("x = bytearray(1 << 62)")["type"] in ("MemoryError", "OverflowError")

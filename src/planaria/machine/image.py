@@ -274,6 +274,7 @@ def boot_image(recipe: Recipe) -> Image:
         source = _BOOT.format(
             path=GUEST_PATH, archive=ARCHIVE_PATH, library=STANDARD_LIBRARY_PATH, modules=full
         )
+        machine.set_stack_limits()
         machine.turn(source)
         if not told or told[-1][:1] != b"B":
             text = b"".join(printed).decode("utf-8", "replace").strip()

@@ -27,6 +27,7 @@ from planaria.machine.memory import (
     WASM_PAGE_BYTES,
     MemoryFile,
     Run,
+    Span,
     dirty_runs,
     mapped_spans,
     read_runs,
@@ -60,6 +61,11 @@ _SIGINT: Final = int(_signal.SIGINT)
 _SIGINT_OF_C: Final = 2
 #: The address of the WebAssembly stack when nothing runs; checked before a state is read.
 STACK_BASE: Final = 16777216
+#: How much of the stack CPython may use, in bytes: what a desktop has, and half of what the module has. The
+#: rest is for functions of extension modules, which do not look at the limit.
+STACK_USED: Final = 8 << 20
+#: How much of the stack stays as the last call left it, in bytes; usual calls do not come so far.
+_KEPT_STACK: Final = 256 << 10
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
@@ -212,12 +218,21 @@ class Machine:
         """
         assert self._image is not None
         assert self._is_at_rest()
-        spans = dirty_runs(self._base, self.memory_bytes, self._image)
+        spans = self._drop_old_frames(dirty_runs(self._base, self.memory_bytes, self._image))
         if sum(end - start for start, end in spans) > most:
             self._image = MemoryFile.layer(self._base, self.memory_bytes, spans, self._image)
             self._count_mappings(self._mappings + self._image.map_own_over(self._base))
             spans = []
         return self._image, read_runs(self._base, spans, known)
+
+    def _drop_old_frames(self, spans: list[Span]) -> list[Span]:
+        """Give back what deep recursion left on the stack; the changed spans without that."""
+        assert self._image is not None
+        deep = [(0, STACK_BASE - _KEPT_STACK)]
+        kept = without(spans, deep)
+        if kept != spans:
+            revert(self._base, without(spans, kept), self._image)
+        return kept
 
     def __del__(self) -> None:
         """One that nobody closed gives its mappings back with its memory."""
@@ -248,6 +263,20 @@ class Machine:
             return turn(at, len(data))
 
         return self._guarded(run, Guard())
+
+    def set_stack_limits(self) -> None:
+        """Report to CPython how large its stack is, which it believes to be 128 KiB; for booting only.
+
+        The limits are in the thread state, so that all that begins from the image has them.
+        """
+
+        def run() -> None:
+            thread_state = self._function(self._instance, "PyThreadState_Get")()
+            protect = self._function(self._instance, "PyUnstable_ThreadState_SetStackProtection")
+            if protect(thread_state, STACK_BASE - STACK_USED, STACK_USED):
+                raise SessionError("the guest refuses its stack")
+
+        self._guarded(run, Guard())
 
     def enter(self, function: int, guard: Guard) -> StopReason | None:
         """Call the guest's function object at address `function` without arguments.

@@ -26,6 +26,7 @@ __all__ = [
     "WASM_PAGE_BYTES",
     "MemoryFile",
     "Run",
+    "Span",
     "dirty_runs",
     "mapped_spans",
     "read_runs",

@@ -17,7 +17,7 @@ from planaria.runtime.guest_files import guest_digest
 __all__ = ["SETTINGS", "Recipe"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 7
+_FORMAT: Final = 8
 #: What the kernel of every image has been told ("configure"): how a session is that asks for nothing special.
 #: So such a session need not tell it.
 SETTINGS: Final[dict[str, Any]] = {

@@ -1,10 +1,10 @@
 """Calls on a stack of our own, large enough for CPython in WebAssembly.
 
-CPython's own recursion check must fire before the WebAssembly stack ends, so guests get 32 MiB of
-it; a main thread has 8 MiB, other threads often less. Handing each call to a thread with a large
-stack costs two wake-ups across cores (about 55 us on a virtual machine). Switching the stack of
-the calling thread costs 2 us: `swapcontext` of the C library runs a callback on another stack and
-comes back, strictly nested, like any call (makecontext(3)).
+CPython's own recursion check must fire before the WebAssembly stack ends, so guests get 128 MiB of
+it (address space; only what is used takes memory); a main thread has 8 MiB, other threads often less.
+Handing each call to a thread with a large stack costs two wake-ups across cores (about 55 us on a
+virtual machine). Switching the stack of the calling thread costs 2 us: `swapcontext` of the C library
+runs a callback on another stack and comes back, strictly nested, like any call (makecontext(3)).
 
 Where the C library has no `swapcontext`, where Python checks its stack by address (3.14 and newer),
 or where greenlets copy stacks about, a worker thread with a large stack takes its place.
@@ -23,9 +23,13 @@ __all__ = ["STACK_BYTES", "call_on_large_stack", "switches_stacks"]
 
 Result = TypeVar("Result")
 
-STACK_BYTES: Final = 64 << 20
+STACK_BYTES: Final = 160 << 20
 _GUARD_BYTES: Final = 64 << 10
 _KEEP_FREE: Final = 8
+#: How much of a stack that is kept for the next call may stay in memory, in bytes.
+_KEEP_RESIDENT: Final = 1 << 20
+#: A call that leaves this many bytes zero just below that did not go so deep: no frame is as large.
+_UNTOUCHED: Final = bytes(4096)
 #: In seconds. A signal that arrives just before the system waits does not end that wait, so none is long.
 _LONGEST_WAIT: Final = 0.1
 
@@ -96,6 +100,7 @@ class _Segment:
         self._function = function
         _LIBRARY.makecontext(self._there, self._entry, 0)
         _LIBRARY.swapcontext(self._here, self._there)
+        self._trim()
         result, error = self._result, self._error
         self._function = self._result = self._error = None
         if error is not None:
@@ -104,6 +109,12 @@ class _Segment:
             finally:
                 error = None  # no cycle through the traceback's frame
         return result  # type: ignore[no-any-return]
+
+    def _trim(self) -> None:
+        """Give the memory of deep recursion back."""
+        end = STACK_BYTES - _KEEP_RESIDENT
+        if self._stack[end - len(_UNTOUCHED) : end] != _UNTOUCHED:
+            self._stack.madvise(mmap.MADV_DONTNEED, _GUARD_BYTES, end - _GUARD_BYTES)
 
 
 _free: list[_Segment] = []

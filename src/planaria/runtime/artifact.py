@@ -18,6 +18,7 @@ from typing import Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.cache import hash_file
+from planaria.runtime.frames import widened_functions
 from planaria.runtime.stubs import BUILDS
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
@@ -31,6 +32,8 @@ EXPORTED_FUNCTIONS: Final = (
     "PyErr_SetInterruptEx",  # raise KeyboardInterrupt at the next line
     "PyObject_CallNoArgs",  # call the kernel's entry
     "_Py_DecRef",  # release what that returned
+    "PyThreadState_Get",
+    "PyUnstable_ThreadState_SetStackProtection",  # report where the stack really ends
 )
 #: In bytes, between entries of the table of built-in modules that have a function.
 _LARGEST_GAP: Final = 64
@@ -110,11 +113,14 @@ class Artifact:
         ]
 
     def patched(self, *, core: bool) -> bytes:
-        """The module to compile: more exports, no names; for the core tier the cut is stubbed."""
+        """The module to compile: more exports, wider stack frames where CPython recurses, no names; for the
+        core tier the cut is stubbed.
+        """
         self.verify()
         wasm = WasmFile(self.module.read_bytes())
         stub = [self.cut] if core and self.cut is not None else []
-        return wasm.rewrite(exports=self.exports(wasm), stub=stub, drop_custom=["name"])
+        bodies = widened_functions(wasm)
+        return wasm.rewrite(exports=self.exports(wasm), stub=stub, bodies=bodies, drop_custom=["name"])
 
 
 @cache

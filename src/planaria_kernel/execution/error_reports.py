@@ -17,6 +17,8 @@ __all__ = ["bare", "describe", "exception_of", "explain_awaiting", "is_library",
 #: Characters of a message or traceback in a report; what is cut says so.
 MAX_MESSAGE = 64 * 1024
 MAX_TRACEBACK = 256 * 1024
+#: Frames of a traceback that are formatted, each of which takes up to a millisecond.
+MAX_FRAMES = 1000
 
 _PLANARIA = __file__.rsplit(os.sep, 3)[0] + os.sep
 #: Where its modules are, and where they were when they were compiled.
@@ -150,6 +152,17 @@ def _how_to_add(error: ModuleNotFoundError) -> str:
     )
 
 
+class _Excerpt(traceback.StackSummary):
+    """A deep stack that is formatted without the frames in its middle."""
+
+    def format(self, **options: Any) -> list[str]:
+        """As of the base class, with a line for the frames that are left out."""
+        half = MAX_FRAMES // 2
+        outer, inner = (traceback.StackSummary(part) for part in (self[:half], self[-half:]))
+        left_out = f"  … {len(self) - 2 * half} frames left out …\n"
+        return [*outer.format(**options), left_out, *inner.format(**options)]
+
+
 def _keep_user_frames(outermost: traceback.TracebackException) -> None:
     """Drop the frames of libraries and of the kernel, also in causes, contexts and groups."""
     waiting = [outermost]
@@ -157,6 +170,8 @@ def _keep_user_frames(outermost: traceback.TracebackException) -> None:
         described = waiting.pop()
         if described.stack is not None:
             described.stack[:] = [frame for frame in described.stack if not is_library(frame.filename)]
+            if len(described.stack) > MAX_FRAMES:
+                described.stack = _Excerpt(described.stack)
         for inner in (described.__cause__, described.__context__, *(described.exceptions or ())):
             if inner is not None:
                 waiting.append(inner)
