@@ -22,6 +22,7 @@ from typing import Any, Final
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.artifact import EXPORTED_FUNCTIONS, artifact
 from planaria.runtime.cache import CompileCache
+from planaria.runtime.integers import changes_digest
 
 __all__ = ["Recipe", "Tier", "compile_into", "environment_digest", "file_recipe", "spawn", "tier_recipe"]
 
@@ -94,6 +95,7 @@ def tier_recipe(tier: Tier) -> Recipe:
         guest.digest,
         *EXPORTED_FUNCTIONS,
         repr(guest.cut if tier is Tier.CORE else None),
+        *([changes_digest()] if tier is Tier.FULL else []),  # numpy is not in the core tier
         environment_digest(),
     )
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -6,12 +6,12 @@ the name section. Nothing here executes code; a file that is not well formed rai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["Export", "ExternKind", "Section", "WasmFile", "decode_uleb", "encode_uleb"]
+__all__ = ["Export", "ExternKind", "Section", "WasmFile", "decode_uleb", "encode_sleb", "encode_uleb"]
 
 _MAGIC: Final = b"\0asm\x01\0\0\0"
 _STUB: Final = b"\x03\x00\x00\x0b"  # a body of three bytes: no locals, `unreachable`, `end`
@@ -93,7 +93,7 @@ def encode_uleb(value: int) -> bytes:
     return bytes(out)
 
 
-def _encode_sleb(value: int) -> bytes:
+def encode_sleb(value: int) -> bytes:
     """Write a signed LEB128 number that is not negative."""
     encoded = bytearray(encode_uleb(value))
     if encoded[-1] & 0x40:  # it would read as the sign
@@ -282,15 +282,21 @@ class WasmFile:
     # -- writing -----------------------------------------------------------------------------------
 
     def rewrite(
-        self, *, exports: Sequence[Export] = (), stub: Iterable[range] = (), drop_custom: Sequence[str] = ()
+        self,
+        *,
+        exports: Sequence[Export] = (),
+        stub: Iterable[range] = (),
+        bodies: Mapping[int, bytes] | None = None,
+        drop_custom: Sequence[str] = (),
     ) -> bytes:
-        """A copy with more exports, stubbed functions and without some custom sections.
+        """A copy with more exports, stubbed and changed functions, and without some custom sections.
 
         `stub` are ranges of function indices whose bodies become `unreachable` and whose slots in the table
-        become empty. All indices, slots and data stay as they are, so memory is interchangeable between the
+        become empty. `bodies` are other bodies by function index, without their length prefix. All indices, slots and data stay as they are, so memory is interchangeable between the
         original and the copy.
         """
         ranges = list(stub)
+        bodies = bodies or {}
         out = [_MAGIC]
         for section in self.sections:
             name, _ = self._custom_name(section)
@@ -299,8 +305,8 @@ class WasmFile:
             contents: Sequence[bytes | memoryview] = [memoryview(self.data)[section.start : section.end]]
             if section.id == _SectionId.EXPORT and exports:
                 contents = self._more_exports(section, exports)
-            elif section.id == _SectionId.CODE and ranges:
-                contents = self._stubbed(section, ranges)
+            elif section.id == _SectionId.CODE and (ranges or bodies):
+                contents = self._replaced(section, ranges, bodies)
             elif section.id == _SectionId.ELEMENT and ranges:
                 contents = [self._emptied_table(ranges)]
             out += [bytes([section.id]), encode_uleb(sum(map(len, contents))), *contents]  # type: ignore[list-item]
@@ -322,12 +328,19 @@ class WasmFile:
             bytes(added),
         ]
 
-    def _stubbed(self, section: Section, ranges: Sequence[range]) -> list[bytes | memoryview]:
+    def _replaced(
+        self, section: Section, ranges: Sequence[range], bodies: Mapping[int, bytes]
+    ) -> list[bytes | memoryview]:
         view = memoryview(self.data)
         count, _ = decode_uleb(self.data, section.start)
         out: list[bytes | memoryview] = [encode_uleb(count)]
         for index, start, end in self.functions():
-            out.append(_STUB if any(index in stubbed for stubbed in ranges) else view[start:end])
+            if any(index in stubbed for stubbed in ranges):
+                out.append(_STUB)
+            elif index in bodies:
+                out += [encode_uleb(len(bodies[index])), bodies[index]]
+            else:
+                out.append(view[start:end])
         return out
 
     def _emptied_table(self, ranges: Sequence[range]) -> bytes:
@@ -349,5 +362,5 @@ class WasmFile:
             previous = slot
         out = bytearray(encode_uleb(len(runs)))
         for first, functions, length in runs:
-            out += b"\0\x41" + _encode_sleb(first) + b"\x0b" + encode_uleb(length) + functions
+            out += b"\0\x41" + encode_sleb(first) + b"\x0b" + encode_uleb(length) + functions
         return bytes(out)
