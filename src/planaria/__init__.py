@@ -8,114 +8,42 @@ from planaria import errors
 from planaria.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from planaria.errors import (
-        ArtifactError as ArtifactError,
-    )
-    from planaria.errors import (
-        CallbackError as CallbackError,
-    )
-    from planaria.errors import (
-        CapabilityError as CapabilityError,
-    )
-    from planaria.errors import (
-        CrashError as CrashError,
-    )
-    from planaria.errors import (
-        DependencyError as DependencyError,
-    )
-    from planaria.errors import (
-        EncodeError as EncodeError,
-    )
-    from planaria.errors import (
-        ExecutionError as ExecutionError,
-    )
-    from planaria.errors import (
-        Exited as Exited,
-    )
-    from planaria.errors import (
-        FileSystemError as FileSystemError,
-    )
-    from planaria.errors import (
-        ImageError as ImageError,
-    )
-    from planaria.errors import (
-        Interrupted as Interrupted,
-    )
-    from planaria.errors import (
-        LimitError as LimitError,
-    )
-    from planaria.errors import (
-        PlanariaError as PlanariaError,
-    )
-    from planaria.errors import (
-        ProtocolError as ProtocolError,
-    )
-    from planaria.errors import (
-        RuntimeSetupError as RuntimeSetupError,
-    )
-    from planaria.errors import (
-        SessionBusy as SessionBusy,
-    )
-    from planaria.errors import (
-        SessionClosed as SessionClosed,
-    )
-    from planaria.errors import (
-        SessionError as SessionError,
-    )
-    from planaria.errors import (
-        SnapshotCorrupt as SnapshotCorrupt,
-    )
-    from planaria.errors import (
-        SnapshotError as SnapshotError,
-    )
-    from planaria.errors import (
-        SnapshotKeyError as SnapshotKeyError,
-    )
-    from planaria.errors import (
-        SnapshotMismatch as SnapshotMismatch,
-    )
-    from planaria.errors import (
-        SnapshotNotFound as SnapshotNotFound,
-    )
-    from planaria.errors import (
-        SnapshotVersionError as SnapshotVersionError,
-    )
-    from planaria.errors import (
-        StorageError as StorageError,
-    )
-    from planaria.errors import (
-        Suspend as Suspend,
-    )
-    from planaria.errors import (
-        Suspended as Suspended,
-    )
-    from planaria.errors import (
-        TimeoutError as TimeoutError,
-    )
-    from planaria.errors import (
-        ToolArgumentError as ToolArgumentError,
-    )
-    from planaria.errors import (
-        ToolCallError as ToolCallError,
-    )
-    from planaria.errors import (
-        ToolDefinitionError as ToolDefinitionError,
-    )
-    from planaria.errors import (
-        ToolDenied as ToolDenied,
-    )
-    from planaria.errors import (
-        ToolNotFound as ToolNotFound,
-    )
-    from planaria.errors import (
-        ToolTimeout as ToolTimeout,
-    )
-    from planaria.errors import (
-        WorkflowError as WorkflowError,
-    )
-    from planaria.errors import (
-        WorkflowNotFound as WorkflowNotFound,
-    )
+    from planaria.errors import ArtifactError as ArtifactError
+    from planaria.errors import CallbackError as CallbackError
+    from planaria.errors import CapabilityError as CapabilityError
+    from planaria.errors import CrashError as CrashError
+    from planaria.errors import DependencyError as DependencyError
+    from planaria.errors import EncodeError as EncodeError
+    from planaria.errors import ExecutionError as ExecutionError
+    from planaria.errors import Exited as Exited
+    from planaria.errors import FileSystemError as FileSystemError
+    from planaria.errors import ImageError as ImageError
+    from planaria.errors import Interrupted as Interrupted
+    from planaria.errors import LimitError as LimitError
+    from planaria.errors import PlanariaError as PlanariaError
+    from planaria.errors import ProtocolError as ProtocolError
+    from planaria.errors import RuntimeSetupError as RuntimeSetupError
+    from planaria.errors import SessionBusy as SessionBusy
+    from planaria.errors import SessionClosed as SessionClosed
+    from planaria.errors import SessionError as SessionError
+    from planaria.errors import SnapshotCorrupt as SnapshotCorrupt
+    from planaria.errors import SnapshotError as SnapshotError
+    from planaria.errors import SnapshotKeyError as SnapshotKeyError
+    from planaria.errors import SnapshotMismatch as SnapshotMismatch
+    from planaria.errors import SnapshotNotFound as SnapshotNotFound
+    from planaria.errors import SnapshotVersionError as SnapshotVersionError
+    from planaria.errors import StorageError as StorageError
+    from planaria.errors import Suspend as Suspend
+    from planaria.errors import Suspended as Suspended
+    from planaria.errors import TimeoutError as TimeoutError
+    from planaria.errors import ToolArgumentError as ToolArgumentError
+    from planaria.errors import ToolCallError as ToolCallError
+    from planaria.errors import ToolDefinitionError as ToolDefinitionError
+    from planaria.errors import ToolDenied as ToolDenied
+    from planaria.errors import ToolNotFound as ToolNotFound
+    from planaria.errors import ToolTimeout as ToolTimeout
+    from planaria.errors import WorkflowError as WorkflowError
+    from planaria.errors import WorkflowNotFound as WorkflowNotFound
     from planaria.executors.container import ContainerConfig as ContainerConfig
     from planaria.executors.container import ContainerExecutor as ContainerExecutor
     from planaria.executors.executor import Executor as Executor
@@ -134,7 +62,6 @@ if TYPE_CHECKING:
     from planaria.limits import ShellLimits as ShellLimits
     from planaria.machine.wasi.clock import FrozenClock as FrozenClock
     from planaria.machine.wasi.clock import OffsetClock as OffsetClock
-    from planaria.protocol import Repr as Repr
     from planaria.session.analysis import ScriptAnalysis as ScriptAnalysis
     from planaria.session.async_session import AsyncSession as AsyncSession
     from planaria.session.bash import AsyncBash as AsyncBash
@@ -170,6 +97,7 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.tool import ToolCallable as ToolCallable
     from planaria.workspace.tools.tool import ToolParameter as ToolParameter
     from planaria.workspace.workflows import Workflow as Workflow
+    from planaria_kernel.protocol import Repr as Repr
 
 #: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
 _HOMES = {
@@ -203,7 +131,7 @@ _HOMES = {
     "Quota": "planaria.files.quota",
     "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
-    "Repr": "planaria.protocol",
+    "Repr": "planaria_kernel.protocol",
     "Result": "planaria.session.result",
     "Sandbox": "planaria.session.sandbox",
     "ScriptAnalysis": "planaria.session.analysis",

@@ -205,7 +205,7 @@ def test_garbage_on_the_connection_ends_the_session_only(engine: str) -> None:
     """Code that writes into the connection gets a CrashError, and the next container is well."""
     code = """
 import gc, os
-from planaria.guest.native.channel import Channel
+from planaria_kernel.process.channel import Channel
 os.write(next(one for one in gc.get_objects() if isinstance(one, Channel))._sink, b"garbage garbage")
 """
     with new(engine) as session:

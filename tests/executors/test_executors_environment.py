@@ -194,7 +194,7 @@ def test_sessions_at_once_make_one_environment(index: Path) -> None:
 def test_the_part_for_kernels_is_all_that_is_there_of_planaria(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The directory for kernels has guest/, protocol/ and the errors, and is made once, also by many at once."""
+    """The directory for kernels has the packages of kernel and shell, and is made once, also by many at once."""
     monkeypatch.setenv("PLANARIA_CACHE", str(tmp_path / "cache"))
     threads = [threading.Thread(target=guest_directory) for _ in range(4)]
     for thread in threads:
@@ -202,12 +202,7 @@ def test_the_part_for_kernels_is_all_that_is_there_of_planaria(
     for thread in threads:
         thread.join()
     place = guest_directory()
-    assert {one.name for one in (place / "planaria").iterdir()} == {
-        "__init__.py",
-        "errors.py",
-        "guest",
-        "protocol",
-    }
+    assert {one.name for one in place.iterdir()} == {"planaria_kernel", "planaria_shell"}
     assert [one.name for one in (tmp_path / "cache").iterdir()] == [place.name]
 
 

@@ -15,7 +15,7 @@ from planaria.errors import ProtocolError, RuntimeSetupError
 from planaria.executors.pipe import MAX_FRAME, FrameReader, Pipe
 from planaria.executors.process import Process, ProcessExecutor
 from planaria.limits import Guard, Limits, Stopped
-from planaria.protocol import decode, encode
+from planaria_kernel.protocol import decode, encode
 
 
 def framed(data: bytes) -> bytes:

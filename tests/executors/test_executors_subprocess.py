@@ -467,7 +467,7 @@ def test_a_process_that_dies_while_the_host_answers_it_is_reported() -> None:
 #: What any code can find out: the number of the process's end of the connection.
 _CONNECTION = """
 import gc, os
-from planaria.guest.native.channel import Channel
+from planaria_kernel.process.channel import Channel
 connection = next(one for one in gc.get_objects() if isinstance(one, Channel))._sink
 """
 

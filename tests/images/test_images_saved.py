@@ -84,8 +84,8 @@ def test_kernels_that_lie(new_name: Callable[[], str], new_session: Any) -> None
     session = new_session()
     for request in ("b'Z'", "b'Zxyz'", "b'Z' + b'\\xff' * 8", "b'unknown'"):
         session.run(
-            "import gc, _host\nfrom planaria.guest import settle\n"
-            f"settle._plug = lambda last: [_host.call({request})]"
+            "import gc, _host\nfrom planaria_kernel.sandbox import freeze\n"
+            f"freeze._plug = lambda last: [_host.call({request})]"
         )
         with pytest.raises(planaria.ImageError):
             session.save_as_image(new_name())

@@ -775,8 +775,8 @@ def test_sys_exit_in_a_command_is_its_status(leave: Callable[[], None], shown: s
 
 def test_a_command_that_could_not_be_called_is_refused() -> None:
     """commands= with a reserved word or a builtin's name, or that is no mapping, is a CallbackError."""
-    from planaria.guest.shell.builtins import BUILTINS
     from planaria.session.commands import SHADOWED
+    from planaria_shell.builtins import BUILTINS
 
     assert BUILTINS.keys() <= SHADOWED
     for name in ("if", "echo", "[["):
@@ -870,11 +870,11 @@ def test_a_state_that_no_shell_can_have_is_refused(lasting: planaria.Bash, key: 
 
 
 def test_a_function_of_the_sessions_python_is_a_command() -> None:
-    """What `planaria.guest.bash.command` decorates is a command, also asynchronous, in pipelines, in subprocess
+    """What `planaria_kernel.sandbox.bash.command` decorates is a command, also asynchronous, in pipelines, in subprocess
     and after a snapshot; what it raises is an error of the command."""
     code = """
 import asyncio, sys
-from planaria.guest.bash import command
+from planaria_kernel.sandbox.bash import command
 
 seen = 0
 

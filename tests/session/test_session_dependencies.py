@@ -179,7 +179,7 @@ def test_damaged_note(make: Any, make_wheel: MakeWheel) -> None:
     session.add_dep("one")
     session.run("open('precious', 'w').close()")
     site = "/home/user/.local/lib/python3.15/site-packages"
-    from planaria.protocol import encode
+    from planaria_kernel.protocol import encode
 
     for note in (encode(["../../../../precious"]), encode(["/home/user/precious"]), encode([1]), b"nonsense"):
         session.files.write_bytes(f"{site}/one-1.0.dist-info/planaria-files", note)

@@ -169,7 +169,7 @@ def test_forged_reports(session: Any) -> None:
     """A report that the guest made up itself gives a result or an error of ours, never a broken session."""
     session.execute(
         "import gc\nfor o in gc.get_objects():\n    if type(o).__name__ == 'Kernel': kernel = o\n"
-        "from planaria.protocol import encode\nimport _host\n"
+        "from planaria_kernel.protocol import encode\nimport _host\n"
         "def forge(report): kernel._report = lambda _: (_host.call(b'R' + encode(report)), vars(kernel).pop('_report'))"
     )
     for report in (

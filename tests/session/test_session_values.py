@@ -16,7 +16,7 @@ from uuid import UUID
 import pytest
 
 import planaria
-from planaria.protocol import FrameValue
+from planaria_kernel.protocol import FrameValue
 
 IMPORTS = (
     "from datetime import *; from decimal import Decimal; from fractions import Fraction; "

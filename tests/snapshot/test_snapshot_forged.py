@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import planaria
-from planaria.protocol import decode, encode
 from planaria.snapshot import reviving
 from planaria.snapshot.container import Section, canonical_json, pack
 from planaria.snapshot.snapshot import Snapshot
+from planaria_kernel.protocol import decode, encode
 
 
 @pytest.fixture(scope="module")

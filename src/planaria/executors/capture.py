@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from planaria.guest.kernel.streams import Streams
+from planaria_kernel.execution.streams import Streams
 
 __all__ = ["captured", "switched"]
 

@@ -29,7 +29,7 @@ _MIB: Final = 1 << 20
 _PACKAGES: Final = "/packages"
 _WORK: Final = "/work"
 _PROGRAM: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from planaria.guest.native.home import main; main()"
+    "import sys; sys.path.insert(0, sys.argv[1]); from planaria_kernel.process.main import main; main()"
 )
 #: A figure of the engine's is asked for again after so many seconds.
 _FRESH: Final = 0.2

@@ -12,7 +12,7 @@ from typing import Any, Final
 from planaria.errors import EncodeError, ProtocolError
 from planaria.executors.executor import Entered, Host
 from planaria.limits import Stopped, StopReason
-from planaria.protocol import decode, encode
+from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Door", "written"]
 

@@ -1,6 +1,6 @@
 """The home that a kernel lives in, as the session sees it.
 
-One kernel (`planaria.guest.kernel`) runs user code everywhere; an executor only carries frames to it and
+One kernel (`planaria_kernel.execution`) runs user code everywhere; an executor only carries frames to it and
 back, says what it can do, and stops it.
 """
 

@@ -22,11 +22,11 @@ from planaria.executors.capture import captured, switched
 from planaria.executors.door import Door
 from planaria.executors.executor import Entered, Executor, Host, Installed, Origin, Uninstalled
 from planaria.executors.signals import Interrupts
-from planaria.guest.kernel import hosted
-from planaria.guest.kernel.gates import place_of
-from planaria.guest.kernel.kernel import Kernel
-from planaria.guest.kernel.streams import Streams
 from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria_kernel import in_thread
+from planaria_kernel.execution.streams import Streams
+from planaria_kernel.execution.trampolines import place_of
+from planaria_kernel.kernel import Kernel
 
 if TYPE_CHECKING:
     from planaria.executors.environment import Environment
@@ -94,7 +94,7 @@ class _Home:
             self.identifier = threading.get_ident()
             streams = Streams(lambda descriptor: _Output(self, descriptor))
             captured.set(streams)
-            self.kernel = hosted.start(self._answer, streams.flush)
+            self.kernel = in_thread.start(self._answer, streams.flush)
         except BaseException as error:
             ready.put(error)
             return

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from planaria.errors import ProtocolError
-from planaria.protocol import MAX_BYTES
+from planaria_kernel.protocol import MAX_BYTES
 
 __all__ = ["MAX_FRAME", "FrameReader", "Pipe"]
 

@@ -16,7 +16,7 @@ from planaria.executors.executor import Entered, Executor, Host, Origin
 from planaria.executors.pipe import Pipe
 from planaria.executors.signals import Interrupts
 from planaria.limits import Guard, Limits, Stopped, StopReason
-from planaria.protocol import decode, encode
+from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Process", "ProcessExecutor", "check_texts"]
 

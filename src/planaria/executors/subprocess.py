@@ -42,7 +42,7 @@ INHERITED: Final = (
 )
 
 _PROGRAM: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from planaria.guest.native.home import main; main()"
+    "import sys; sys.path.insert(0, sys.argv[1]); from planaria_kernel.process.main import main; main()"
 )
 
 

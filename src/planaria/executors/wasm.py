@@ -26,9 +26,9 @@ from planaria.machine.wasi.process import ProcessExit
 from planaria.machine.wasi.random import take
 from planaria.machine.wasi.system import Wasi
 from planaria.machine.weak import weak_method
-from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
+from planaria_kernel.protocol import decode, encode
 
 __all__ = ["TierNeeded", "WasmExecutor", "WasmState"]
 

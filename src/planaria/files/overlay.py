@@ -15,13 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Self
 
 from planaria.errors import SnapshotError
-from planaria.files.filesystem import (
-    FileKind,
-    FileSystem,
-    FileSystemSnapshot,
-    FileSystemUsage,
-    Manifest,
-)
+from planaria.files.filesystem import FileKind, FileSystem, FileSystemSnapshot, FileSystemUsage, Manifest
 from planaria.files.manifest import bytes_of, text_of
 from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem

@@ -16,7 +16,6 @@ from planaria.executors.wasm import TierNeeded, WasmExecutor
 from planaria.files.layout import SITE, standard_layout
 from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
-from planaria.guest.warming import SOURCES, VALUES, WARMING
 from planaria.limits import LEAST_MEMORY, Guard, Limits, Stopped
 from planaria.machine.image import MOMENT, Image, boot_image, keep_image, load_image
 from planaria.machine.recipe import SETTINGS, Recipe
@@ -25,6 +24,7 @@ from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.runtime.guest_files import library
 from planaria.runtime.tiers import Tier
+from planaria_kernel.sandbox.warmup import SOURCES, VALUES, WARMING
 
 __all__ = ["BuildingHost", "base_of", "image_of", "root_files"]
 

@@ -19,7 +19,7 @@ from planaria.machine import image as machine_image
 from planaria.machine.image import keep_image, load_image
 from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.trees import keep_tree
-from planaria.protocol import encode
+from planaria_kernel.protocol import encode
 
 __all__ = ["save_image"]
 

@@ -25,7 +25,6 @@ from filelock import FileLock
 from planaria.errors import ProtocolError, RuntimeSetupError
 from planaria.files.layout import standard_layout
 from planaria.files.memory import MemorySnapshot
-from planaria.guest.warming import WARMING
 from planaria.limits import Guard, Stopped
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
@@ -35,16 +34,12 @@ from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.random import SeededRandom
 from planaria.machine.wasi.system import Wasi
-from planaria.protocol import decode, encode
 from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.guest_files import (
-    ARCHIVE_PATH,
-    GUEST_PATH,
-    STANDARD_LIBRARY_PATH,
-    library,
-)
+from planaria.runtime.guest_files import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, library
+from planaria_kernel.protocol import decode, encode
+from planaria_kernel.sandbox.warmup import WARMING
 
 __all__ = [
     "MOMENT",
@@ -81,12 +76,12 @@ _WARMING: Final = (
 _BOOT: Final = """\
 import sys
 sys.path[:] = ["", {library!r}, {path!r}]
-from planaria.guest import library
+from planaria_kernel.sandbox import library
 library.move({archive!r}, {library!r})
-from planaria.guest.shims import users
+from planaria_kernel.shims import users
 users.install()  # before pathlib, which looks for the module pwd when it is imported
 import _host
-from planaria.guest import boot
+from planaria_kernel.sandbox import boot
 boot.start(_host.call, {modules!r})
 """
 
@@ -100,7 +95,7 @@ class Image:
     entry: int
     """The address of the kernel's entry function."""
     settle: int
-    """The address of the function that makes it ready to be an image again; see `planaria.guest.settle`."""
+    """The address of the function that makes it ready to be an image again; `sandbox.freeze`."""
     system: dict[str, Any]
     """The state of the system interface (`Wasi.state`) at the moment of capture."""
     digest: str

@@ -37,8 +37,7 @@ _INNER_ARCHIVES: Final = (b"matplotlib/mpl-data.zip",)
 
 @cache
 def guest_sources() -> dict[str, bytes]:
-    """The modules of this package that the guest needs, by their path in it, in a fixed order."""
-    root = package_files("planaria")
+    """The modules of the packages that run in the guest, by their path, in a fixed order."""
     sources: dict[str, bytes] = {}
 
     def take(directory: Traversable, prefix: str) -> None:
@@ -49,11 +48,8 @@ def guest_sources() -> dict[str, bytes]:
             elif item.name.endswith(".py"):
                 sources[prefix + item.name] = item.read_bytes()
 
-    for name in ("guest", "protocol"):
-        take(root / name, f"planaria/{name}/")
-    sources["planaria/errors.py"] = (root / "errors.py").read_bytes()
-    # Inside, the package has none of the host's names.
-    sources["planaria/__init__.py"] = b'"""The part of planaria that runs inside the sandbox."""\n'
+    for name in ("planaria_kernel", "planaria_shell"):
+        take(package_files(name), f"{name}/")
     return sources
 
 

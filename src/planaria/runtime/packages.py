@@ -33,8 +33,8 @@ from planaria.files.filesystem import FileKind, FileSystem
 from planaria.files.layout import SITE, make_directories
 from planaria.files.transfer import copy_tree
 from planaria.files.view import Files
-from planaria.protocol import decode, encode
 from planaria.runtime.artifact import artifact
+from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Wheel", "bundled", "fetch", "installed", "remove", "unpack"]
 

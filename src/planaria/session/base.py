@@ -9,16 +9,9 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from planaria.errors import (
-    EncodeError,
-    PlanariaError,
-    ProtocolError,
-    SessionBusy,
-    SessionError,
-)
+from planaria.errors import EncodeError, PlanariaError, ProtocolError, SessionBusy, SessionError
 from planaria.executors.wasm import TierNeeded
 from planaria.limits import NotGiven, Stopped
-from planaria.protocol import decode, encode
 from planaria.session.core import Answer
 from planaria.session.cutting import Cutting
 from planaria.session.flight import Flight
@@ -27,6 +20,7 @@ from planaria.session.outcome import error_of
 from planaria.session.result import Result
 from planaria.session.run import HostCall, Run
 from planaria.session.timeline import HistoryEntry
+from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Answer", "BaseSession"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planaria.errors import CallbackError
-from planaria.guest.shell.python_command import Outcome, exit_outcome, outcome_of
 from planaria.session.callbacks import Callback
+from planaria_shell.run.python_command import Outcome, exit_outcome, outcome_of
 
 __all__ = ["SHADOWED", "as_command", "as_commands"]
 

@@ -12,13 +12,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from planaria.errors import (
-    CrashError,
-    ProtocolError,
-    SessionBusy,
-    SessionClosed,
-    SessionError,
-)
+from planaria.errors import CrashError, ProtocolError, SessionBusy, SessionClosed, SessionError
 from planaria.executors.executor import Entered, Executor
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.quota import Quota
@@ -27,7 +21,6 @@ from planaria.files.view import Files
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, ShellLimits, Stopped
 from planaria.machine.wasi.clock import Clock
-from planaria.protocol import MAX_BYTES
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.arguments import (
     check_arguments,
@@ -48,6 +41,7 @@ from planaria.session.result import Completions
 from planaria.session.run import HostCall
 from planaria.session.timeline import Budget, Timeline
 from planaria.snapshot.record import Declaration
+from planaria_kernel.protocol import MAX_BYTES
 
 if TYPE_CHECKING:
     from planaria.session.workspace_link import WorkspaceLink

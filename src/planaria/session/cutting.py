@@ -6,17 +6,11 @@ import os
 import time
 from typing import Any, Self
 
-from planaria.errors import (
-    CrashError,
-    SessionBusy,
-    SessionError,
-    SnapshotError,
-)
+from planaria.errors import CrashError, SessionBusy, SessionError, SnapshotError
 from planaria.executors.variables import Variables
 from planaria.executors.wasm import WasmExecutor
 from planaria.images.image import Image
 from planaria.limits import ShellLimits
-from planaria.protocol import encode
 from planaria.session.collector import Collector, Listeners
 from planaria.session.flight import Flight
 from planaria.session.host import SessionHost
@@ -30,6 +24,7 @@ from planaria.snapshot.reviving import ask, revive
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState, WaitingRun
 from planaria.snapshot.writing import take
+from planaria_kernel.protocol import encode
 
 __all__ = ["Cutting"]
 

@@ -10,11 +10,7 @@ from collections.abc import Awaitable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TYPE_CHECKING, Any
 
-from planaria.errors import (
-    LimitError,
-    SessionError,
-    Suspend,
-)
+from planaria.errors import LimitError, SessionError, Suspend
 from planaria.executors.door import written
 from planaria.session.callbacks import Callback, describe_exception
 from planaria.session.core import Answer, SessionCore, calling_back

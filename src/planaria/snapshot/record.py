@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from planaria.errors import ProtocolError, SnapshotCorrupt
-from planaria.protocol import decode, encode
 from planaria.snapshot.state import HostCall, WaitingRun
+from planaria_kernel.protocol import decode, encode
 
 __all__ = ["WORKSPACE", "Declaration", "Record", "fingerprint"]
 

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal, TypeVar
 
 from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotMismatch, SnapshotNotFound
 from planaria.files.contents import digest_of
-from planaria.protocol import decode, encode
 from planaria.snapshot.snapshot import Snapshot
+from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Garbage", "Kind", "Shelves", "Store", "Version"]
 

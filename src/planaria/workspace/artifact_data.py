@@ -1,4 +1,4 @@
-"""The data of an artifact as a file; what it is in bytes, planaria.protocol.artifacts says."""
+"""The data of an artifact as a file; what it is in bytes, planaria_kernel.protocol.artifacts says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from planaria.errors import ArtifactError, ProtocolError
-from planaria.protocol.artifacts import decode_artifact, encode_artifact, is_json
+from planaria_kernel.protocol.artifacts import decode_artifact, encode_artifact, is_json
 
 __all__ = ["ENDINGS", "KINDS", "decode_data", "encode_data", "file_name", "is_json", "kind_of_file"]
 

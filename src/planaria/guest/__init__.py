@@ -1,1 +1,0 @@
-"""Code that runs inside the sandbox: plain Python, the standard library only."""

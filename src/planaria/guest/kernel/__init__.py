@@ -1,1 +1,0 @@
-"""The kernel: what runs user code, in every home of it."""

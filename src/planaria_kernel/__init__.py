@@ -1,0 +1,1 @@
+"""The kernel: what runs user code, in every executor."""

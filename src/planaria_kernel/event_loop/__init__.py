@@ -1,0 +1,1 @@
+"""The event loops of the kernel, and asyncio.run on them."""

@@ -1,0 +1,127 @@
+"""`asyncio.run` and `run_until_complete` at the top level of a cell, made to park.
+
+Calls of them are rewritten into awaits of `Runs.run_equivalent` (see `cell.py`). The cell is then a
+coroutine that is no task: it yields a `Park`, and the kernel runs that loop, returning to the host when it
+has to wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Final
+
+from planaria_kernel.event_loop.loop import ParkingLoop
+
+__all__ = ["DRIVE_CODE", "OWN_CODE", "Execution", "Park", "Runs"]
+
+
+class Park:
+    """What a cell that is not a task awaits: `loop` has to run until `future` is done."""
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self, loop: ParkingLoop, future: asyncio.Future[Any]) -> None:
+        self.loop = loop
+        self.future = future
+
+    def __await__(self) -> Generator[Park, None, None]:
+        yield self
+
+
+class Execution:
+    """A cell that is under way and has parked, or may."""
+
+    __slots__ = ("cancelled", "coroutine", "future", "loop", "silent")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any] | None, silent: bool) -> None:
+        #: The cell itself, when it is driven by hand because only `asyncio.run` made it a coroutine.
+        self.coroutine = coroutine
+        self.silent = silent
+        self.loop: ParkingLoop
+        self.future: asyncio.Future[Any]
+        #: The exception that takes the place of CancelledError.
+        self.cancelled: BaseException | None = None
+
+
+class Runs:
+    """Does what those functions do; `loop` is the kernel's own, the current one of the interpreter."""
+
+    def __init__(self, loop: ParkingLoop, new_loop: Callable[[], ParkingLoop]) -> None:
+        self._loop = loop
+        self._new_loop = new_loop
+
+    async def run_equivalent(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Do what `function(*args, **kwargs)` does, parking when it is one of asyncio's two."""
+        if function is asyncio.run:
+            if len(args) == 1 and inspect.iscoroutine(args[0]) and kwargs.keys() <= {"debug"}:
+                return await self._asyncio_run(args[0], kwargs.get("debug"))
+        elif len(args) == 1 and not kwargs:
+            loop = getattr(function, "__self__", None)
+            if isinstance(loop, ParkingLoop) and function == loop.run_until_complete:
+                if asyncio._get_running_loop() is None:
+                    return await self._run_until_complete(loop, args[0])
+                if loop is self._loop:
+                    return await args[0]
+        return function(*args, **kwargs)
+
+    def drive(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Take a coroutine to its end on a loop of its own, blocking, also where a loop runs already."""
+        running = asyncio._get_running_loop()
+        task = None if running is None else asyncio.current_task(running)
+        try:
+            if running is not None and task is not None:
+                asyncio.tasks._leave_task(running, task)
+            asyncio._set_running_loop(None)
+            with asyncio.Runner(loop_factory=self._new_loop) as runner:
+                return runner.run(coroutine)
+        finally:
+            asyncio._set_running_loop(running)
+            if running is not None and task is not None:
+                asyncio.tasks._enter_task(running, task)
+            self._loop.raise_interrupt()  # one that came too late for the loop
+
+    async def _run_until_complete(self, loop: ParkingLoop, awaitable: Any) -> Any:
+        loop._check_closed()  # type: ignore[attr-defined]
+        future = asyncio.ensure_future(awaitable, loop=loop)
+        await Park(loop, future)
+        return future.result()
+
+    async def _asyncio_run(self, main: Coroutine[Any, Any, Any], debug: bool | None) -> Any:
+        running = asyncio._get_running_loop()
+        if running is not None:
+            return await self._run_as_task(running, main)
+        loop = self._new_loop()
+        if debug is not None:
+            loop.set_debug(debug)
+        asyncio.set_event_loop(loop)
+        try:
+            task = loop.create_task(main)
+            await Park(loop, task)
+            return task.result()
+        finally:
+            left = asyncio.all_tasks(loop)
+            for other in left:
+                other.cancel()
+            if left:
+                await Park(loop, asyncio.gather(*left, return_exceptions=True))
+            await Park(loop, loop.create_task(loop.shutdown_asyncgens()))
+            asyncio.set_event_loop(self._loop)
+            loop.close()
+
+    async def _run_as_task(self, running: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, Any]) -> Any:
+        """The cell awaits something else too, so it is a task already; `main` becomes another one."""
+        before = asyncio.all_tasks(running)
+        try:
+            return await running.create_task(main)
+        finally:
+            left = asyncio.all_tasks(running) - before
+            for other in left:
+                other.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+
+#: The code that sets up and tears down loops: an interrupt there would leave them half open.
+OWN_CODE: Final = Runs._asyncio_run.__code__
+DRIVE_CODE: Final = Runs.drive.__code__

@@ -1,0 +1,1 @@
+"""Running a cell: compiling, names, output, errors, completion."""

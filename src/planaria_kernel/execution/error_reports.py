@@ -1,0 +1,182 @@
+"""What an exception of user code is reported as."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Any
+
+import planaria_kernel.errors
+
+__all__ = ["bare", "describe", "exception_of", "explain_awaiting", "is_library", "type_name"]
+
+#: Characters of a message or traceback in a report; what is cut says so.
+MAX_MESSAGE = 64 * 1024
+MAX_TRACEBACK = 256 * 1024
+
+_PLANARIA = __file__.rsplit(os.sep, 3)[0] + os.sep
+#: Where its modules are, and where they were when they were compiled.
+_STANDARD_LIBRARY = tuple(
+    path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
+)
+
+#: What asyncio says when it is given the value of a call instead of something to await.
+_NOT_AWAITABLE = (
+    "An asyncio.Future, a coroutine or an awaitable is required",
+    "a coroutine was expected, got ",
+)
+_CALL_ASYNC = (
+    " (a tool or workflow that is not awaited at once gives its value: for several at the same time, "
+    "await asyncio.gather(tools.NAME.call_async(...), ...))"
+)
+
+
+def is_library(filename: str) -> bool:
+    """Whether a source file belongs to Python, an installed package or the kernel, not to the user."""
+    return (
+        filename.startswith((_PLANARIA, *_STANDARD_LIBRARY, "<frozen "))
+        or "site-packages" in filename
+        or "dist-packages" in filename
+    )
+
+
+def type_name(kind: type) -> str:
+    """The name of a class as Python prints it: qualified, with its module unless that is known."""
+    name = kind.__qualname__
+    module = kind.__module__
+    return name if module in ("builtins", "__main__") else f"{module}.{name}"
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """The fields of an error report.
+
+    Whatever goes wrong while asking the exception about itself leaves a shorter report, never none.
+    """
+    kind = type(error)
+    report: dict[str, Any] = {"type": kind.__name__, "module": kind.__module__}
+    report["lineno"] = _line_number(error)
+    if isinstance(error, SystemExit):
+        code = error.code
+        report["exit_code"] = 0 if code is None else code if isinstance(code, int) else 1
+    ask = True
+    try:
+        report["message"] = _cut(_message(error), MAX_MESSAGE)
+    except BaseException as failure:
+        report["message"] = f"<the message is not available: str() raised {type(failure).__name__}>"
+        # Then str() may be what does not end: the traceback must not ask again.
+        ask = not isinstance(failure, KeyboardInterrupt)
+    try:
+        report["traceback"] = _cut(_format(error), MAX_TRACEBACK) if ask else None
+    except BaseException:
+        report["traceback"] = None
+    if report["traceback"] is None:
+        report["traceback"] = _plain_traceback(error, report["message"])
+    return report
+
+
+def bare(name: str, message: str = "", *, module: str = "builtins") -> dict[str, Any]:
+    """The fields of an error report with nothing but a type and a message."""
+    return {"type": name, "module": module, "message": message, "traceback": "", "lineno": None}
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.msg:
+        return str(error.msg)
+    if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
+        return repr(error.args[0])
+    return str(error)
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
+
+
+def _line_number(error: BaseException) -> int | None:
+    """The line of the innermost user frame; of a SyntaxError in a cell, the line of the mistake; of what
+    stopped a script, the line that the shell gave it as `script_line`."""
+    line = getattr(error, "script_line", None)
+    if isinstance(line, int):
+        return line
+    line = None
+    trace = error.__traceback__
+    while trace is not None:
+        if not is_library(trace.tb_frame.f_code.co_filename):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if line is None and isinstance(error, SyntaxError) and isinstance(error.lineno, int):
+        return error.lineno
+    return line
+
+
+def _format(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
+        # What the compiler finds after parsing comes without its line.
+        error.text = linecache.getline(error.filename, error.lineno) or None
+    described = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    _keep_user_frames(described)
+    return "".join(described.format())
+
+
+def _keep_user_frames(outermost: traceback.TracebackException) -> None:
+    """Drop the frames of libraries and of the kernel, also in causes, contexts and groups."""
+    waiting = [outermost]
+    while waiting:
+        described = waiting.pop()
+        if described.stack is not None:
+            described.stack[:] = [frame for frame in described.stack if not is_library(frame.filename)]
+        for inner in (described.__cause__, described.__context__, *(described.exceptions or ())):
+            if inner is not None:
+                waiting.append(inner)
+
+
+def _plain_traceback(error: BaseException, message: str) -> str:
+    """A traceback made with as little as possible: no source lines, the last frames only."""
+    places: list[str] = []
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not is_library(code.co_filename):
+            places.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}\n')
+            if len(places) > 50:
+                del places[0]
+        trace = trace.tb_next
+    return f"Traceback (most recent call last):\n{''.join(places)}{type(error).__name__}: {message}\n"
+
+
+def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) -> BaseException:
+    """An exception of the builtin type of this name, or a RuntimeError that names the type.
+
+    With `fields`, the type is one of planaria's own that takes these as keyword arguments.
+    """
+    import builtins
+
+    if fields is not None:
+        own = getattr(planaria_kernel.errors, name, None)
+        if isinstance(own, type) and issubclass(own, planaria_kernel.errors.PlanariaError):
+            return own(message, **fields)
+    kind = getattr(builtins, name, None)
+    if isinstance(kind, type) and issubclass(kind, BaseException):
+        if issubclass(kind, OSError) or not issubclass(
+            kind, (UnicodeError, BaseExceptionGroup, StopIteration)
+        ):
+            try:
+                return kind(message)
+            except Exception:  # a type that wants other arguments; the general form below names it
+                pass
+    elif name == "CancelledError":
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is not None:
+            return asyncio.CancelledError(message)  # type: ignore[no-any-return]
+    return RuntimeError(f"{name}: {message}" if message else name)
+
+
+def explain_awaiting(error: TypeError) -> None:
+    """When asyncio was given the value of a tool or workflow, say in its message what to call instead."""
+    if error.args and type(error.args[0]) is str and error.args[0].startswith(_NOT_AWAITABLE):
+        error.args = (error.args[0] + _CALL_ASYNC,)

@@ -1,0 +1,128 @@
+"""The user's variables, and short texts of values that are safe to make."""
+
+from __future__ import annotations
+
+import reprlib
+from types import ModuleType
+from typing import Any, Final
+
+from planaria_kernel.errors import EncodeError
+from planaria_kernel.protocol import Repr, encode
+
+__all__ = ["CANNOT_CROSS", "MAX_REPR", "encoded", "new_main", "short_repr", "stand_in", "user_names"]
+
+#: Characters of the text of a value.
+MAX_REPR: Final = 20_000
+#: What encode() raises for a value that is too deep, too large, or in itself.
+CANNOT_CROSS: Final = (EncodeError, RecursionError, MemoryError)
+
+_SIMPLE: Final = frozenset({int, float, bool, complex, type(None)})
+
+
+class _Bounded(reprlib.Repr):
+    """repr() of containers as Python writes it, as far as there is room."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.maxlevel = 20
+        self.maxtuple = self.maxlist = self.maxarray = self.maxdict = limit // 4
+        self.maxset = self.maxfrozenset = self.maxdeque = limit // 4
+        self.maxstring = self.maxlong = self.maxother = limit
+        self.left = limit
+
+    def repr1(self, x: Any, level: int) -> str:
+        # One budget for the whole text: when it is used up, what is left is dots.
+        if self.left <= 0:
+            return "..."
+        text = super().repr1(x, level)
+        if not isinstance(x, (list, tuple, dict, set, frozenset)):
+            self.left -= len(text)
+        return text
+
+    def repr_dict(self, x: Any, level: int) -> str:
+        # In the order of insertion, unlike the base class, which sorts.
+        if level <= 0 and x:
+            return "{...}"
+        parts = []
+        for number, (key, value) in enumerate(dict.items(x)):
+            if number == self.maxdict or self.left <= 0:
+                parts.append("...")
+                break
+            parts.append(f"{self.repr1(key, level - 1)}: {self.repr1(value, level - 1)}")
+        return "{" + ", ".join(parts) + "}"
+
+    def repr_str(self, x: str, level: int) -> str:
+        if len(x) <= self.maxstring:
+            return repr(x)
+        return repr(x[: self.maxstring]) + "..."
+
+    def repr_int(self, x: int, level: int) -> str:
+        try:
+            return super().repr_int(x, level)
+        except ValueError:  # more digits than sys.get_int_max_str_digits allows
+            return hex(x) if x.bit_length() < 4 * self.maxlong else f"<int of {x.bit_length()} bits>"
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        return _cut(repr(x), self.maxother)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
+def short_repr(value: Any, limit: int = MAX_REPR) -> str:
+    """`repr(value)`, cut after about `limit` characters; says what went wrong when the object's own repr
+    raises.
+    """
+    kind = type(value)
+    try:
+        if kind in _SIMPLE and (kind is not int or -(1 << 64) < value < 1 << 64):
+            return repr(value)
+        if kind is str and len(value) <= limit:
+            return repr(value)
+        if kind in (list, tuple, dict, set, frozenset, str, bytes, int):
+            return _Bounded(limit).repr(value)
+        return _cut(repr(value), limit)
+    except KeyboardInterrupt:
+        raise  # a repr that does not end was interrupted: it must not be tried again
+    except BaseException as error:
+        return f"<{kind.__qualname__} object; its repr raised {type(error).__name__}>"
+
+
+def stand_in(value: Any) -> Repr:
+    """What crosses the boundary for an object that cannot."""
+    kind = type(value)
+    module = kind.__module__
+    name = kind.__qualname__ if module in ("builtins", "__main__") else f"{module}.{kind.__qualname__}"
+    return Repr(short_repr(value, 2000), name)
+
+
+def encoded(value: Any, max_bytes: int) -> bytes:
+    """The bytes of a value, or of its stand-in when it cannot cross."""
+    try:
+        return encode(value, stand_in, max_bytes=max_bytes)
+    except CANNOT_CROSS:
+        return encode(stand_in(value))
+
+
+def new_main(builtins: Any = __builtins__) -> ModuleType:
+    """An empty `__main__`, so that pickle, dataclasses and type hints find what cells define."""
+    module = ModuleType("__main__")
+    module.__dict__["__builtins__"] = builtins
+    return module
+
+
+def clear(main: ModuleType, builtins: Any) -> None:
+    """Remove the user's variables from `main`; it has `builtins` again, whatever became of them."""
+    fresh = new_main(builtins).__dict__
+    main.__dict__.clear()
+    main.__dict__.update(fresh)
+
+
+def user_names(main: ModuleType) -> dict[str, tuple[str, str]]:
+    """The user's variables: the name of the type and a short text of each."""
+    return {
+        name: (type(value).__name__, short_repr(value, 200))
+        for name, value in list(main.__dict__.items())
+        if isinstance(name, str) and name != "_" and not (name.startswith("__") and name.endswith("__"))
+    }

@@ -1,0 +1,73 @@
+"""Standard input: every line is asked from the host."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+from planaria_kernel.execution.error_reports import exception_of
+from planaria_kernel.protocol import decode, encode
+
+__all__ = ["Terminal"]
+
+
+class Terminal(io.TextIOBase):
+    """`sys.stdin`, `input()` and `getpass.getpass()` over the door's `I` operation.
+
+    `flush` is called before a question, so that what was printed is seen first.
+    """
+
+    name = "<stdin>"
+    mode = "r"
+    encoding = "utf-8"
+    errors = "strict"
+
+    def __init__(self, door: Callable[[bytes], bytes], flush: Callable[[], None] | None = None) -> None:
+        super().__init__()
+        self._door = door
+        self._flush = flush
+        self._rest = ""
+
+    def _ask(self, prompt: str) -> str | None:
+        """A line without its end, or None when there is no more input."""
+        if self._flush is not None:
+            self._flush()
+        kind, *answer = decode(self._door(b"I" + encode(prompt)))
+        if kind == "error":
+            raise exception_of(*answer)
+        return answer[0] if kind == "ok" else None
+
+    def input(self, prompt: object = "", /) -> str:
+        """Read a line from the host, without its newline; EOFError when the host has no more input."""
+        if self._rest:
+            return self.readline().removesuffix("\n")
+        line = self._ask(str(prompt))
+        if line is None:
+            raise EOFError("this execution has no more standard input: give some with stdin=")
+        return line
+
+    def getpass(
+        self, prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None
+    ) -> str:
+        """Read a line from the host; whether it is echoed is the host's matter."""
+        return self.input(prompt)
+
+    def readable(self) -> bool:
+        return True
+
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+        if not self._rest:
+            line = self._ask("")
+            if line is None:
+                return ""
+            self._rest = line + "\n"
+        end = self._rest.find("\n") + 1
+        if size is not None and 0 <= size < end:
+            end = size
+        line, self._rest = self._rest[:end], self._rest[end:]
+        return line
+
+    def read(self, size: int | None = -1, /) -> str:
+        if size is None or size < 0:
+            return "".join(iter(self.readline, ""))
+        return self.readline(size)

@@ -1,0 +1,208 @@
+"""Bytes to values. The bytes may come from the sandbox, so every one of them is doubted."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import Counter
+from itertools import accumulate
+from struct import Struct
+from typing import Any, NoReturn
+
+from planaria_kernel.errors import ProtocolError
+from planaria_kernel.protocol import format as f
+from planaria_kernel.protocol.structures import build
+
+__all__ = ["decode"]
+
+_int64 = Struct("<q").unpack_from
+_float = Struct("<d").unpack_from
+_uint32 = Struct("<I").unpack_from
+_STRUCTURE_BASE = 0x100  # a structure's kind on the stack is this plus its code
+
+
+def decode(data: bytes) -> Any:
+    """The value that `data` encodes; raises `ProtocolError` for anything that is not one whole value.
+
+    There is no recursion, and nothing is allocated before its length was compared with what is left. Numpy
+    arrays and pandas objects are such where those packages can be imported, otherwise `ArrayValue` and
+    `FrameValue`.
+    """
+    try:
+        return _decode(data)
+    except IndexError:
+        raise ProtocolError("the value ends before it is complete") from None
+    except UnicodeDecodeError:
+        raise ProtocolError("a text is not UTF-8") from None
+
+
+def _short(wanted: int, left: int) -> NoReturn:
+    raise ProtocolError(f"a length of {wanted} where {left} bytes are left")
+
+
+def _decode(data: bytes) -> Any:
+    size = len(data)
+    position = 0
+    containers = f.MAX_CONTAINERS
+    stack: list[tuple[int, int, list[Any]]] = []
+    # The container being filled: what it is, how many items it wants, those it has. The outermost
+    # one stands for the value itself.
+    kind, wanted = -1, 1
+    items: list[Any] = []
+    while True:
+        tag = data[position]
+        position += 1
+        value: Any
+        if tag >= f.SHORT_TEXT:
+            end = position + tag - f.SHORT_TEXT
+            if end > size:
+                _short(end - position, size - position)
+            value = data[position:end].decode()
+            position = end
+        elif tag >= f.SMALL_INT:
+            value = tag - f.SMALL_INT
+        elif tag == f.NONE:
+            value = None
+        elif tag == f.TRUE:
+            value = True
+        elif tag == f.FALSE:
+            value = False
+        elif tag == f.INT64 or tag == f.FLOAT:
+            end = position + 8
+            if end > size:
+                _short(8, size - position)
+            value = (_int64 if tag == f.INT64 else _float)(data, position)[0]
+            position = end
+        else:
+            # What is left has a length or count.
+            count = data[position]
+            position += 1
+            if count == 255 and tag != f.STRUCTURE:
+                if position + 4 > size:
+                    _short(4, size - position)
+                count = _uint32(data, position)[0]
+                position += 4
+            if count > size - position and tag != f.STRUCTURE:
+                _short(count, size - position)
+            if tag <= f.LAST_CONTAINER:
+                containers -= 1
+                if containers < 0 or len(stack) >= f.MAX_DEPTH:
+                    raise ProtocolError("the value holds too many containers, or is nested too deeply")
+                stack.append((kind, wanted, items))
+                items = []
+                if tag == f.DICT:
+                    kind, wanted = tag, 2 * count
+                elif tag == f.STRUCTURE:
+                    kind, wanted = _STRUCTURE_BASE + count, data[position]
+                    position += 1
+                else:
+                    kind, wanted = tag, count
+                if wanted:
+                    continue
+                value = _finish(kind, items)
+                kind, wanted, items = stack.pop()
+            elif tag == f.TEXT or tag == f.BYTES or tag == f.INT:
+                end = position + count
+                if tag == f.TEXT:
+                    value = data[position:end].decode("utf-8", "surrogatepass")
+                elif tag == f.BYTES:
+                    value = data[position:end]
+                else:
+                    value = int.from_bytes(data[position:end], "little", signed=True)
+                position = end
+            else:
+                value, position = _column(tag, count, data, position)
+        items.append(value)
+        while len(items) == wanted:
+            if not stack:
+                if position != size:
+                    raise ProtocolError(f"{size - position} bytes follow the value")
+                return items[0]
+            value = _finish(kind, items)
+            if f.RECORDS <= kind <= f.LIST_ROWS:
+                containers -= len(value)
+                if containers < 0:
+                    raise ProtocolError("the value holds too many rows")
+            kind, wanted, items = stack.pop()
+            items.append(value)
+
+
+def _column(tag: int, count: int, data: bytes, position: int) -> tuple[list[Any], int]:
+    """A list of one type, and the position after it."""
+    if tag == f.INT64_COLUMN or tag == f.FLOAT_COLUMN:
+        numbers, position = _numbers("q" if tag == f.INT64_COLUMN else "d", count, data, position)
+        return numbers.tolist(), position
+    if tag == f.BOOL_COLUMN:
+        return [byte != 0 for byte in data[position : position + count]], position + count
+    if tag == f.TEXT_COLUMN:
+        lengths, position = _numbers("I", count, data, position)
+        if data[position] != 255 or position + 5 > len(data):
+            raise ProtocolError("a column of text without its text")
+        end = position + 5 + _uint32(data, position + 1)[0]
+        if end > len(data):
+            _short(end - position - 5, len(data) - position - 5)
+        text = data[position + 5 : end].decode("utf-8", "surrogatepass")
+        ends = list(accumulate(lengths))
+        if (ends[-1] if ends else 0) != len(text):
+            raise ProtocolError("a column of text whose lengths do not fit it")
+        return [text[e - n : e] for e, n in zip(ends, lengths, strict=True)], end
+    raise ProtocolError(f"tag 0x{tag:02x} is not known to this version")
+
+
+def _numbers(typecode: str, count: int, data: bytes, position: int) -> tuple[array[Any], int]:
+    numbers: array[Any] = array(typecode)
+    end = position + count * numbers.itemsize
+    if end > len(data):
+        _short(end - position, len(data) - position)
+    numbers.frombytes(data[position:end])
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers, end
+
+
+def _finish(kind: int, items: list[Any]) -> Any:
+    """The container of these items."""
+    if kind == f.TUPLE:
+        return tuple(items)
+    if kind == f.LIST:
+        return items
+    if kind >= _STRUCTURE_BASE:
+        return build(kind - _STRUCTURE_BASE, items)
+    try:
+        if kind == f.DICT:
+            if len(items) > 2 * f.MAX_EQUAL_HASHES:
+                _check_hashes(items[::2])
+            pairs = iter(items)
+            return dict(zip(pairs, pairs, strict=True))
+        if kind == f.SET or kind == f.FROZENSET:
+            if len(items) > f.MAX_EQUAL_HASHES:
+                _check_hashes(items)
+            return set(items) if kind == f.SET else frozenset(items)
+    except TypeError:
+        raise ProtocolError("a key or a member of a set that cannot be hashed") from None
+    return _rows(kind, items)
+
+
+def _check_hashes(keys: list[Any]) -> None:
+    """Refuse keys chosen to share one hash: filling a dict with them would take quadratic time."""
+    if set(map(type, keys)) <= {str}:
+        return  # those hash with a secret of this process
+    if Counter(map(hash, keys)).most_common(1)[0][1] > f.MAX_EQUAL_HASHES:
+        raise ProtocolError("too many keys with the same hash")
+
+
+def _rows(kind: int, items: list[Any]) -> list[Any]:
+    """Rows from columns."""
+    keys: tuple[Any, ...] = ()
+    if kind == f.RECORDS:
+        if not items:
+            raise ProtocolError("records without keys")
+        keys, *items = items
+        if type(keys) is not tuple or len(keys) != len(items) or not all(type(key) is str for key in keys):
+            raise ProtocolError("records whose keys do not fit their columns")
+    if not items or any(type(column) is not list or len(column) != len(items[0]) for column in items):
+        raise ProtocolError("rows whose columns differ in length")
+    rows = zip(*items, strict=True)
+    if kind == f.RECORDS:
+        return [dict(zip(keys, row, strict=True)) for row in rows]
+    return list(rows) if kind == f.TUPLE_ROWS else [list(row) for row in rows]

@@ -1,0 +1,1 @@
+"""What only the sandbox needs: its start, its shell, its image."""

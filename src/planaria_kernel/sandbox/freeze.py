@@ -1,0 +1,123 @@
+"""The last thing done before the memory of this interpreter becomes an image.
+
+Sessions share an image's pages until they write to them. Looking at an object already writes to it, since
+that changes its reference count; objects whose count stands at the value that means "immortal" (PEP 683) are
+left alone. So every object that an image holds is made immortal: the host writes the counts, this module
+finds the objects.
+"""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import sys
+from array import array
+from collections.abc import Callable
+from types import CodeType, FunctionType
+
+from planaria_kernel.execution import cell
+from planaria_kernel.sandbox.warmup import WARMING
+
+__all__ = ["settle"]
+
+#: What fills the holes in the image's heap.
+_plugs: list[list[object]] = []
+#: How large holes are looked for, in bytes: the allocator hands out multiples of 16. All of these together
+#: (8 MB) are left free behind everything, so that small sessions need not grow their memory: as long as its
+#: size is the same, going back to an earlier state is cheap.
+_SIZES = (*(1 << power for power in range(22, 10, -1)), *range(1008, 16, -16))
+#: Larger holes stay: what is allocated in one of them lies together as well.
+_LARGEST_PLUG = 1 << 20
+#: So many plugs are kept in one list: one that grew would move, and leave holes.
+_CHUNK = 1 << 14
+
+
+def _plug(last: int) -> None:
+    """Fill the holes before the address `last`: what a session allocates then lies close together.
+
+    The allocator (dlmalloc, in wasi-libc) takes the smallest hole that fits, and memory behind everything
+    when there is none.
+    """
+    header = sys.getsizeof(b"")
+    behind: list[object] = [None] * (len(_SIZES) + 1)  # freed at the end, all together
+    plugs = _Chunks(_plugs)
+    holding = _Chunks([])  # the large holes, meanwhile
+    for number, size in enumerate(_SIZES):
+        length = size - header - 4  # the allocator keeps 4 bytes for itself
+        put = plugs.put if size <= _LARGEST_PLUG else holding.put
+        while id(plug := bytes(length)) < last:
+            put(plug)
+        behind[number] = plug
+    while id(smallest := object()) < last:
+        plugs.put(smallest)
+    behind[-1] = smallest
+
+
+class _Chunks:
+    """Objects in lists that never grow."""
+
+    __slots__ = ("_chunks", "_count")
+
+    def __init__(self, chunks: list[list[object]]) -> None:
+        self._chunks = chunks
+        self._count = _CHUNK
+
+    def put(self, item: object) -> None:
+        if self._count == _CHUNK:
+            self._chunks.append([None] * _CHUNK)
+            self._count = 0
+        self._chunks[-1][self._count] = item
+        self._count += 1
+
+
+def settle(door: Callable[[bytes], bytes]) -> None:
+    """Forget what warming up left, keep the collector off what is here, and tell the host all objects.
+
+    The first address told is that of None, which is immortal from the beginning.
+    """
+    linecache.cache.pop(WARMING, None)
+    cell.forget()
+    gc.unfreeze()  # what an earlier image holds may refer to new objects
+    gc.collect()
+    alive = _alive()  # held until the host has written: an address must not be used again before
+    addresses = sorted(alive)
+    door(b"Z" + array("I", [id(None), *addresses]).tobytes())
+    last = addresses[-1]
+    del alive, addresses
+    gc.collect()  # frees what Python keeps to be used again, which lies everywhere
+    _plug(last)
+    gc.freeze()  # or a session's first collection would write to every page
+
+
+def _alive() -> dict[int, object]:
+    """Every object that can be reached from those the collector knows, by its address."""
+    found: dict[int, object] = {}
+    waiting: list[object] = gc.get_objects()
+    own = {id(found), id(waiting)}
+    while waiting:
+        item = waiting.pop()
+        address = id(item)
+        if address in found or address in own:
+            continue
+        found[address] = item
+        waiting.extend(gc.get_referents(item))
+        waiting.append(type(item))
+        # Code objects do not take part in garbage collection, so they do not tell what they hold.
+        if isinstance(item, CodeType):
+            waiting += (
+                item.co_consts,
+                item.co_names,
+                item.co_filename,
+                item.co_name,
+                item.co_qualname,
+                item.co_linetable,
+                item.co_exceptiontable,
+            )
+        elif isinstance(item, FunctionType):
+            waiting.append(item.__code__)
+        elif isinstance(item, type):
+            # Types written in C do not tell theirs either.
+            waiting += vars(item)
+            waiting += vars(item).values()
+            waiting += (item.__mro__, item.__bases__, item.__name__, item.__qualname__)
+    return found

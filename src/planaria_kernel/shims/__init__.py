@@ -1,0 +1,43 @@
+"""What the sandbox's Python lacks or does badly, made good: applied once at boot, and only there.
+
+Each module has an `install` and one subject. WebAssembly has no threads, no processes, no users and no
+permission bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["install", "run_pending"]
+
+
+def install(door: Callable[[bytes], bytes]) -> None:
+    """Apply every shim to this interpreter."""
+    from planaria_kernel.shims import (
+        executors,
+        modes,
+        plotting,
+        pools,
+        processes,
+        subprocesses,
+        threads,
+        users,
+        walking,
+    )
+
+    users.install()
+    walking.install()
+    modes.install(door)
+    threads.install()
+    executors.install()
+    pools.install()
+    processes.install()
+    plotting.install()
+    subprocesses.install()
+
+
+def run_pending() -> bool:
+    """Run the threads that are queued; whether there were any. For when a cell has nothing else to do."""
+    from planaria_kernel.shims import threads
+
+    return threads.run_pending()

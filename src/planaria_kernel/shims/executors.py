@@ -1,0 +1,78 @@
+"""`concurrent.futures` without threads: what is submitted runs at once."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from planaria_kernel.shims.importing import when_imported
+
+__all__ = ["ThreadPoolExecutor", "install"]
+
+
+class ThreadPoolExecutor(concurrent.futures.Executor):
+    """An executor that runs each call in `submit`, and returns a future that is done."""
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        thread_name_prefix: str = "",
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+    ) -> None:
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        self._max_workers = max_workers or 1
+        self._initializer = initializer
+        self._arguments = initargs
+        self._closed = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        if self._closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        initializer, self._initializer = self._initializer, None
+        if initializer is not None:
+            initializer(*self._arguments)
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        future.set_running_or_notify_cancel()
+        try:
+            result = fn(*args, **kwargs)
+        except KeyboardInterrupt:
+            raise  # the host stops the cell
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._closed = True
+
+
+class ProcessPoolExecutor(concurrent.futures.Executor):
+    """Refused: there are no processes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        from planaria_kernel.shims.processes import refuse
+
+        refuse("concurrent.futures.ProcessPoolExecutor")
+
+
+def _change_thread(module: Any) -> None:
+    module.ThreadPoolExecutor = ThreadPoolExecutor
+
+
+def _change_process(module: Any) -> None:
+    module.ProcessPoolExecutor = ProcessPoolExecutor
+
+
+def install() -> None:
+    """Put these in place of the executors of `concurrent.futures`."""
+    ThreadPoolExecutor.__module__ = "concurrent.futures.thread"
+    when_imported("concurrent.futures.thread", _change_thread)
+    when_imported("concurrent.futures.process", _change_process)
+    # The package hands its classes out on first use, from the modules above.
+    concurrent.futures.ThreadPoolExecutor = ThreadPoolExecutor  # type: ignore[misc,assignment]

@@ -1,0 +1,185 @@
+"""Threads without threads: each runs to its end, on the stack of whoever waits for it.
+
+`Thread.start` only queues a thread. It runs when somebody would block: in `join`, on a lock, event,
+condition or queue, in `time.sleep`, and at the end of a cell or when a cell parks (`run_pending`; daemons
+and timers excepted). Where real threads would take turns for ever or one would have to wait for another
+that is below it on the stack, there is a RuntimeError that says so; without that the sandbox would trap.
+"""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from planaria_kernel.shims.importing import when_imported
+
+__all__ = ["Lock", "install", "run_pending"]
+
+#: Threads that are started and have not run, oldest first; those that run, outermost first.
+_pending: list[threading.Thread] = []
+_running: list[threading.Thread] = []
+_sleep: Final = time.sleep
+_ADVICE: Final = (
+    "the sandbox has no threads: each runs to its end when something waits for it, so two cannot take turns"
+)
+
+
+def _run(thread: threading.Thread) -> None:
+    """Run a queued thread to its end."""
+    _pending.remove(thread)
+    _running.append(thread)
+    active = threading._active  # type: ignore[attr-defined]
+    ident = threading.get_ident()
+    outer = active.get(ident)
+    loop = asyncio._get_running_loop()
+    active[ident] = thread
+    asyncio._set_running_loop(None)
+    try:
+        thread.run()
+    except SystemExit:
+        pass  # ends the thread only, as everywhere
+    except KeyboardInterrupt:
+        raise  # the host stops the whole cell, whichever thread it is in
+    except BaseException:
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), thread)))
+    finally:
+        asyncio._set_running_loop(loop)
+        if outer is not None:
+            active[ident] = outer
+        _running.remove(thread)
+
+
+def run_pending(*, all_of_them: bool = False) -> bool:
+    """Run the queued threads; whether there were any. Daemons and timers stay queued unless `all_of_them`."""
+    ran = False
+    for thread in list(_pending):
+        if thread in _pending and (all_of_them or not (thread.daemon or isinstance(thread, threading.Timer))):
+            _run(thread)
+            ran = True
+    return ran
+
+
+class Lock:
+    """`threading.Lock` for one thread: a lock that is taken is waited for by running the queued threads."""
+
+    __slots__ = ("__weakref__", "_locked")
+
+    def __init__(self) -> None:
+        self._locked = False
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if not self._locked:
+            self._locked = True
+            return True
+        if not blocking:
+            if timeout != -1:
+                raise ValueError("can't specify a timeout for a non-blocking call")
+            return False
+        if timeout < 0 and timeout != -1:
+            raise ValueError("timeout value must be a non-negative number")
+        deadline = time.monotonic() + timeout
+        while self._locked and _pending:
+            _run(_pending[0])
+        if self._locked:
+            if timeout == -1:
+                raise RuntimeError(f"deadlock: this would wait for ever ({_ADVICE})")
+            left = deadline - time.monotonic()
+            if left > 0:
+                _sleep(left)
+            return False
+        self._locked = True
+        return True
+
+    def release(self) -> None:
+        if not self._locked:
+            raise RuntimeError("release unlocked lock")
+        self._locked = False
+
+    def locked(self) -> bool:
+        return self._locked
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *exception: object) -> None:
+        self.release()
+
+    def _at_fork_reinit(self) -> None:
+        self._locked = False
+
+    def __repr__(self) -> str:
+        state = "locked" if self._locked else "unlocked"
+        return f"<{state} _thread.lock object at {id(self):#x}>"
+
+
+def _start(self: threading.Thread) -> None:
+    """Start the thread's activity: it runs when something waits for it."""
+    if not self._initialized:  # type: ignore[attr-defined]
+        raise RuntimeError("thread.__init__() not called")
+    if self._started.is_set():  # type: ignore[attr-defined]
+        raise RuntimeError("threads can only be started once")
+    self._started.set()  # type: ignore[attr-defined]
+    self._ident = id(self)  # type: ignore[attr-defined]
+    _pending.append(self)
+
+
+def _join(self: threading.Thread, timeout: float | None = None) -> None:
+    """Run the thread to its end, if it has not run yet."""
+    if not self._initialized:  # type: ignore[attr-defined]
+        raise RuntimeError("Thread.__init__() not called")
+    if not self._started.is_set():  # type: ignore[attr-defined]
+        raise RuntimeError("cannot join thread before it is started")
+    if self is threading.current_thread():
+        raise RuntimeError("cannot join current thread")
+    if self in _pending:
+        _run(self)
+    elif self in _running:
+        if timeout is None:
+            raise RuntimeError(f"deadlock: joining a thread that waits for this one ({_ADVICE})")
+        _sleep(max(0.0, timeout))
+
+
+def _is_alive(self: threading.Thread) -> bool:
+    """Whether the thread is started and has not come to its end."""
+    return self in _pending or self in _running or self is threading.main_thread()
+
+
+def _start_new_thread(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any = None, /) -> int:
+    """Queue a thread that nobody can join."""
+    thread = threading.Thread(target=function, args=args, kwargs=kwargs or {}, daemon=True)
+    thread.start()
+    return thread.ident or 0
+
+
+def _sleep_and_run(seconds: float, /) -> None:
+    """Delay execution for a number of seconds; queued threads run meanwhile."""
+    if _pending and seconds >= 0:
+        deadline = time.monotonic() + seconds
+        while _pending:
+            _run(_pending[0])
+        seconds = max(0.0, deadline - time.monotonic())
+    _sleep(seconds)
+
+
+def _change_queue(module: Any) -> None:
+    # The one in C waits with the interpreter's own locks, which trap.
+    module.SimpleQueue = module._PySimpleQueue
+
+
+def install() -> None:
+    """Put this in place of threads. Locks made before keep working, but trap where they would deadlock."""
+    import _threading_local
+
+    for module, name in ((threading, "Lock"), (threading, "_allocate_lock"), (_thread, "allocate_lock")):
+        setattr(module, name, Lock)
+    threading.local = _threading_local.local  # type: ignore[assignment]
+    for name, function in (("start", _start), ("join", _join), ("is_alive", _is_alive)):
+        setattr(threading.Thread, name, function)
+    _thread.start_new_thread = _start_new_thread
+    time.sleep = _sleep_and_run  # type: ignore[assignment]
+    when_imported("queue", _change_queue)

@@ -1,0 +1,147 @@
+"""Start a kernel in a process or sandbox of its own: takes over streams, input, signals and asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import getpass
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from planaria_kernel import shims
+from planaria_kernel.event_loop.loop import Loop, ParkingLoop
+from planaria_kernel.execution import figures
+from planaria_kernel.execution.streams import Streams, flushing_write
+from planaria_kernel.execution.terminal import Terminal
+from planaria_kernel.kernel import Kernel
+
+__all__ = ["leave", "start"]
+
+#: Above this, deep recursion exhausts the sandbox's stack before Python notices.
+MAX_RECURSION_LIMIT = 50_000
+
+
+def start(
+    door: Callable[[bytes], bytes],
+    *,
+    sandbox: bool = False,
+    streams: Streams | None = None,
+    loop_type: type[ParkingLoop] = Loop,
+) -> Kernel:
+    """The kernel of this interpreter, ready for `enter`; with `sandbox`, the shims are applied first.
+
+    `streams` are its standard streams, if not those over descriptors 1 and 2.
+
+    It changes the interpreter as a whole (standard streams, SIGINT, `__main__`, builtins), so there is one
+    of them.
+    """
+    if sandbox:
+        shims.install(door)
+    streams = streams or Streams()
+    sys.stdout, sys.stderr = streams.stdout, streams.stderr
+    sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]
+    os.write = flushing_write(streams.settle)
+    terminal = Terminal(door, streams.flush)
+    sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
+    builtins.input = terminal.input
+    getpass.getpass = terminal.getpass
+    builtins.exit = builtins.quit = leave  # type: ignore[assignment]
+
+    kernel = Kernel(door, flush=streams.flush, loop_type=loop_type)
+    sys.modules["__main__"] = kernel.main
+    if sandbox:
+        kernel.idle = shims.run_pending
+    kernel.publish = _publish
+    kernel.configure = _configure
+    _publish({}, kernel.names)
+    sys.displayhook = kernel.displayhook
+    sys.meta_path.insert(0, kernel.imports)
+    os.environ["MPLBACKEND"] = figures.BACKEND
+    figures.connect(kernel.display.show)
+    asyncio.set_event_loop(kernel.loop)
+    asyncio.new_event_loop = asyncio.events.new_event_loop = kernel.new_loop
+    _keep_event_loop(kernel)
+    signal.signal(signal.SIGINT, kernel.on_interrupt)
+    _limit_recursion()
+    return kernel
+
+
+def leave(code: Any = None, /) -> None:
+    """End the execution with a status; the session stays."""
+    raise SystemExit(code)
+
+
+leave.__name__ = leave.__qualname__ = "exit"
+
+
+def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Put the kernel's names where every cell finds them, and take back those that are gone."""
+    for name, value in old.items():
+        if name not in new and getattr(builtins, name, None) is value:
+            delattr(builtins, name)
+    for name, value in new.items():
+        setattr(builtins, name, value)
+
+
+def _keep_event_loop(kernel: Kernel) -> None:
+    """Make the kernel's loop the current one again after every asyncio.run, which leaves none."""
+    close = asyncio.Runner.close
+
+    def close_and_set(runner: asyncio.Runner) -> None:
+        close(runner)
+        asyncio.set_event_loop(kernel.loop)
+
+    asyncio.Runner.close = close_and_set  # type: ignore[method-assign,assignment]
+
+
+def _limit_recursion() -> None:
+    set_limit = sys.setrecursionlimit
+
+    def setrecursionlimit(limit: int, /) -> None:
+        """Set the maximum depth of the Python interpreter stack to n, within what the sandbox's stack can
+        hold.
+        """
+        if isinstance(limit, int) and limit > MAX_RECURSION_LIMIT:
+            raise ValueError(
+                f"a recursion limit of {limit} exhausts the sandbox's stack: at most {MAX_RECURSION_LIMIT}"
+            )
+        set_limit(limit)
+
+    sys.setrecursionlimit = setrecursionlimit
+
+
+def _configure(settings: dict[str, Any]) -> None:
+    """Apply the settings that concern the interpreter: argv, environ, seed, reseed,
+    recursion_limit."""
+    for name, value in settings.items():
+        if name == "environ":
+            for variable, text in value.items():
+                if text is None:
+                    os.environ.pop(variable, None)
+                else:
+                    os.environ[variable] = text
+        elif name == "argv":
+            sys.argv[:] = value
+        elif name == "seed" or name == "reseed":
+            if value is not None:
+                _seed(value)
+        elif name == "recursion_limit":
+            sys.setrecursionlimit(value)
+        else:
+            raise ValueError(f"unknown setting {name!r}")
+
+
+def _seed(seed: int | bytes) -> None:
+    """Seed every generator that is already there; those of an image would give all sessions the same
+    numbers.
+    """
+    number = seed if isinstance(seed, int) else int.from_bytes(seed, "little")
+    if "random" in sys.modules:
+        sys.modules["random"].seed(number)  # of bytes it would take a hash
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed(number % (1 << 32))
+    if "tempfile" in sys.modules:
+        vars(sys.modules["tempfile"])["_name_sequence"] = None

@@ -1,0 +1,1 @@
+"""A bash and its commands, in Python over the standard library."""

@@ -1,0 +1,357 @@
+"""Builtins about commands: `type`, `command`, `builtin`, `hash`, `alias`, `enable`, `help` …"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from planaria_shell.builtins.registry import (
+    BUILTINS,
+    SPECIAL,
+    OptionError,
+    UsageError,
+    builtin,
+    operands_of,
+    options_of,
+    running,
+    usage,
+)
+from planaria_shell.syntax.parser import RESERVED
+from planaria_shell.syntax.printing import function_source
+from planaria_shell.syntax.quoting import single_quoted, value_quoted
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+
+def _lines(shell: Shell, lines: list[str]) -> None:
+    if lines:
+        shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+
+
+class _Meaning:
+    """One thing that a name means as a command."""
+
+    def __init__(self, kind: str, path: str = "") -> None:
+        self.kind = kind
+        self.path = path
+
+
+def _meanings(shell: Shell, name: str, *, functions: bool = True, everything: bool = False) -> list[_Meaning]:
+    found: list[_Meaning] = []
+    if "expand_aliases" in shell.shopts and name in shell.aliases:
+        found.append(_Meaning("alias"))
+    if name in RESERVED:
+        found.append(_Meaning("keyword"))
+    if functions and name in shell.functions:
+        found.append(_Meaning("function"))
+    if name in shell.builtins:
+        found.append(_Meaning("builtin"))
+    if "/" not in name:
+        hashed = shell.hashed.get(name)
+        if hashed is not None and not everything:
+            found.append(_Meaning("file", hashed[0]))
+            return found
+        found.extend(_Meaning("file", path) for path, _ in shell.find_commands(name))
+        return found
+    place = shell.find_command(name)
+    if place is not None and (place[1] is not None or os.access(shell.path(place[0]), os.X_OK)):
+        found.append(_Meaning("file", place[0]))
+    return found
+
+
+def _described(shell: Shell, name: str, meaning: _Meaning) -> str:
+    if meaning.kind == "alias":
+        return f"{name} is aliased to `{shell.aliases[name]}'"
+    if meaning.kind == "keyword":
+        return f"{name} is a shell keyword"
+    if meaning.kind == "function":
+        return f"{name} is a function\n{function_source(name, shell.functions[name].node)}"
+    if meaning.kind == "builtin":
+        return f"{name} is a shell builtin"
+    return f"{name} is {meaning.path}"
+
+
+@builtin("type")
+def type_(shell: Shell, argv: list[str]) -> int:
+    options, names = options_of(argv, "afptP")
+    letters = {letter for letter, _ in options}
+    status = 0
+    lines: list[str] = []
+    for name in names:
+        found = _meanings(shell, name, functions="f" not in letters, everything="a" in letters)
+        if "P" in letters:
+            found = [meaning for meaning in found if meaning.kind == "file"]
+        if "p" in letters and found and found[0].kind != "file" and "a" not in letters:
+            continue
+        if not found:
+            status = 1
+            if not letters & {"t", "p", "P"}:
+                shell.complain(f"type: {name}: not found")
+            continue
+        for meaning in found if "a" in letters else found[:1]:
+            if "t" in letters:
+                lines.append(meaning.kind)
+            elif letters & {"p", "P"}:
+                if meaning.kind == "file":
+                    lines.append(meaning.path)
+            else:
+                text = _described(shell, name, meaning)
+                if meaning.kind == "file" and "a" not in letters and name in shell.hashed:
+                    text = f"{name} is hashed ({shell.hashed[name][0]})"
+                lines.append(text)
+    _lines(shell, lines)
+    return status
+
+
+@running("command")
+def command(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    describe = ""
+    while words and words[0].startswith("-") and len(words[0]) > 1:
+        option = words.pop(0)
+        if option == "--":
+            break
+        for letter in option[1:]:
+            if letter in "vV":
+                describe = letter
+            elif letter != "p":
+                raise OptionError(f"-{letter}: invalid option")
+    if not words:
+        return 0
+    if describe:
+        return _describe(shell, words, describe)
+    function = shell.builtins.get(words[0])
+    if function is not None:
+        return function(shell, words)
+    return shell.external(words)
+
+
+def _describe(shell: Shell, names: list[str], letter: str) -> int:
+    status = 1
+    lines: list[str] = []
+    for name in names:
+        found = _meanings(shell, name)
+        if not found:
+            if letter == "V":
+                shell.complain(f"command: {name}: not found")
+            continue
+        status = 0
+        meaning = found[0]
+        if letter == "V":
+            lines.append(_described(shell, name, meaning))
+        elif meaning.kind == "alias":
+            lines.append(f"alias {name}={single_quoted(shell.aliases[name])}")
+        elif meaning.kind == "file":
+            lines.append(meaning.path)
+        else:
+            lines.append(name)
+    _lines(shell, lines)
+    return status
+
+
+@running("builtin")
+def builtin_(shell: Shell, argv: list[str]) -> int:
+    words = operands_of(argv)
+    if not words:
+        return 0
+    function = BUILTINS.get(words[0])
+    if function is None:
+        raise UsageError(f"{words[0]}: not a shell builtin", 1)
+    return function(shell, words)
+
+
+@builtin("hash")
+def hash_(shell: Shell, argv: list[str]) -> int:
+    options, names = options_of(argv, "rldtp:")
+    given = dict(options)
+    if not shell.hashall:
+        raise UsageError("hashing disabled", 1)
+    if "r" in given:
+        shell.hashed.clear()
+        if not names:
+            return 0
+    status = 0
+    if "p" in given:
+        for name in names:
+            shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
+        return 0
+    if "t" in given:
+        for name in names:
+            if name in shell.hashed:
+                text = shell.hashed[name][0]
+                _lines(shell, [f"{name}\t{text}" if len(names) > 1 else text])
+            else:
+                shell.complain(f"hash: {name}: not found")
+                status = 1
+        return status
+    if "d" in given:
+        for name in names:
+            if shell.hashed.pop(name, None) is None:
+                shell.complain(f"hash: {name}: not found")
+                status = 1
+        return status
+    if not names:
+        if not shell.hashed:
+            shell.output(b"hash: hash table empty\n")
+            return 0
+        _lines(shell, ["hits\tcommand", *(f"   1\t{path}" for path, _ in shell.hashed.values())])
+        return 0
+    for name in names:
+        if name in shell.builtins or name in shell.functions:
+            continue
+        if shell.find_command(name) is None:
+            shell.complain(f"hash: {name}: not found")
+            status = 1
+    return status
+
+
+@builtin("alias")
+def alias(shell: Shell, argv: list[str]) -> int:
+    options, words = options_of(argv, "p")
+    if options or not words:
+        _lines(shell, [f"alias {name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())])
+    status = 0
+    for word in words:
+        name, equals, text = word.partition("=")
+        if equals and name:
+            if any(char in name for char in "/$`\"'\\|&;()<> \t"):
+                shell.complain(f"alias: `{name}': invalid alias name")
+                status = 1
+            else:
+                shell.aliases[name] = text
+        elif word in shell.aliases:
+            _lines(shell, [f"alias {word}={single_quoted(shell.aliases[word])}"])
+        else:
+            shell.complain(f"alias: {word}: not found")
+            status = 1
+    return status
+
+
+@builtin("unalias")
+def unalias(shell: Shell, argv: list[str]) -> int:
+    options, names = options_of(argv, "a")
+    if options:
+        shell.aliases.clear()
+        return 0
+    if not names:
+        return usage(shell, "unalias")
+    status = 0
+    for name in names:
+        if shell.aliases.pop(name, None) is None:
+            shell.complain(f"unalias: {name}: not found")
+            status = 1
+    return status
+
+
+@builtin("enable")
+def enable(shell: Shell, argv: list[str]) -> int:
+    options, names = options_of(argv, "anpsdf:")
+    letters = {letter for letter, _ in options}
+    if not names:
+        shown = sorted(shell.disabled_builtins) if "n" in letters else sorted(shell.builtins)
+        if "a" in letters:
+            shown = sorted(BUILTINS)
+        if "s" in letters:
+            shown = [name for name in shown if name in SPECIAL]
+        lines = [f"enable {'-n ' if name in shell.disabled_builtins else ''}{name}" for name in shown]
+        _lines(shell, lines)
+        return 0
+    status = 0
+    for name in names:
+        if name not in BUILTINS or ("s" in letters and name not in SPECIAL):
+            shell.complain(f"enable: {name}: not a shell builtin")
+            status = 1
+            continue
+        disabled = set(shell.disabled_builtins)
+        disabled.add(name) if "n" in letters else disabled.discard(name)
+        shell.disabled_builtins = disabled
+        shell.builtins = shell.builtins_without(disabled)
+    return status
+
+
+@builtin("help")
+def help_(shell: Shell, argv: list[str]) -> int:
+    names = [word for word in argv[1:] if not word.startswith("-")]
+    short = "-s" in argv or "-d" in argv
+    if not names:
+        _lines(
+            shell,
+            [
+                "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)",
+                "These shell commands are defined internally.  Type `help' to see this list.",
+                "",
+                *(f" {name}" for name in sorted(BUILTINS)),
+            ],
+        )
+        return 0
+    status = 0
+    for name in names:
+        if name in BUILTINS or name in RESERVED:
+            lines = [f"{name}: {name} [arguments]"]
+            if not short:
+                lines.append("    A shell builtin; see the Bash Reference Manual.")
+            _lines(shell, lines)
+        else:
+            shell.complain(
+                f"help: no help topics match `{name}'.  Try `help help' or `man -k {name}' or `info {name}'."
+            )
+            status = 1
+    return status
+
+
+@builtin("complete", "compopt")
+def complete(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    if "-p" in words or not words:
+        _lines(shell, [f"complete {text} {name}" for name, text in sorted(shell.completions.items())])
+        return 0
+    if "-r" in words:
+        for name in words[words.index("-r") + 1 :] or list(shell.completions):
+            shell.completions.pop(name, None)
+        return 0
+    shell.completions[words[-1]] = " ".join(value_quoted(word) for word in words[:-1])
+    return 0
+
+
+@builtin("compgen")
+def compgen(shell: Shell, argv: list[str]) -> int:
+    options, words = options_of(argv, "abcdefgjksuvA:G:W:X:P:S:o:F:C:V:")
+    prefix = words[0] if words else ""
+    candidates: list[str] = []
+    for letter, value in options:
+        kind = {
+            "a": "alias", "b": "builtin", "c": "command", "d": "directory", "e": "export", "f": "file",
+            "k": "keyword", "v": "variable",
+        }.get(letter, value if letter == "A" else "")  # fmt: skip
+        if letter == "W":
+            candidates.extend(shell.expand_text(value).split())
+        elif kind == "alias":
+            candidates.extend(sorted(shell.aliases))
+        elif kind == "builtin":
+            candidates.extend(sorted(shell.builtins))
+        elif kind == "keyword":
+            candidates.extend(sorted(RESERVED))
+        elif kind == "function":
+            candidates.extend(sorted(shell.functions))
+        elif kind == "variable":
+            candidates.extend(sorted(shell.table))
+        elif kind == "export":
+            candidates.extend(sorted(shell.variables.exported()))
+        elif kind == "command":
+            from planaria_shell.run.command import COMMANDS
+
+            candidates.extend(sorted({*shell.functions, *shell.builtins, *COMMANDS, *RESERVED}))
+        elif kind in ("file", "directory"):
+            directory, slash, rest = prefix.rpartition("/")
+            try:
+                entries = sorted(os.listdir(shell.path(directory + slash or ".")))
+            except OSError:
+                entries = []
+            for entry in entries:
+                path = directory + slash + entry
+                if entry.startswith(rest) and (kind == "file" or os.path.isdir(shell.path(path))):
+                    candidates.append(path)
+    found = [text for text in candidates if text.startswith(prefix)]
+    _lines(shell, found)
+    return 0 if found else 1

@@ -1,0 +1,216 @@
+"""`cd`, `pwd`, `pushd`, `popd` and `dirs`. The working directory is the shell's own, not the process's."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of
+from planaria_shell.run.streams import flush_all
+from planaria_shell.run.variable import EXPORT, Variable
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+
+def _change(shell: Shell, command: str, name: str, *, physical: bool) -> bool:
+    """Make `name` the working directory; tells what is wrong and returns False when it cannot be."""
+    flush_all()
+    path = shell.path(name)
+    target = os.path.realpath(path) if physical else os.path.normpath(path)
+    if not name:
+        target = shell.cwd
+    if target.startswith("//"):
+        target = target[1:]
+    try:
+        os.stat(path if physical else target)
+    except OSError as error:
+        shell.complain(f"{command}: {name}: {error.strerror}")
+        return False
+    if not os.path.isdir(target):
+        shell.complain(f"{command}: {name}: Not a directory")
+        return False
+    old = shell.cwd
+    shell.cwd = target
+    _remember(shell, "OLDPWD", shell.variables.get("PWD") or old)
+    _remember(shell, "PWD", target)
+    return True
+
+
+def _remember(shell: Shell, name: str, value: str) -> None:
+    if name not in shell.table:
+        shell.table[name] = Variable(value, EXPORT)
+    else:
+        shell.variables.set(name, value)
+
+
+def _line(shell: Shell, text: str) -> None:
+    shell.output((text + "\n").encode("utf-8", "surrogateescape"))
+
+
+@builtin("cd")
+def cd(shell: Shell, argv: list[str]) -> int:
+    options, words = options_of(argv, "LPe@")
+    physical = shell.physical
+    for letter, _ in options:
+        if letter in "LP":
+            physical = letter == "P"
+    if len(words) > 1:
+        raise UsageError("too many arguments", 1)
+    show = False
+    if not words:
+        home = shell.variables.get("HOME")
+        if home is None:
+            raise UsageError("HOME not set", 1)
+        name = home
+    else:
+        name = words[0]
+        if name == "-":
+            old = shell.variables.get("OLDPWD")
+            if old is None:
+                raise UsageError("OLDPWD not set", 1)
+            name = old
+            show = True
+        elif not name.startswith(("/", "./", "../")) and name not in (".", ".."):
+            for directory in (shell.variables.get("CDPATH") or "").split(":"):
+                candidate = os.path.join(directory, name) if directory else ""
+                if candidate and os.path.isdir(shell.path(candidate)):
+                    name = candidate
+                    show = True
+                    break
+    if not name:
+        return 0
+    if not _change(shell, "cd", name, physical=physical):
+        return 1
+    if show:
+        _line(shell, shell.cwd)
+    return 0
+
+
+@builtin("pwd")
+def pwd(shell: Shell, argv: list[str]) -> int:
+    options, _ = options_of(argv, "LP")
+    physical = shell.physical
+    for letter, _value in options:
+        physical = letter == "P"
+    _line(shell, os.path.realpath(shell.cwd) if physical else shell.cwd)
+    return 0
+
+
+def _short(shell: Shell, path: str) -> str:
+    home = shell.variables.get("HOME")
+    if home and home != "/" and (path == home or path.startswith(home + "/")):
+        return "~" + path[len(home) :]
+    return path
+
+
+def _rotation(shell: Shell, word: str, shown: str = "") -> int:
+    """The place in the stack that `+N` or `-N` means."""
+    count = len(shell.directories) + 1
+    number = int(word[1:])
+    place = number if word[0] == "+" else count - 1 - number
+    if not 0 <= place < count:
+        raise UsageError(f"{shown or word}: directory stack index out of range", 1)
+    return place
+
+
+def _is_rotation(word: str) -> bool:
+    if word[:1] not in ("+", "-") or len(word) < 2:
+        return False
+    if not word[1:].isdecimal():
+        raise OptionError(f"{word}: invalid number")
+    return True
+
+
+def _show(shell: Shell) -> None:
+    _line(shell, " ".join(_short(shell, path) for path in [shell.cwd, *shell.directories]))
+
+
+@builtin("pushd")
+def pushd(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    stay = "-n" in words[:1]
+    if stay:
+        words = words[1:]
+    if words[:1] == ["--"]:
+        words = words[1:]
+    if not words:
+        if not shell.directories:
+            raise UsageError("no other directory", 1)
+        top = shell.directories[0]
+        old = shell.cwd
+        if not _change(shell, "pushd", top, physical=False):
+            return 1
+        shell.directories[0] = old
+    elif _is_rotation(words[0]):
+        if not shell.directories:
+            raise UsageError("directory stack empty", 1)
+        place = _rotation(shell, words[0])
+        stack = [shell.cwd, *shell.directories]
+        stack = stack[place:] + stack[:place]
+        if not stay and not _change(shell, "pushd", stack[0], physical=False):
+            return 1
+        shell.directories = stack[1:]
+    elif stay:
+        shell.directories.insert(0, shell.path(words[0]))
+    else:
+        old = shell.cwd
+        name = words[0]
+        if name == "-":
+            name = shell.variables.get("OLDPWD") or "-"
+        if not _change(shell, "pushd", name, physical=False):
+            return 1
+        shell.directories.insert(0, old)
+    _show(shell)
+    return 0
+
+
+@builtin("popd")
+def popd(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    stay = "-n" in words[:1]
+    if stay or words[:1] == ["--"]:
+        words = words[1:]
+    if words and not _is_rotation(words[0]):
+        raise OptionError(f"{words[0]}: invalid argument")
+    if not shell.directories:
+        raise UsageError("directory stack empty", 1)
+    place = _rotation(shell, words[0]) if words else 0
+    if place == 0 and not stay:
+        if not _change(shell, "popd", shell.directories[0], physical=False):
+            return 1
+        shell.directories.pop(0)
+    else:
+        shell.directories.pop(max(place - 1, 0))
+    _show(shell)
+    return 0
+
+
+@builtin("dirs")
+def dirs(shell: Shell, argv: list[str]) -> int:
+    long = each = numbered = False
+    place: int | None = None
+    for word in argv[1:]:
+        if word == "--":
+            break
+        if word.startswith("-") and word[1:] and set(word[1:]) <= set("clpv"):
+            if "c" in word:
+                shell.directories = []
+                return 0
+            long = long or "l" in word
+            each = each or "p" in word
+            numbered = numbered or "v" in word
+        elif _is_rotation(word):
+            place = _rotation(shell, word, word[1:])
+        else:
+            raise OptionError(f"{word}: invalid option")
+    stack = [path if long else _short(shell, path) for path in [shell.cwd, *shell.directories]]
+    numbers = range(len(stack))
+    if place is not None:
+        stack, numbers = [stack[place]], range(place, place + 1)
+    if numbered:
+        lines = [f"{number:2d}  {path}" for number, path in zip(numbers, stack, strict=True)]
+        _line(shell, "\n".join(lines))
+    else:
+        _line(shell, ("\n" if each else " ").join(stack))
+    return 0

@@ -1,0 +1,257 @@
+"""Builtins that change where execution goes: jumps, `eval`, `source`, `exec`, `exit`, and `:`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from planaria_shell.builtins.registry import (
+    BUILTINS,
+    OptionError,
+    UsageError,
+    builtin,
+    no_more,
+    operands_of,
+    running,
+    usage,
+)
+from planaria_shell.compile.condition import TestError, evaluate_test
+from planaria_shell.compile.functions import Frame
+from planaria_shell.compile.redirection import open_stream
+from planaria_shell.run.control import Break, Continue, Exit, Return
+from planaria_shell.run.variable import ShellError
+from planaria_shell.syntax.nodes import Simple
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+
+def _status(shell: Shell, argv: list[str], usual: int) -> int:
+    """The status that `exit` and `return` are given; `usual` without one."""
+    words = argv[1:]
+    if words and words[0] == "--":
+        words = words[1:]
+    if not words:
+        return usual
+    text = words[0].strip()
+    if not text.lstrip("+-").isdecimal():
+        shell.complain(f"{argv[0]}: {words[0]}: numeric argument required")
+        return 2
+    no_more(argv[0], words[1:])
+    return int(text) & 0xFF
+
+
+def _true(shell: Shell, argv: list[str]) -> int:
+    return 0
+
+
+def _false(shell: Shell, argv: list[str]) -> int:
+    return 1
+
+
+BUILTINS[":"] = _true
+BUILTINS["true"] = _true
+BUILTINS["false"] = _false
+
+
+@builtin("exit")
+def exit_shell(shell: Shell, argv: list[str]) -> int:
+    usual = shell.trap_status if shell.running_trap == "EXIT" else shell.status
+    raise Exit(_status(shell, argv, usual), asked=True)
+
+
+@builtin("logout")
+def logout(shell: Shell, argv: list[str]) -> int:
+    raise UsageError("not login shell: use `exit'", 1)
+
+
+@builtin("return")
+def return_(shell: Shell, argv: list[str]) -> int:
+    usual = shell.status if shell.running_trap in ("", "DEBUG") else shell.trap_status
+    status = _status(shell, argv, usual)
+    if not shell.frames and not shell.sourcing and not shell.running_traps:
+        raise UsageError("can only `return' from a function or sourced script", 2)
+    raise Return(status)
+
+
+def _count(shell: Shell, argv: list[str]) -> int:
+    if not shell.loops:
+        shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
+        return 0
+    words = argv[2:] if argv[1:2] == ["--"] else argv[1:]
+    if not words:
+        return 1
+    text = words[0]
+    if not text.lstrip("+-").isdecimal():
+        shell.complain(f"{argv[0]}: {text}: numeric argument required")
+        raise Exit(128)
+    no_more(argv[0], words[1:])
+    count = int(text)
+    if count < 1:
+        shell.complain(f"{argv[0]}: {text}: loop count out of range")
+        return -1
+    return count
+
+
+@builtin("break")
+def break_(shell: Shell, argv: list[str]) -> int:
+    count = _count(shell, argv)
+    shell.last_argument = argv[-1]
+    if count == -1:
+        raise Break(shell.loops, status=1)
+    if count:
+        raise Break(min(count, shell.loops))
+    return 0
+
+
+@builtin("continue")
+def continue_(shell: Shell, argv: list[str]) -> int:
+    count = _count(shell, argv)
+    shell.last_argument = argv[-1]
+    if count == -1:
+        raise Break(shell.loops, status=1)
+    if count:
+        raise Continue(min(count, shell.loops))
+    return 0
+
+
+@running("eval")
+def eval_(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    if words and words[0].startswith("-"):
+        words = operands_of(argv)
+    return shell.run_text(" ".join(words), line=shell.line, where="eval: ")
+
+
+def _unreadable(shell: Shell, name: str) -> int:
+    """A file that cannot be sourced ends the shell in POSIX mode, unless it is `command` that sources it."""
+    node = shell.node
+    words = node.words if isinstance(node, Simple) else []
+    if shell.posix and words and getattr(words[0], "source", "") == name:
+        raise Exit(1)
+    return 1
+
+
+@running("source", ".")
+def source(shell: Shell, argv: list[str]) -> int:
+    words = operands_of(argv)
+    if not words:
+        shell.complain(f"{argv[0]}: filename argument required")
+        return usage(shell, argv[0])
+    name = words[0]
+    path = _script_path(shell, name)
+    if os.path.isdir(shell.path(path)):
+        shell.complain(f"{argv[0]}: {name}: is a directory")
+        return 1
+    try:
+        stream = open_stream(shell, path, "<")
+        data = stream.read()
+        stream.release()
+    except ShellError as error:
+        shell.complain(error.message)
+        return _unreadable(shell, argv[0])
+    except OSError as error:
+        shell.complain(f"{name}: {error.strerror}")
+        return _unreadable(shell, argv[0])
+    text = data.decode("utf-8", "surrogateescape")
+    saved = shell.positional
+    if len(words) > 1:
+        shell.positional = words[1:]
+    given = shell.positional
+    line = shell.line
+    limit = shell.deepest
+    if len(shell.frames) >= limit:
+        raise ShellError(f"{name}: maximum source nesting level exceeded ({limit})")
+    shell.frames.append(Frame("source", name, shell.line, words[1:]))
+    shell.sourcing += 1
+    try:
+        return shell.run_text(text)
+    except Return as jump:
+        return jump.status
+    finally:
+        shell.sourcing -= 1
+        shell.frames.pop()
+        shell.line = line
+        if len(words) > 1 and shell.positional is given:
+            shell.positional = saved
+        if "RETURN" in shell.traps and not shell.function_depth:
+            shell.run_trap("RETURN")
+
+
+def _script_path(shell: Shell, name: str) -> str:
+    if "/" in name:
+        return name
+    if "sourcepath" in shell.shopts:
+        for directory in (shell.variables.get("PATH") or "").split(":"):
+            path = os.path.join(shell.cwd, directory or ".", name)
+            if os.path.isfile(path):
+                return path
+    return name
+
+
+@builtin("exec")
+def exec_(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    clean = False
+    shown: str | None = None
+    login = False
+    while words and words[0].startswith("-") and len(words[0]) > 1:
+        option = words.pop(0)
+        if option == "--":
+            break
+        letters, attached, name = option[1:].partition("a")
+        if attached:
+            if not name and not words:
+                raise OptionError("-a: option requires an argument")
+            shown = name or words.pop(0)
+        if set(letters) <= {"c", "l"}:
+            clean = clean or "c" in letters
+            login = login or "l" in letters
+        else:
+            raise OptionError(f"{option[:2]}: invalid option")
+    if not words:
+        return 0
+    if "/" in words[0] and not os.path.exists(shell.path(words[0])) and shell.find_command(words[0]) is None:
+        shell.complain(f"{words[0]}: No such file or directory")
+        if "execfail" in shell.shopts:
+            return 127
+        raise Exit(127)
+    if shell.find_command(words[0]) is None:
+        shell.complain(f"exec: {words[0]}: not found")
+        if "execfail" in shell.shopts:
+            return 127
+        raise Exit(127)
+    if clean:
+        found = shell.find_command(words[0])
+        shell.replace_environment({})
+        if found is not None and "/" not in words[0]:
+            shell.hashed[words[0]] = found
+    if login:
+        shown = "-" + (shown or words[0])
+    status = shell.external(words, shown)
+    # What takes the shell's place runs no trap of it.
+    shell.traps.pop("EXIT", None)
+    raise Exit(status)
+
+
+@builtin("test")
+def test(shell: Shell, argv: list[str]) -> int:
+    try:
+        return 0 if evaluate_test(shell, argv[1:]) else 1
+    except TestError as error:
+        shell.complain(f"test: {error.message}")
+        return error.status
+
+
+def _bracket(shell: Shell, argv: list[str]) -> int:
+    if argv[-1] != "]":
+        shell.complain("[: missing `]'")
+        return 2
+    try:
+        return 0 if evaluate_test(shell, argv[1:-1]) else 1
+    except TestError as error:
+        shell.complain(f"[: {error.message}")
+        return error.status
+
+
+BUILTINS["["] = _bracket

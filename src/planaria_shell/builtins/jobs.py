@@ -1,0 +1,280 @@
+"""`jobs`, `wait`, `fg`, `bg`, `kill`, `disown` and `suspend`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from planaria_shell.builtins.registry import UsageError, builtin, operands_of, options_of, usage
+from planaria_shell.run.traps import SIGNALS, signal_number
+
+if TYPE_CHECKING:
+    from planaria_shell.run.jobs import Job
+    from planaria_shell.run.shell import Shell
+
+
+def _line(shell: Shell, job: Job, *, long: bool = False) -> str:
+    jobs = shell.jobs or shell.shown_jobs
+    current = [other for other in jobs if other.status is None] or jobs[-1:]
+    mark = "+" if job is current[-1] else "-" if len(current) > 1 and job is current[-2] else " "
+    number = f"{job.process_id} " if long else ""
+    text = job.text + (" &" if job.status is None else "")
+    return f"[{job.number}]{mark}  {number}{job.state():<24}{text}"
+
+
+@builtin("jobs")
+def jobs(shell: Shell, argv: list[str]) -> int:
+    options, words = options_of(argv, "lnprs")
+    letters = {letter for letter, _ in options}
+    chosen = (shell.jobs or shell.shown_jobs).copy()
+    status = 0
+    if words:
+        chosen = []
+        for word in words:
+            job = shell.find_job(word)
+            if job is None:
+                shell.complain(f"jobs: {word}: no such job")
+                status = 1
+            else:
+                chosen.append(job)
+    if "r" in letters:
+        chosen = [job for job in chosen if job.status is None]
+    if "s" in letters:
+        chosen = []
+    lines = [
+        str(job.process_id) if "p" in letters else _line(shell, job, long="l" in letters) for job in chosen
+    ]
+    if lines:
+        shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    for job in chosen:
+        if job.status is not None:  # told once
+            _forget(shell, job)
+    return status
+
+
+def _forget(shell: Shell, job: Job) -> None:
+    shell.remembered_statuses[job.process_id] = job.status or 0
+    if job in shell.jobs:
+        shell.jobs.remove(job)
+    if job.status is not None:
+        shell.end_coprocess(job)
+
+
+def _run_jobs(shell: Shell, finished: Callable[[], bool]) -> int:
+    """Run the jobs until `finished()` or, for `wait`, a signal with a trap; the status in that case, or 0."""
+    while True:
+        shell.run_jobs(lambda: bool(shell.pending_signals) or finished())
+        if not shell.pending_signals:
+            return 0
+        number = shell.pending_signals.pop(0)
+        trapped = shell.traps.get(SIGNALS[number])
+        shell.raise_signal(number)
+        if trapped:
+            return 128 + number
+
+
+@builtin("wait")
+def wait(shell: Shell, argv: list[str]) -> int:
+    options, words = options_of(argv, "fnp:")
+    given = dict(options)
+    if "n" in given:
+        return _wait_next(shell, words, given.get("p"))
+    if not words:
+        interrupted = _run_jobs(shell, lambda: all(job.status is not None for job in shell.jobs))
+        if interrupted:
+            return interrupted
+        for each in shell.jobs.copy():
+            _forget(shell, each)
+        return 0
+    status = 0
+    for word in words:
+        job = shell.find_job(word)
+        if job is None:
+            if word.isdecimal() and int(word) in shell.remembered_statuses:
+                status = shell.remembered_statuses[int(word)]
+                continue
+            if word.startswith("%"):
+                shell.complain(f"wait: {word}: no such job")
+            elif word.isdecimal():
+                shell.complain(f"wait: pid {word} is not a child of this shell")
+            else:
+                shell.complain(f"wait: `{word}': not a pid or valid job spec")
+                status = 1
+                continue
+            status = 127
+            continue
+        interrupted = _run_jobs(shell, lambda job=job: job.status is not None)  # type: ignore[misc]
+        if interrupted:
+            return interrupted
+        status = 127 if job.status is None else job.status
+        if given.get("p"):
+            shell.variables.set(given["p"], str(job.process_id))
+        _forget(shell, job)
+    return status
+
+
+def _wait_next(shell: Shell, words: list[str], variable: str | None) -> int:
+    chosen = (
+        [job for word in words if (job := shell.find_job(word)) is not None] if words else shell.jobs.copy()
+    )
+    if not chosen:
+        return 127
+    interrupted = _run_jobs(shell, lambda: any(job.status is not None for job in chosen))
+    if interrupted:
+        return interrupted
+    for job in chosen:
+        if job.status is not None:
+            if variable:
+                shell.variables.set(variable, str(job.process_id))
+            _forget(shell, job)
+            return job.status
+    return 127
+
+
+@builtin("fg")
+def fg(shell: Shell, argv: list[str]) -> int:
+    if not shell.monitor:
+        raise UsageError("no job control", 1)
+    word = (operands_of(argv) or ["%+"])[0]
+    job = shell.find_job(word)
+    if job is None:
+        raise UsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
+    shell.output(f"{job.text}\n".encode("utf-8", "surrogateescape"))
+    status = shell.wait_job(job)
+    _forget(shell, job)
+    return status
+
+
+@builtin("bg")
+def bg(shell: Shell, argv: list[str]) -> int:
+    if not shell.monitor:
+        raise UsageError("no job control", 1)
+    word = (operands_of(argv) or ["%+"])[0]
+    job = shell.find_job(word)
+    if job is None:
+        raise UsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
+    shell.output(f"[{job.number}]+ {job.text} &\n".encode("utf-8", "surrogateescape"))
+    return 0
+
+
+@builtin("disown")
+def disown(shell: Shell, argv: list[str]) -> int:
+    options, words = options_of(argv, "ahr")
+    if any(letter == "a" for letter, _ in options):
+        words = [f"%{job.number}" for job in shell.jobs]
+    for word in words or ["%+"]:
+        job = shell.find_job(word)
+        if job is None:
+            raise UsageError(f"{word}: no such job", 1)
+        if not any(letter == "h" for letter, _ in options):
+            shell.disowned.append(job)
+            shell.jobs.remove(job)
+    return 0
+
+
+@builtin("suspend")
+def suspend(shell: Shell, argv: list[str]) -> int:
+    options_of(argv, "f")
+    raise UsageError("cannot suspend: no job control", 1)
+
+
+_SIGNAL_OPTION = re.compile(r"-[A-Za-z0-9+-]+\Z")
+
+
+@builtin("kill")
+def kill(shell: Shell, argv: list[str]) -> int:
+    words = argv[1:]
+    if not words:
+        return usage(shell, "kill")
+    number: int | None = 15
+    if words[0] in ("-l", "-L"):
+        return _list(shell, words[1:])
+    if words[0] in ("-s", "-n"):
+        if len(words) < 2:
+            raise UsageError(f"{words[0]}: option requires an argument", 1)
+        number = signal_number(words[1])
+        name = words[1]
+        words = words[2:]
+    elif words[0] == "--":
+        words = words[1:]
+        name = ""
+    elif _SIGNAL_OPTION.match(words[0]) and len(words[0]) > 1:
+        name = words[0][1:]
+        number = signal_number(name)
+        words = words[1:]
+    else:
+        name = ""
+    if number is None:
+        raise UsageError(f"{name}: invalid signal specification", 1)
+    if words and words[0] == "--":
+        words = words[1:]
+    status = 0
+    for word in words:
+        if not _kill_one(shell, word, number):
+            status = 1
+    return status
+
+
+def _kill_one(shell: Shell, word: str, number: int) -> bool:
+    if word.lstrip("-").isdecimal():
+        target = abs(int(word))
+        if target in (0, shell.own_process_id):
+            shell.status = 0  # it comes when `kill` has ended
+            shell.raise_signal(number)
+            return True
+        for other in (shell.main, shell.main.starter, shell.starter):
+            # It takes the signal when it runs again.
+            if other is not None and target == other.own_process_id:
+                if number:
+                    other.pending_signals.append(number)
+                return True
+    job = shell.find_job(word)
+    if job is None:
+        if word.startswith("%"):
+            shell.complain(f"kill: {word}: no such job")
+        elif word.lstrip("-").isdecimal():
+            shell.complain(f"kill: ({word}) - No such process")
+        else:
+            shell.complain(f"kill: {word}: arguments must be process or job IDs")
+        return False
+    if job.status is not None:
+        shell.complain(f"kill: ({word}) - No such process")
+        return False
+    if number == 0:
+        return True
+    name = SIGNALS[number]
+    if name in job.shell.traps:
+        if job.shell.traps[name]:
+            job.shell.pending_signals.append(number)
+        return True
+    if name not in ("CONT", "CHLD", "WINCH", "URG", "STOP", "TSTP"):
+        job.kill(number)
+    return True
+
+
+def _list(shell: Shell, words: list[str]) -> int:
+    if not words:
+        from planaria_shell.builtins.options import _list_signals
+
+        _list_signals(shell)
+        return 0
+    status = 0
+    for word in words:
+        if word.isdecimal():
+            number = int(word)
+            number = number - 128 if number > 128 else number
+            if number in SIGNALS:
+                shell.output(f"{SIGNALS[number]}\n".encode())
+                continue
+            if number == 0:
+                shell.output(b"EXIT\n")
+                continue
+        else:
+            found = signal_number(word)
+            if found is not None:
+                shell.output(f"{found}\n".encode())
+                continue
+        shell.complain(f"kill: {word}: invalid signal specification")
+        status = 1
+    return status

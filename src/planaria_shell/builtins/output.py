@@ -1,0 +1,456 @@
+"""`echo` and `printf`."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from planaria_shell.builtins.registry import OptionError, UsageError, builtin, usage
+from planaria_shell.run.subscripts import is_reference
+from planaria_shell.run.variable import ShellError, is_name
+from planaria_shell.syntax.quoting import printf_quoted
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["escapes", "format_text"]
+
+_ESCAPE = re.compile(
+    r"\\(?:(c)|([abeEfnrtv\\\"'?])|0([0-7]{1,3})|([1-7][0-7]{0,2})|x([0-9a-fA-F]{0,2})|u([0-9a-fA-F]{1,4})"
+    r"|U([0-9a-fA-F]{1,8})|(0))"
+)
+_LETTERS = {
+    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+    "\\": "\\", '"': '"', "'": "'", "?": "?",
+}  # fmt: skip
+
+
+def _byte(number: int) -> str:
+    number &= 0xFF
+    return chr(number) if number < 0x80 else chr(0xDC00 + number)
+
+
+def escapes(text: str, *, kind: str, warn: Callable[[str], None] | None = None) -> tuple[str, bool]:
+    """`text` with its escapes replaced, and whether `\\c` ended it. `kind` is "echo", "b" or "format"."""
+    if "\\" not in text:
+        return text, False
+    pieces: list[str] = []
+    position = 0
+    for match in _ESCAPE.finditer(text):
+        pieces.append(text[position : match.start()])
+        stop, letter, zero_octal, octal, hexadecimal, short, long, zero = match.groups()
+        position = match.end()
+        if stop is not None:
+            if kind == "format":
+                pieces.append(match.group())
+                continue
+            return "".join(pieces), True
+        if letter is not None:
+            if letter in "\"'?" and kind != "format":
+                pieces.append(match.group())
+            else:
+                pieces.append(_LETTERS[letter])
+        elif zero_octal is not None:
+            if kind == "format" and len(zero_octal) == 3:
+                # In a format an octal number has three digits at most, with the zero.
+                pieces.append(_byte(int(zero_octal[:2], 8)) + zero_octal[2])
+            else:
+                pieces.append(_byte(int(zero_octal, 8)))
+        elif octal is not None:
+            pieces.append(_byte(int(octal, 8)) if kind != "echo" else match.group())
+        elif hexadecimal == "":
+            pieces.append("\\x")
+            if warn is not None:
+                warn("missing hex digit for \\x")
+        elif hexadecimal is not None:
+            pieces.append(_byte(int(hexadecimal, 16)))
+        elif zero is not None:
+            pieces.append("\0")
+        else:
+            code = int(short or long, 16)
+            pieces.append(chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "")
+    pieces.append(text[position:])
+    return "".join(pieces), False
+
+
+@builtin("echo")
+def echo(shell: Shell, argv: list[str]) -> int:
+    newline = True
+    interpret = "xpg_echo" in shell.shopts
+    place = 1
+    count = len(argv)
+    while place < count:
+        word = argv[place]
+        if len(word) < 2 or word[0] != "-" or word.strip("neE") != "-":
+            break
+        for letter in word[1:]:
+            if letter == "n":
+                newline = False
+            else:
+                interpret = letter == "e"
+        place += 1
+    text = " ".join(argv[place:]) if place < count - 1 else (argv[place] if place < count else "")
+    if interpret:
+        text, stopped = escapes(text, kind="echo")
+        newline = newline and not stopped
+    if newline:
+        text += "\n"
+    stream = shell.fds.get(1)
+    if stream is None:
+        raise ShellError("write error: Bad file descriptor")
+    stream.write(text.encode("utf-8", "surrogateescape"))
+    return 0
+
+
+# -- printf ----------------------------------------------------------------------------------------
+
+_DIRECTIVE = re.compile(
+    r"%(?:(%)|([-+ #0']*)(\*|-?\d+)?(?:\.(\*|-?\d*))?(?:hh|h|ll|l|L|q(?=[diouxX])|j|z|t)?"
+    r"(?:([diouxXeEfFgGaAscbqQn])|\(((?:[^()]|\([^()]*\))*)\)T))"
+)
+_NUMBER = re.compile(r"[ \t\n]*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+)")
+_FLOAT = re.compile(
+    r"[ \t\n]*[+-]?(?:0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+    r"|inf(?:inity)?|nan)",
+    re.I,
+)
+
+
+_NO_DIGITS = re.compile(r"(?<!\\)(?:\\\\)*\\x(?![0-9a-fA-F])")
+
+
+class _Output:
+    """One run of `printf`: arguments given out one by one, errors kept."""
+
+    def __init__(self, shell: Shell, arguments: list[str]) -> None:
+        self.shell = shell
+        self.arguments = arguments
+        self.place = 0
+        self.status = 0
+        self.stopped = False
+        #: What has been written.
+        self.result: list[str] = []
+
+    def next(self) -> str | None:
+        if self.place < len(self.arguments):
+            self.place += 1
+            return self.arguments[self.place - 1]
+        self.place += 1
+        return None
+
+    def complain(self, message: str) -> None:
+        self.shell.complain(f"printf: {message}")
+        self.status = 1
+
+    def integer(self, text: str | None, *, signed: bool = True) -> int:
+        if not text:
+            return 0
+        if text[0] in "'\"":
+            return ord(text[1]) & 0x1FFFFF if len(text) > 1 else 0
+        match = _NUMBER.match(text)
+        if match is None:
+            self.complain(f"{text}: invalid number")
+            return 0
+        sign, digits = match.groups()
+        if digits[:2] in ("0x", "0X"):
+            value = int(digits, 16)
+        elif digits[0] == "0" and len(digits) > 1:
+            octal = re.match(r"[0-7]+", digits)
+            assert octal is not None
+            value = int(octal.group(), 8)
+            if octal.end() < len(digits):
+                self.complain(f"{text}: invalid octal number")
+                return -value if sign == "-" else value
+        else:
+            value = int(digits)
+        if match.end() < len(text):
+            self.complain(f"{text}: invalid number")
+        if sign == "-":
+            value = -value
+        most = 1 << 63 if signed else 1 << 64
+        if not -(1 << 63) <= value < most:
+            self.shell.complain(f"printf: warning: {text}: Numerical result out of range")
+            value = max(-(1 << 63), min(value, most - 1))
+        return value
+
+    def real(self, text: str | None) -> float:
+        if not text:
+            return 0.0
+        if text[0] in "'\"":
+            return float(ord(text[1])) if len(text) > 1 else 0.0
+        match = _FLOAT.match(text)
+        if match is None:
+            self.complain(f"{text}: invalid number")
+            return 0.0
+        if match.end() < len(text):
+            self.complain(f"{text}: invalid number")
+        number = match.group().strip()
+        if "x" in number.lower() and "n" not in number.lower():
+            return float.fromhex(number)
+        return float(number)
+
+
+Piece = Callable[[_Output], str]
+#: The C library's greatest field. Bash writes nothing for a wider one, and does not say so.
+_WIDEST = 0x7FFFFFFF
+
+
+def _padded(text: str, width: int, left: bool) -> str:
+    """Fill up to `width` bytes, as the C library counts them."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+    if size >= width:
+        return text
+    return text + " " * (width - size) if left else " " * (width - size) + text
+
+
+def _cut(text: str, precision: int) -> str:
+    if text.isascii():
+        return text[:precision]
+    return text.encode("utf-8", "surrogateescape")[:precision].decode("utf-8", "surrogateescape")
+
+
+def _integer_text(value: int, flags: str, precision: int | None, conversion: str) -> str:
+    if conversion in "di":
+        value = min(value, (1 << 63) - 1)
+        sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
+        digits = str(abs(value))
+    else:
+        value &= (1 << 64) - 1
+        sign = ""
+        if conversion == "u":
+            digits = str(value)
+        elif conversion == "o":
+            digits = f"{value:o}"
+            if "#" in flags and digits[0] != "0":
+                digits = "0" + digits
+        else:
+            digits = f"{value:{conversion}}"
+            if "#" in flags and value:
+                sign = "0" + conversion
+    if precision is not None:
+        if precision == 0 and value == 0 and not (conversion == "o" and "#" in flags):
+            digits = ""
+        digits = digits.rjust(precision, "0")
+    return sign + "\0" + digits
+
+
+def _rounded(digits: str, count: int) -> str:
+    """Hexadecimal digits cut to so many, the last one rounded."""
+    if count >= len(digits):
+        return digits.ljust(count, "0")
+    unit = 1 << 4 * (len(digits) - count)
+    return f"{(int(digits, 16) + unit // 2) // unit:0{count}x}"
+
+
+def _float_text(value: float, flags: str, precision: int | None, conversion: str) -> str:
+    sign = (
+        "-"
+        if value < 0 or str(value).startswith("-")
+        else "+"
+        if "+" in flags
+        else " "
+        if " " in flags
+        else ""
+    )
+    if value != value or value in (float("inf"), float("-inf")):
+        body = "nan" if value != value else "inf"
+        return sign + "\0" + (body.upper() if conversion.isupper() else body)
+    value = abs(value)
+    if conversion in "aA":
+        # Numbers of 80 bits, with which bash computes, have a digit from 8 to f before the point.
+        part, power = math.frexp(value)
+        digits = f"{int(part * (1 << 64)):016x}"
+        digits = digits.rstrip("0") or "0" if precision is None else _rounded(digits, precision + 1)
+        point = "." + digits[1:] if digits[1:] else ""
+        body = f"0x{digits[0]}{point}p{power - 4 if value else 0:+d}"
+        return sign + "\0" + (body.upper() if conversion == "A" else body)
+    alternate = "#" if "#" in flags else ""
+    return sign + "\0" + f"{value:{alternate}.{6 if precision is None else precision}{conversion}}"
+
+
+def _numeric_padded(text: str, width: int, flags: str, zero: bool) -> str:
+    sign, _, digits = text.partition("\0")
+    if "'" in flags:
+        pass
+    missing = width - len(sign) - len(digits)
+    if missing <= 0:
+        return sign + digits
+    if "-" in flags:
+        return sign + digits + " " * missing
+    if zero and "0" in flags:
+        return sign + "0" * missing + digits
+    return " " * missing + sign + digits
+
+
+def _directive(match: re.Match[str]) -> Piece:
+    percent, flags, width_text, precision_text, conversion, when = match.groups()
+    if percent:
+        return lambda out: "%"
+    flags = flags or ""
+    fixed_width = 0 if width_text in (None, "*") else int(width_text)
+    fixed_precision = None if precision_text in (None, "*") else int(precision_text or 0)
+    if fixed_precision is not None and fixed_precision < 0:
+        fixed_precision = None
+    star_width = width_text == "*"
+    star_precision = precision_text == "*"
+
+    def piece(out: _Output) -> str:
+        width, precision, own = fixed_width, fixed_precision, flags
+        if star_width:
+            width = out.integer(out.next())
+        if star_precision:
+            precision = out.integer(out.next())
+            if precision < 0:
+                precision = None
+        left = "-" in own
+        if width < 0:
+            left, width, own = True, -width, own + "-"
+        if width > _WIDEST or (precision or 0) > _WIDEST:
+            out.complain(os.strerror(errno.EOVERFLOW))
+            out.stopped = True
+            return ""
+        if when is not None:
+            moment = _time(out, when)
+            return _padded(moment if precision is None else _cut(moment, precision), width, left)
+        argument = out.next()
+        if conversion == "s":
+            text = argument or ""
+            return _padded(text if precision is None else _cut(text, precision), width, left)
+        if conversion in "diouxX":
+            number = _integer_text(
+                out.integer(argument, signed=conversion in "di"), own, precision, conversion
+            )
+            return _numeric_padded(number, width, own, precision is None)
+        if conversion in "eEfFgGaA":
+            return _numeric_padded(
+                _float_text(out.real(argument), own, precision, conversion), width, own, True
+            )
+        if conversion == "b":
+            text, out.stopped = escapes(argument or "", kind="b", warn=out.complain)
+            return _padded(text if precision is None else _cut(text, precision), width, left)
+        if conversion == "c":
+            return _padded(_cut(argument or "", 1), width, left) if argument else _padded("\0", width, left)
+        if conversion == "q":
+            text = printf_quoted(argument or "")
+            return _padded(text if precision is None else _cut(text, precision), width, left)
+        if conversion == "Q":
+            text = argument or ""
+            return _padded(printf_quoted(text if precision is None else _cut(text, precision)), width, left)
+        if argument and is_name(argument):
+            written = "".join(out.result).encode("utf-8", "surrogateescape")
+            out.shell.variables.set(argument, str(len(written)))
+        return ""
+
+    return piece
+
+
+def _time(out: _Output, form: str) -> str:
+    argument = out.next()
+    seconds = (
+        time.time() if argument in (None, "-1") else out.shell.seconds_since if argument == "-2" else None
+    )
+    if seconds is None:
+        seconds = out.integer(argument)
+    zone = out.shell.variables.get("TZ")
+    if zone:
+        form = re.sub(r"%(%|s)", lambda match: str(int(seconds)) if match.group(1) == "s" else "%%", form)
+        from zoneinfo import ZoneInfo
+
+        try:
+            there = datetime.fromtimestamp(seconds, ZoneInfo(zone))
+        except (KeyError, ValueError, OSError):
+            there = datetime.fromtimestamp(seconds, UTC)
+        return there.strftime(form or "%X")
+    return time.strftime(form or "%X", time.localtime(seconds))
+
+
+@lru_cache(maxsize=256)
+def _compiled(template: str) -> list[str | Piece | None]:
+    """Texts and directives; None where the format is wrong, followed by the character."""
+    pieces: list[str | Piece | None] = []
+    position = 0
+    while True:
+        found = template.find("%", position)
+        if found < 0:
+            break
+        pieces.append(escapes(template[position:found], kind="format")[0])
+        match = _DIRECTIVE.match(template, found)
+        if match is None:
+            wrong = re.compile(r"%[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLqjzt]*(.)?", re.DOTALL).match(
+                template, found
+            )
+            char = wrong.group(1) if wrong is not None else None
+            wrong_text = f"`{char}': invalid" if char else f"`{template[found:]}': missing"
+            pieces.extend((None, f"{wrong_text} format character"))
+            return pieces
+        pieces.append(_directive(match))
+        position = match.end()
+    pieces.append(escapes(template[position:], kind="format")[0])
+    return pieces
+
+
+def format_text(shell: Shell, template: str, arguments: list[str]) -> tuple[str, int]:
+    """What `printf` writes, and its status."""
+    pieces = _compiled(template)
+    out = _Output(shell, arguments)
+    if "\\x" in template:
+        for _ in _NO_DIGITS.finditer(template):
+            shell.complain("printf: missing hex digit for \\x")
+    result = out.result
+    while True:
+        before = out.place
+        wrong = False
+        for piece in pieces:
+            if wrong:
+                out.complain(str(piece))
+                return "".join(result), 1
+            if piece is None:
+                wrong = True
+            elif isinstance(piece, str):
+                result.append(piece)
+            else:
+                result.append(piece(out))
+                if out.stopped:
+                    return "".join(result), out.status
+        if out.place >= len(arguments) or out.place == before:
+            return "".join(result), out.status
+
+
+@builtin("printf")
+def printf(shell: Shell, argv: list[str]) -> int:
+    place = 1
+    variable = ""
+    while place < len(argv) and argv[place].startswith("-") and len(argv[place]) > 1:
+        word = argv[place]
+        place += 1
+        if word == "--":
+            break
+        if word.startswith("-v"):
+            if word == "-v":
+                if place >= len(argv):
+                    raise OptionError("-v: option requires an argument")
+                variable = argv[place]
+                place += 1
+            else:
+                variable = word[2:]
+            if not is_reference(shell, variable):
+                raise UsageError(f"`{variable}': not a valid identifier")
+        else:
+            raise OptionError(f"{word[:2]}: invalid option")
+    if place >= len(argv):
+        return usage(shell, "printf")
+    text, status = format_text(shell, argv[place], argv[place + 1 :])
+    if variable:
+        if not text.isascii():
+            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        shell.assign(variable, text.partition("\0")[0])
+        return status
+    shell.output(text.encode("utf-8", "surrogateescape"))
+    return status

@@ -1,0 +1,1 @@
+"""zstd: the format and the command."""

@@ -1,0 +1,1 @@
+"""Commands about structured and binary data."""

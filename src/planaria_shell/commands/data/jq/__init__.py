@@ -1,0 +1,1 @@
+"""jq: its language, and the command."""

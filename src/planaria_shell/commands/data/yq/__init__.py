@@ -1,0 +1,1 @@
+"""yq: jq for YAML."""

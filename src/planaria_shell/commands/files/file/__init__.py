@@ -1,0 +1,1 @@
+"""file: what kind a file is."""

@@ -1,0 +1,1 @@
+"""bc and dc: arbitrary precision."""

@@ -1,0 +1,1 @@
+"""date: times from words, and words from times."""

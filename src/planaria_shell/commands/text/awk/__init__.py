@@ -1,0 +1,1 @@
+"""awk: the language and the command."""

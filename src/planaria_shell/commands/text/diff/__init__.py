@@ -1,0 +1,1 @@
+"""diff, diff3, sdiff and patch."""

@@ -1,0 +1,1 @@
+"""sed: the stream editor."""

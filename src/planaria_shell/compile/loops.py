@@ -1,0 +1,415 @@
+"""Loops and `select` to closures; see `compiler` for the two flavours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from planaria_shell.compile.arithmetic import evaluate
+from planaria_shell.compile.branches import BranchCompiler, Code, StreamCode, nothing
+from planaria_shell.run.control import Break, Continue
+from planaria_shell.run.variable import NAMEREF, SLOW_WRITE, ShellError, Variable
+from planaria_shell.run.variables import is_reference
+from planaria_shell.syntax.nodes import ArithmeticFor, For, Select, While, Word
+from planaria_shell.translation.region import LoopRegion
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["Code", "LoopCompiler", "StreamCode", "nothing"]
+
+#: Gives None after an error that it has told.
+Calculation = Callable[["Shell"], "int | None"]
+
+
+class LoopCompiler(BranchCompiler):
+    """The part of the compiler that knows loops."""
+
+    def _run_while(self, node: While, tested: bool) -> Code:
+        condition = self.truth(node.condition)
+        body = self.run(node.body, tested)
+        until = node.until
+        region = LoopRegion(node, tested)
+
+        def run(sh: Shell) -> int:
+            status = 0
+            counters = sh.counters
+            sh.loops += 1
+            left = 1 if region.ready else region.left
+            try:
+                while True:
+                    left -= 1
+                    if not left:
+                        rest = None if region.hopeless else region.enter(sh, status)
+                        if rest is not None:
+                            return rest
+                        left = region.rounds
+                    counters.iterations += 1
+                    if counters.iterations > counters.next_iteration:
+                        counters.check()
+                    try:
+                        if condition(sh) is until:
+                            break
+                        status = body(sh)
+                    except Continue as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+            finally:
+                region.left = max(left, 1)
+                sh.loops -= 1
+            return status
+
+        return run
+
+    def _stream_while(self, node: While, tested: bool) -> StreamCode:
+        condition = self.stream(node.condition, True)
+        body = self.stream(node.body, tested)
+        until = node.until
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = 0
+            sh.loops += 1
+            try:
+                while True:
+                    sh.counters.count_iteration()
+                    try:
+                        if ((yield from condition(sh)) == 0) is until:
+                            break
+                        status = yield from body(sh)
+                    except Continue as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+                    if sh.fds[1].full or sh.background:
+                        yield
+            finally:
+                sh.loops -= 1
+            return status
+
+        return stream
+
+    def _loop_words(self, node: For | Select) -> Callable[[Shell], Any]:
+        if node.words is None:
+            return lambda sh: sh.positional.copy()
+        return self.words.lazy_arguments(node.words) or self.words.arguments(node.words)
+
+    def _run_for(self, node: For, tested: bool) -> Code:
+        words = self._loop_words(node)
+        body = self.run(node.body, tested)
+        name = node.name
+        line = node.line
+        valid = name.isidentifier() and name.isascii()
+        region = LoopRegion(node, tested)
+
+        def run(sh: Shell) -> int:
+            sh.line = line
+            if not valid:
+                sh.complain(f"`{name}': not a valid identifier")
+                return 1
+            status = 0
+            counters = sh.counters
+            sh.loops += 1
+            left = 1 if region.ready else region.left
+            done = 0
+            try:
+                rest = iter(words(sh))
+                for word in rest:
+                    left -= 1
+                    if not left:
+                        ended = (
+                            None if region.hopeless else region.enter(sh, status, done, chain((word,), rest))
+                        )
+                        if ended is not None:
+                            return ended
+                        left = region.rounds
+                    done += 1
+                    counters.iterations += 1
+                    if counters.iterations > counters.next_iteration:
+                        counters.check()
+                    if sh.tracing and sh.heading(node, line):
+                        continue
+                    variable = sh.table.get(name)
+                    if variable is not None and not variable.flags & SLOW_WRITE:
+                        variable.value = word
+                    elif not _set_loop_variable(sh, name, word):
+                        return 1
+                    try:
+                        status = body(sh)
+                    except Continue as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+            finally:
+                region.left = max(left, 1)
+                sh.loops -= 1
+            return status
+
+        return run
+
+    def _stream_for(self, node: For, tested: bool) -> StreamCode:
+        words = self._loop_words(node)
+        body = self.stream(node.body, tested)
+        name = node.name
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            sh.line = node.line
+            if not (name.isidentifier() and name.isascii()):
+                sh.complain(f"`{name}': not a valid identifier")
+                return 1
+            status = 0
+            sh.loops += 1
+            try:
+                for word in words(sh):
+                    sh.counters.count_iteration()
+                    if sh.tracing and sh.heading(node, node.line):
+                        continue
+                    if not _set_loop_variable(sh, name, word):
+                        return 1
+                    try:
+                        status = yield from body(sh)
+                    except Continue as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+                    if sh.fds[1].full or sh.background:
+                        yield
+            finally:
+                sh.loops -= 1
+            return status
+
+        return stream
+
+    def _arithmetic_parts(self, node: ArithmeticFor) -> tuple[Calculation, Calculation, Calculation]:
+        """Start, condition and step; a missing condition holds."""
+        start, condition, step = (
+            self._reporting(word, node.line) for word in (node.start, node.condition, node.step)
+        )
+        return start, condition, step
+
+    def _reporting(self, word: Word, line: int) -> Calculation:
+        """An expression of `for (( ))`; None after an error, which ends the loop."""
+        heading = f"(({word.source.lstrip() or '1'}))"
+        calculate = self.words.arithmetic(word) if word.source.strip() else _one
+
+        def code(sh: Shell) -> int | None:
+            try:
+                if sh.tracing:
+                    sh.heading(heading, line)
+                    if sh.xtrace:
+                        text = self.words.arithmetic_text(word)(sh).lstrip() or "1"
+                        sh.trace_line(f"(( {text} ))")
+                        return evaluate(sh, text)
+                return calculate(sh)
+            except ShellError as error:
+                sh.line = line
+                sh.arithmetic_failed(error)
+                return None
+
+        return code
+
+    def _run_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> Code:
+        start, condition, step = self._arithmetic_parts(node)
+        body = self.run(node.body, tested)
+        line = node.line
+        region = LoopRegion(node, tested)
+
+        def run(sh: Shell) -> int:
+            status = 0
+            counters = sh.counters
+            sh.line = line
+            sh.loops += 1
+            left = 1 if region.ready else region.left
+            try:
+                if start(sh) is None:
+                    return 1
+                while True:
+                    left -= 1
+                    if not left:
+                        rest = None if region.hopeless else region.enter(sh, status)
+                        if rest is not None:
+                            return rest
+                        left = region.rounds
+                    holds = condition(sh)
+                    if not holds:
+                        return 1 if holds is None else status
+                    counters.iterations += 1
+                    if counters.iterations > counters.next_iteration:
+                        counters.check()
+                    try:
+                        status = body(sh)
+                    except Continue as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        return status
+                    if step(sh) is None:
+                        return 1
+            finally:
+                region.left = max(left, 1)
+                sh.loops -= 1
+
+        return run
+
+    def _stream_arithmeticfor(self, node: ArithmeticFor, tested: bool) -> StreamCode:
+        start, condition, step = self._arithmetic_parts(node)
+        body = self.stream(node.body, tested)
+
+        def stream(sh: Shell) -> Generator[None, None, int]:
+            status = 0
+            sh.line = node.line
+            sh.loops += 1
+            try:
+                if start(sh) is None:
+                    return 1
+                while holds := condition(sh):
+                    sh.counters.count_iteration()
+                    try:
+                        status = yield from body(sh)
+                    except Continue as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        return status
+                    if step(sh) is None:
+                        return 1
+                    if sh.fds[1].full or sh.background:
+                        yield
+                return 1 if holds is None else status
+            finally:
+                sh.loops -= 1
+
+        return stream
+
+    def _run_select(self, node: Select, tested: bool) -> Code:
+        words = self._loop_words(node)
+        body = self.run(node.body, tested)
+        name = node.name
+
+        def run(sh: Shell) -> int:
+            sh.line = node.line
+            if sh.tracing and sh.heading(node, node.line):
+                return 0
+            items = list(words(sh))
+            if not items:
+                return 0
+            status = 0
+            sh.loops += 1
+            show = True
+            try:
+                while True:
+                    sh.counters.count_iteration()
+                    if show:
+                        sh.error_output(_menu(items))
+                    prompt = sh.variables.get("PS3")
+                    sh.error_output("#? " if prompt is None else sh.prompt(prompt))
+                    line = sh.fds[0].readline()
+                    if not line:
+                        sh.output(b"\n")
+                        return 1
+                    reply = line.decode("utf-8", "surrogateescape").rstrip("\n")
+                    sh.variables.set("REPLY", reply)
+                    show = not reply.strip()
+                    if show:
+                        continue
+                    choice = reply.strip()
+                    number = int(choice) if choice.isdecimal() else 0
+                    sh.variables.set(name, items[number - 1] if 1 <= number <= len(items) else "")
+                    try:
+                        status = body(sh)
+                    except Continue as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                    except Break as jump:
+                        status = jump.status
+                        if jump.count > 1 and sh.loops > 1:
+                            jump.count -= 1
+                            raise
+                        break
+            finally:
+                sh.loops -= 1
+            return status
+
+        return run
+
+
+def _one(sh: Shell) -> int:
+    return 1
+
+
+def _set_loop_variable(sh: Shell, name: str, word: str) -> bool:
+    variable = sh.table.get(name)
+    try:
+        if variable is not None and variable.flags & NAMEREF:
+            # A nameref as loop variable refers to each word in turn.
+            if not is_reference(word):
+                raise ShellError(f"`{word}': not a valid identifier")
+            variable.value = word
+        elif variable is None:
+            sh.table[name] = Variable(word, sh.variables.new_flags)
+        else:
+            sh.variables.set(name, word)
+    except ShellError as error:
+        sh.report(error)
+        return False
+    return True
+
+
+def _menu(items: list[str]) -> str:
+    """The numbered choices of `select`, in columns as bash lays them out."""
+    width = max(len(item) for item in items)
+    digits = len(str(len(items)))
+    cell = width + digits + 4
+    columns = max(1, 80 // cell) if cell < 80 else 1
+    rows = -(-len(items) // columns)
+    columns = -(-len(items) // rows)
+    if rows == 1:
+        rows, columns = len(items), 1
+    lines: list[str] = []
+    for row in range(rows):
+        cells = [f"{place + 1:>{digits}}) {items[place]}" for place in range(row, len(items), rows)]
+        lines.append("".join(f"{text:<{cell - 2}}" for text in cells[:-1]) + cells[-1] + "\n")
+    return "".join(lines)

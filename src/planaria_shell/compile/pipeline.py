@@ -1,0 +1,347 @@
+"""Pipelines without threads or processes: every stage but the last is a generator that its reader runs.
+
+The stages start from left to right, each until it has ended or its pipe is full, which is the order in which
+effects show in a real shell; one that sleeps lets the next start meanwhile. Then the last stage runs; what it
+reads runs the writers on. A writer that has more to write when its reader ends gets what SIGPIPE would do: it
+stops with status 141.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+from planaria_shell.run.control import BROKEN_PIPE
+from planaria_shell.run.pipes import Pipe, PipeInput, PipeOutput
+from planaria_shell.run.streams import Stream
+from planaria_shell.syntax.nodes import (
+    Arithmetic,
+    Assignment,
+    Command,
+    DoubleQuoted,
+    Parameter,
+    Part,
+    Pipeline,
+    ProcessSubstitution,
+    Simple,
+    Subshell,
+    Word,
+)
+
+if TYPE_CHECKING:
+    from planaria_shell.compile.compiler import Code, Compiler, StreamCode
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["Producer", "announce", "compile_run", "compile_stream", "is_pure"]
+
+#: Builtins that change nothing in the shell that runs them.
+PURE_BUILTINS = frozenset(["echo", "printf", "pwd", "test", "[", "true", "false", ":", "type", "dirs"])
+_HEAD = re.compile(r"(?:-n ?(?P<lines>\d+)|-c ?(?P<bytes>\d+)|-(?P<short>\d+)|)")
+#: What shows the jobs of the shell around a pipeline, also as a stage of it.
+_ABOUT_JOBS = ("jobs", "command")
+_CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--")
+
+
+def is_pure(node: Command) -> bool:
+    """Whether expanding the command's words changes nothing: then no subshell is needed around it."""
+    if not isinstance(node, Simple) or node.assignments or not node.words:
+        return False
+    if any(redirect.variable for redirect in node.redirects):
+        return False
+    head = node.words[0]
+    if not isinstance(head, Word) or head.literal() is None:
+        return False
+    if (
+        head.literal() == "printf"
+        and len(node.words) > 1
+        and getattr(node.words[1], "source", "").startswith("-")
+    ):
+        return False
+    words = [*node.words, *(redirect.target for redirect in node.redirects)]
+    return all(isinstance(word, Word) and all(map(_pure_part, word.parts)) for word in words)
+
+
+def _pure_part(part: Part) -> bool:
+    if isinstance(part, Parameter):
+        if part.operator in ("=", ":=") or part.indirect or part.operator.endswith("?"):
+            return False
+        for word in (part.subscript, part.argument, part.second):
+            if word is not None and not (
+                all(map(_pure_part, word.parts)) and not _CHANGES.search(word.source)
+            ):
+                return False
+        return True
+    if isinstance(part, Arithmetic):
+        return not _CHANGES.search(part.expression.source) and all(map(_pure_part, part.expression.parts))
+    if isinstance(part, DoubleQuoted):
+        return all(map(_pure_part, part.parts))
+    return not isinstance(part, ProcessSubstitution | Assignment)
+
+
+class Producer:
+    """A stage that writes into a pipe, for `shell`."""
+
+    __slots__ = ("generator", "output", "pipe", "running", "shell", "status")
+
+    def __init__(self, shell: Shell, output: PipeOutput, generator: Generator[None, None, int]) -> None:
+        self.shell = shell
+        self.output = output
+        self.pipe = pipe = output.pipe
+        self.generator = generator
+        self.running = False
+        #: The status it ended with, once it has.
+        self.status: int | None = None
+        pipe.pull = self.advance
+
+    def advance(self) -> bool:
+        """Run until the pipe is full, the stage sleeps or ends; False when nothing more can come of it, or
+        not by the reader's deadline."""
+        if self.status is not None or self.running:
+            return False
+        if self.pipe.sleeping and not self.wake():
+            return False
+        self.running = True
+        try:
+            next(self.generator)
+        except StopIteration as stop:
+            self.status = stop.value
+            return False
+        finally:
+            self.running = False
+        return True
+
+    def wake(self) -> bool:
+        """Let time pass until a stage that sleeps goes on, at most to the reader's deadline."""
+        pipe = self.pipe
+        seconds = pipe.sleeping
+        patience = pipe.patience(seconds)
+        if patience > 0:
+            self.shell.run_jobs(lambda: False, deadline=time.monotonic() + patience)
+        return patience == seconds or not pipe.sleeping
+
+    def finish(self) -> int:
+        """The reader has gone: run the stage to its end, or until it has something to write; its status."""
+        while self.goes_on():
+            self.advance()
+        return self.stop()
+
+    def goes_on(self) -> bool:
+        """Whether a stage without a reader has something left to do before it would write."""
+        return self.status is None and not self.running and not self.output.full
+
+    def stop(self) -> int:
+        """End the stage as SIGPIPE does, if it has not ended; its status."""
+        if self.status is None:
+            self.generator.close()
+            self.status = BROKEN_PIPE
+        return self.status
+
+
+class _Stage:
+    """One stage, compiled in both flavours."""
+
+    __slots__ = ("merged", "name", "node", "plain", "pure", "stream", "subshell", "wanted")
+
+    def __init__(self, compiler: Compiler, node: Command, merged: bool) -> None:
+        self.node = node
+        self.merged = merged
+        self.pure = is_pure(node)
+        self.subshell = isinstance(node, Subshell)
+        head = node.words[0] if isinstance(node, Simple) and node.words else None
+        self.name = head.literal() or "" if isinstance(head, Word) else ""
+        #: What it reads before it stops, where that can be seen; see `Pipe.wanted`.
+        self.wanted = _wanted(node) if self.name == "head" else None
+        self.plain: Code | None = None
+        self.stream = compiler.stream(node)
+
+
+def _wanted(node: Command) -> tuple[bytes | None, int] | None:
+    """What `head` wants of its standard input."""
+    assert isinstance(node, Simple)
+    words = [word.literal() if isinstance(word, Word) else None for word in node.words[1:]]
+    if None in words or node.redirects:
+        return None
+    match = _HEAD.fullmatch(" ".join(words))  # type: ignore[arg-type]
+    if match is None:
+        return None
+    if match["bytes"]:
+        return None, int(match["bytes"])
+    return b"\n", int(match["lines"] or match["short"] or 10)
+
+
+def _connect(
+    shell: Shell, stages: list[_Stage], last: _Stage, compiler: Compiler
+) -> tuple[list[Producer], Stream]:
+    """Start all stages but the last; the producers, and what the last stage reads."""
+    producers: list[Producer] = []
+    source: Stream | None = None
+    for stage, reader in zip(stages, [*stages[1:], last], strict=True):
+        pipe = Pipe()
+        pipe.wanted = reader.wanted
+        output = PipeOutput(pipe)
+        if (
+            stage.pure
+            and stage.name in ("echo", "printf")
+            and stage.name not in shell.functions
+            and not shell.debug_trap
+        ):
+            # What ends by itself and changes nothing needs neither a subshell nor a generator.
+            if stage.plain is None:
+                stage.plain = compiler.run(stage.node)
+            status = shell.run_here(stage.plain, source, output, merged=stage.merged)
+            producer = Producer(shell, output, _ended(0))
+            producer.status = status
+            output.release()
+        else:
+            if shell.debug_trap:
+                announce(shell, stage.node)
+            child = shell.fork()
+            child.gives_way = True
+            child.alarm = pipe.alarm
+            child.becomes_subshell = stage.subshell
+            child.loops = shell.loops if isinstance(stage.node, Simple) else 0
+            if stage.name in _ABOUT_JOBS:
+                child.shown_jobs = shell.jobs or shell.shown_jobs
+            if source is not None:
+                child.set_stream(0, source)
+            child.set_stream(1, output)
+            if stage.merged:
+                child.set_stream(2, output)
+            output.release()
+            producer = Producer(shell, output, child.stream_subshell(stage.stream))
+            producer.advance()
+        if source is not None:
+            source.release()
+        source = PipeInput(pipe, output)
+        producers.append(producer)
+    assert source is not None
+    return producers, source
+
+
+def announce(shell: Shell, node: Command) -> None:
+    """The DEBUG trap, for a simple command that runs in a subshell of its own, where there is none."""
+    if isinstance(node, Simple) and not shell.functrace:
+        shell.line = node.line
+        shell.node = node
+        shell.run_debug_trap()
+
+
+def _ended(status: int) -> Generator[None, None, int]:
+    return status
+    yield
+
+
+def _finish(shell: Shell, producers: list[Producer], status: int, tested: bool) -> int:
+    """Statuses of all stages, and the pipeline's own."""
+    statuses = [status]
+    for producer in reversed(producers):
+        statuses.append(producer.finish())
+    statuses.reverse()
+    shell.pipe_statuses = statuses
+    if shell.pending_signals:
+        shell.take_signals()
+    if shell.pipefail:
+        for other in statuses:
+            if other:
+                status = other
+    if status and shell.watching and not tested:
+        shell.status = status
+        return shell.failed(status)
+    return status
+
+
+def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[Shell], int]:
+    """The function that runs a pipeline to its end."""
+    stages = [
+        _Stage(compiler, stage, place < len(node.merged) and node.merged[place])
+        for place, stage in enumerate(node.stages)
+    ]
+    last = stages.pop()
+    final: Code | None = None
+    line = node.line
+
+    def run(sh: Shell) -> int:
+        nonlocal final
+        if line:
+            sh.line = line
+        if final is None:
+            final = compiler.run(last.node)
+        producers, source = _connect(sh, stages, last, compiler)
+        try:
+            if sh.lastpipe and not sh.monitor:
+                status = _in_place(sh, final, source)
+            elif last.pure and sh.leaves_state_alone(last.name):
+                status = sh.run_here(final, source, None)
+            else:
+                if sh.debug_trap:
+                    announce(sh, last.node)
+                child = sh.fork()
+                child.becomes_subshell = last.subshell
+                child.loops = sh.loops if isinstance(last.node, Simple) else 0
+                if last.name in _ABOUT_JOBS:
+                    child.shown_jobs = sh.jobs or sh.shown_jobs
+                child.set_stream(0, source)
+                source.release()
+                status = child.run_subshell(final)
+        except BaseException:
+            for producer in reversed(producers):
+                producer.stop()
+            raise
+        finally:
+            if source.owners:
+                source.release()
+        return _finish(sh, producers, status, tested)
+
+    return run
+
+
+def _in_place(shell: Shell, code: Code, source: Stream) -> int:
+    """`shopt -s lastpipe`: the last stage runs in this shell."""
+    before = shell.fds.get(0)
+    shell.fds[0] = source.retain()
+    try:
+        return code(shell)
+    finally:
+        shell.fds[0].release()
+        if before is not None:
+            shell.fds[0] = before
+        else:
+            del shell.fds[0]
+
+
+def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCode:
+    """The generator function of a pipeline that itself writes into a pipe."""
+    stages = [
+        _Stage(compiler, stage, place < len(node.merged) and node.merged[place])
+        for place, stage in enumerate(node.stages)
+    ]
+    last = stages.pop()
+
+    def stream(sh: Shell) -> Generator[None, None, int]:
+        producers, source = _connect(sh, stages, last, compiler)
+        try:
+            if sh.debug_trap:
+                announce(sh, last.node)
+            child = sh.fork()
+            child.becomes_subshell = last.subshell
+            child.loops = sh.loops if isinstance(last.node, Simple) else 0
+            if last.name in _ABOUT_JOBS:
+                child.shown_jobs = sh.jobs or sh.shown_jobs
+            child.set_stream(0, source)
+            source.release()
+            status = yield from child.stream_subshell(last.stream)
+            for producer in reversed(producers):
+                while producer.goes_on():
+                    if producer.pipe.sleeping:
+                        sh.alarm[0] = producer.pipe.alarm[0]
+                        yield
+                    producer.advance()
+        except BaseException:
+            for producer in reversed(producers):
+                producer.stop()
+            raise
+        return _finish(sh, producers, status, tested)
+
+    return stream

@@ -1,0 +1,196 @@
+"""Scripts, parsed and compiled line by line as they run, and kept by their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+from planaria_shell.compile.compiler import Code, Compiler, StreamCode
+from planaria_shell.syntax.history_expansion import HistoryError, expand_line
+from planaria_shell.syntax.nodes import Sequence
+from planaria_shell.syntax.parser import Parser, ShellSyntaxError
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["Program", "TypedProgram", "Unit"]
+
+_MOST = 512
+#: The line that is read next, behind empty ones and comments.
+_NEXT_LINE = re.compile(r"(?:[ \t]*(?:#.*)?\n)*(.*)")
+#: What changes how a text is parsed: `shopt -s extglob` and `set -o posix`.
+Grammar = tuple[bool, bool]
+_cache: dict[tuple[str, int, Grammar], Program] = {}
+
+
+def _grammar(shell: Shell) -> Grammar:
+    return "extglob" in shell.shopts, shell.posix
+
+
+class Unit:
+    """The commands of one line, with all that belongs to them."""
+
+    __slots__ = ("_compiler", "_run", "_stream", "grammar", "node", "text")
+
+    def __init__(self, node: Sequence, compiler: Compiler, grammar: Grammar, text: str) -> None:
+        self.node = node
+        self.text = text
+        self.grammar = grammar
+        self._compiler = compiler
+        self._run: Code | None = None
+        self._stream: StreamCode | None = None
+
+    def run(self, shell: Shell) -> int:
+        if self._run is None:
+            self._run = self._compiler.run(self.node)
+        return self._run(shell)
+
+    def stream(self, shell: Shell) -> Generator[None, None, int]:
+        if self._stream is None:
+            self._stream = self._compiler.stream(self.node)
+        return self._stream(shell)
+
+
+class Program:
+    """A script's text; `units` gives its lines, parsed as late as bash parses them."""
+
+    def __init__(self, text: str, line: int, grammar: Grammar = (False, False)) -> None:
+        self.text = text
+        self.line = line
+        self._units: list[Unit | ShellSyntaxError] = []
+        self._parser = Parser(text, line=line)
+        self._parser.extglob, self._parser.posix = grammar
+        self.compiler = Compiler()
+        self._ended = False
+
+    @classmethod
+    def of(cls, text: str, shell: Shell, line: int = 1) -> Program:
+        """The program of this text, from the cache when it was run before."""
+        grammar = _grammar(shell)
+        if "expand_aliases" in shell.shopts or len(text) > 1_000_000:
+            return cls(text, line, grammar)
+        key = (text, line, grammar)
+        program = _cache.pop(key, None)
+        if program is None:
+            program = cls(text, line, grammar)
+            if len(_cache) >= _MOST:
+                del _cache[next(iter(_cache))]
+        _cache[key] = program
+        return program
+
+    def units(self, shell: Shell) -> Iterator[Unit]:
+        """The lines in order; raises `ShellSyntaxError` at the line that is not well formed.
+
+        After an error that only gives up its line, the iterator goes on with the next one.
+        """
+        return _Units(self, shell)
+
+    def unit(self, place: int, shell: Shell) -> Unit | None:
+        """The line at `place`, parsed if it was not yet; None behind the last one."""
+        if place < len(self._units):
+            found = self._units[place]
+        else:
+            following = self._next(shell)
+            if following is None:
+                return None
+            found = following
+        if isinstance(found, ShellSyntaxError):
+            raise found
+        return found
+
+    def _next(self, shell: Shell) -> Unit | ShellSyntaxError | None:
+        if self._ended:
+            return None
+        parser = self._parser
+        parser.extglob, parser.posix = grammar = _grammar(shell)
+        parser.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
+        start = parser.position
+        try:
+            node = parser.unit()
+        except ShellSyntaxError as error:
+            if error.discards_line and not error.incomplete:
+                parser.next_line()
+            else:
+                self._ended = True
+            self._units.append(error)
+            return error
+        finally:
+            for line, message in parser.warnings:
+                shell.warn_of_source(line, message)
+            parser.warnings.clear()
+        if node is None:
+            self._ended = True
+            return None
+        unit = Unit(node, self.compiler, grammar, parser.source[start : parser.position])
+        self._units.append(unit)
+        return unit
+
+
+class TypedProgram(Program):
+    """A script as it comes from a prompt: what the history gives is put into each line before it is read.
+
+    Lines in the midst of a command (its second and later ones) are read as they are.
+    """
+
+    @classmethod
+    def of(cls, text: str, shell: Shell, line: int = 1) -> Program:
+        """A new program: what becomes of the same text depends on the history."""
+        return cls(text, line, _grammar(shell))
+
+    def _next(self, shell: Shell) -> Unit | ShellSyntaxError | None:
+        while not self._ended and self._expand(shell):
+            pass
+        return super()._next(shell)
+
+    def _expand(self, shell: Shell) -> bool:
+        """Expand the next line; True when that leaves nothing of it to be read."""
+        parser = self._parser
+        rest = parser.source[parser.position :]
+        match = _NEXT_LINE.match(rest)
+        assert match is not None
+        begin, end = match.span(1)
+        text = ""
+        try:
+            expanded = expand_line(match[1], shell.history, extglob=parser.extglob)
+            if expanded is None:
+                return False
+            shell.error_output(expanded.text + "\n")
+            if expanded.only_shown:
+                shell.remember(expanded.text)
+            else:
+                text = expanded.text
+        except HistoryError as error:
+            shell.line = parser.line()
+            shell.complain(str(error))
+        self._parser = Parser(rest[:begin] + text + rest[end:], line=parser.line(), extglob=parser.extglob)
+        return not text
+
+
+class _Units(Iterator[Unit]):
+    """The lines of a program, one after the other."""
+
+    def __init__(self, program: Program, shell: Shell) -> None:
+        self._program = program
+        self._own = program
+        self._shell = shell
+        self._place = 0
+
+    def __next__(self) -> Unit:
+        shell, place = self._shell, self._place
+        grammar = _grammar(shell)
+        self._place += 1
+        unit = self._program.unit(place, shell)
+        if unit is not None and unit.grammar != grammar and self._program is self._own:
+            # An option that changes parsing is set otherwise than when this line was parsed.
+            self._program = Program(self._own.text, self._own.line, grammar)
+            unit = None
+            for number in range(place + 1):
+                try:
+                    unit = self._program.unit(number, shell)
+                except ShellSyntaxError:
+                    if number == place:
+                        raise
+        if unit is None:
+            raise StopIteration
+        return unit

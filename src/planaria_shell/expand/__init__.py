@@ -1,0 +1,1 @@
+"""Expansion of words: parameters, braces, patterns, pathnames, fields."""

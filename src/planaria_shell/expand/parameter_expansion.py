@@ -1,0 +1,276 @@
+"""Parameters as closures: as one text or as fields, with alternatives and indirection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from planaria_shell.expand.constant_words import (
+    EmitCode,
+    TextCode,
+    Tilde,
+    bad,
+    expanded_text,
+    joined,
+    with_tildes,
+)
+from planaria_shell.expand.fields import Fields
+from planaria_shell.expand.parameter_values import Value, ValueCompiler
+from planaria_shell.run.variable import NAMEREF, ShellError
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["ParameterCompiler"]
+
+_REFERENCE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[(.*)\])?\Z", re.DOTALL)
+
+
+class ParameterCompiler(ValueCompiler):
+    """The part of the compiler of words that expands parameters."""
+
+    def part_emit(self, part: Part | Tilde) -> EmitCode:
+        """The part as fields."""
+        raise NotImplementedError
+
+    def quoted_emit(self, part: DoubleQuoted) -> EmitCode:
+        """What stands between double quotes as fields."""
+        raise NotImplementedError
+
+    def parameter_text(self, part: Parameter, *, quoted: bool) -> TextCode:
+        if part.bad:
+            return bad(part.bad)
+        if part.operator.lstrip(":")[:1] in ("-", "+", "=", "?") and part.operator:
+            return self._alternative_text(part, quoted=quoted)
+        if part.indirect:
+            return self._indirect(part, lambda target: self.parameter_text(target, quoted=quoted))
+        value = self.parameter(part)
+        assert value is not None
+        return self.value_text(value)
+
+    def parameter_emit(self, part: Parameter, *, quoted: bool) -> EmitCode:
+        if part.bad:
+            fail = bad(part.bad)
+            return lambda sh, fields: fields.quoted(fail(sh))
+        if part.operator.lstrip(":")[:1] in ("-", "+", "=", "?") and part.operator:
+            return self._alternative_emit(part, quoted=quoted)
+        if part.indirect:
+            cache: dict[str, EmitCode] = {}
+
+            def emit_indirect(sh: Shell, fields: Fields) -> None:
+                own = referred(sh, part)
+                if own is not None:
+                    fields.quoted(own)
+                    return
+                reference = self._reference(sh, part)
+                code = cache.get(reference)
+                if code is None:
+                    code = self.parameter_emit(self._retargeted(part, reference), quoted=quoted)
+                    cache[reference] = code
+                code(sh, fields)
+
+            return emit_indirect
+        value = self.parameter(part)
+        assert value is not None
+        if not value.many or (quoted and value.star):
+            text = self.value_text(value)
+            if quoted:
+                return lambda sh, fields: fields.quoted(text(sh))
+            return lambda sh, fields: fields.expanded(text(sh))
+        values = value.values
+        if quoted:
+            return lambda sh, fields: fields.quoted_list(values(sh))
+        return lambda sh, fields: fields.expanded_list(values(sh))
+
+    # -- ${name-word} and its like -----------------------------------------------------------------
+
+    def _is_set(self, part: Parameter) -> tuple[Callable[[Shell], bool], Value]:
+        """Whether the parameter counts as set (with a colon: and not empty)."""
+        plain = Parameter(part.name, part.subscript, indirect=part.indirect)
+        if part.indirect:
+            value = Value("!" + part.name)
+            code = self._indirect(plain, self._maybe_of)
+            value.maybe = code
+        else:
+            found = self.parameter(plain)
+            assert found is not None
+            value = found
+        colon = part.operator.startswith(":")
+        if value.many:
+            values = value.values
+            if colon:
+                star = value.star
+                return (lambda sh: bool((sh.ifs[:1] if star else " ").join(values(sh)))), value
+            return (lambda sh: bool(values(sh))), value
+        maybe = value.maybe
+        if colon:
+            return (lambda sh: bool(maybe(sh))), value
+        return (lambda sh: maybe(sh) is not None), value
+
+    def _maybe_of(self, part: Parameter) -> TextCode:
+        value = self.parameter(part)
+        assert value is not None
+        if value.many:
+            text = self.value_text(value)
+            values = value.values
+            return lambda sh: text(sh) if values(sh) else None  # type: ignore[return-value]
+        return value.maybe  # type: ignore[return-value]
+
+    def _alternative_text(self, part: Parameter, *, quoted: bool) -> TextCode:
+        is_set, value = self._is_set(part)
+        kind = part.operator[-1]
+        present = self.value_text(value)
+        assert part.argument is not None
+        argument = joined(
+            [self.part_text(p, quoted=quoted) for p in with_tildes(part.argument.parts, assignment=False)]
+        )
+        if kind == "-":
+            return lambda sh: present(sh) if is_set(sh) else argument(sh)
+        if kind == "+":
+            return lambda sh: argument(sh) if is_set(sh) else ""
+        if kind == "=":
+            assign = self._assigner(part, argument)
+            return lambda sh: present(sh) if is_set(sh) else assign(sh)
+        fail = self._failing(part, argument)
+        return lambda sh: present(sh) if is_set(sh) else fail(sh)
+
+    def _alternative_emit(self, part: Parameter, *, quoted: bool) -> EmitCode:
+        is_set, value = self._is_set(part)
+        kind = part.operator[-1]
+        assert part.argument is not None
+        present: EmitCode
+        if value.many and not (quoted and value.star):
+            values = value.values
+            if quoted:
+                present = lambda sh, fields: fields.quoted_list(values(sh))  # noqa: E731
+            else:
+                present = lambda sh, fields: fields.expanded_list(values(sh))  # noqa: E731
+        else:
+            text = self.value_text(value)
+            if quoted:
+                present = lambda sh, fields: fields.quoted(text(sh))  # noqa: E731
+            else:
+                present = lambda sh, fields: fields.expanded(text(sh))  # noqa: E731
+        emits: list[EmitCode] = []
+        if quoted:
+            emits.append(self.quoted_emit(DoubleQuoted(part.argument.parts)))
+        else:
+            for inner in with_tildes(part.argument.parts, assignment=False):
+                if isinstance(inner, Literal):
+                    literal = inner.text
+                    emits.append(expanded_text(literal))
+                else:
+                    emits.append(self.part_emit(inner))
+
+        def other(sh: Shell, fields: Fields) -> None:
+            for emit in emits:
+                emit(sh, fields)
+
+        if kind == "-":
+            return lambda sh, fields: present(sh, fields) if is_set(sh) else other(sh, fields)
+        if kind == "+":
+            if quoted:
+                return lambda sh, fields: other(sh, fields) if is_set(sh) else fields.quoted("")
+            return lambda sh, fields: other(sh, fields) if is_set(sh) else None
+        argument = joined(
+            [self.part_text(p, quoted=quoted) for p in with_tildes(part.argument.parts, assignment=False)]
+        )
+        final = self._assigner(part, argument) if kind == "=" else self._failing(part, argument)
+
+        def emit_or_act(sh: Shell, fields: Fields) -> None:
+            if is_set(sh):
+                present(sh, fields)
+            elif quoted:
+                fields.quoted(final(sh))
+            else:
+                fields.expanded(final(sh))
+
+        return emit_or_act
+
+    def _assigner(self, part: Parameter, argument: TextCode) -> TextCode:
+        name = part.name
+        subscript = self.text(part.subscript) if part.subscript is not None else None
+        indirect = part.indirect
+
+        def assign(sh: Shell) -> str:
+            text = argument(sh)
+            target = self._reference(sh, part) if indirect else name
+            if not (target[:1].isalpha() or target[:1] == "_"):
+                raise ShellError(f"${target}: cannot assign in this way")
+            if subscript is not None and not indirect:
+                sh.variables.set_element(name, subscript(sh), text)
+                return sh.variables.get_element(name, subscript(sh)) or ""
+            sh.assign(target, text)
+            return sh.variables.get(target) or ""
+
+        return assign
+
+    def _failing(self, part: Parameter, argument: TextCode) -> TextCode:
+        name = part.name if part.subscript is None else f"{part.name}[{part.subscript.source}]"
+        colon = part.operator.startswith(":")
+
+        def fail(sh: Shell) -> str:
+            message = argument(sh)
+            if not message:
+                message = "parameter null or not set" if colon else "parameter not set"
+            raise ShellError(f"{name}: {message}", fatal=True, status=127)
+
+        return fail
+
+    # -- ${!name} ----------------------------------------------------------------------------------
+
+    def _reference(self, sh: Shell, part: Parameter) -> str:
+        """The name that `${!name}` stands for."""
+        value = self.parameter(Parameter(part.name, part.subscript))
+        assert value is not None
+        found = value.maybe(sh) if not value.many else self.value_text(value)(sh)
+        if not found:
+            if found is None and not part.name.isdecimal():
+                raise ShellError(f"{part.name}: invalid indirect expansion")
+            return ""
+        return found
+
+    def _retargeted(self, part: Parameter, reference: str) -> Parameter:
+        from planaria_shell.syntax.parser import Parser
+
+        if not reference:
+            return (
+                Parameter("", bad="")
+                if part.operator == ""
+                else Parameter("_unset_", operator=part.operator, argument=part.argument, second=part.second)
+            )
+        match = _REFERENCE.match(reference)
+        if match is None:
+            raise ShellError(f"{reference}: invalid variable name")
+        name, subscript = match.groups()
+        word = None
+        if subscript is not None:
+            word = Parser(subscript + "]").subscript()
+        return Parameter(name, word, part.operator, part.argument, part.second, part.length)
+
+    def _indirect(self, part: Parameter, build: Callable[[Parameter], TextCode]) -> TextCode:
+        cache: dict[str, Callable[[Shell], str]] = {}
+
+        def code(sh: Shell) -> str:
+            own = referred(sh, part)
+            if own is not None:
+                return own
+            reference = self._reference(sh, part)
+            if not reference:
+                return None  # type: ignore[return-value]
+            target = cache.get(reference)
+            if target is None:
+                target = cache[reference] = build(self._retargeted(part, reference))
+            return target(sh)
+
+        return code
+
+
+def referred(sh: Shell, part: Parameter) -> str | None:
+    """What `${!ref}` gives for a nameref: the name it refers to."""
+    variable = sh.table.get(part.name)
+    if variable is not None and variable.flags & NAMEREF and part.subscript is None:
+        return variable.value or ""
+    return None

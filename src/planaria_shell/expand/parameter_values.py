@@ -1,0 +1,509 @@
+"""Parameters as closures: their values, and what the operators of `${…}` make of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from planaria_shell.expand import parameter_operators
+from planaria_shell.expand.constant_words import (
+    ListCode,
+    MaybeCode,
+    TextCode,
+    Tilde,
+    bad,
+    joined,
+    template_escaped,
+    with_tildes,
+)
+from planaria_shell.run.variable import ASSOCIATIVE, INDEXED, SLOW_READ, ShellError, Variable, abandoning
+from planaria_shell.syntax.arithmetic_parser import ArithmeticSyntaxError
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part, Quoted, Word
+from planaria_shell.syntax.quoting import double_quoted, single_quoted
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["Value", "ValueCompiler"]
+
+_DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
+
+
+class Value:
+    """A compiled parameter: either one value that may be unset, or many."""
+
+    __slots__ = ("many", "maybe", "name", "star", "values")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.many = False
+        self.star = False
+        self.maybe: MaybeCode = lambda sh: None
+        self.values: ListCode = lambda sh: []
+
+
+class ValueCompiler:
+    """The part of the compiler of words that knows what parameters are worth."""
+
+    def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
+        """The word as one text."""
+        raise NotImplementedError
+
+    def pattern(self, word: Word | None) -> TextCode:
+        """The word as a pattern."""
+        raise NotImplementedError
+
+    def arithmetic(self, word: Word) -> Callable[[Shell], int]:
+        """The value of an expression."""
+        raise NotImplementedError
+
+    def index(self, word: Word) -> Callable[[Shell], int]:
+        """The value of an expression between brackets."""
+        calculate = self.arithmetic(word)
+
+        def index(sh: Shell) -> int:
+            try:
+                return calculate(sh)
+            except ShellError as error:
+                raise abandoning(error) from None
+
+        return index
+
+    def part_text(self, part: Part | Tilde, *, quoted: bool) -> str | TextCode:
+        """The part as text, or its text itself when that is known."""
+        raise NotImplementedError
+
+    def parameter(self, part: Parameter) -> Value | None:
+        """The parameter with its operator applied; None when its kind is only known when it runs."""
+        if part.indirect:
+            return None
+        if part.operator and part.operator.lstrip(":")[:1] in ("-", "+", "=", "?"):
+            return None
+        value = self._plain(part)
+        if part.length:
+            return self._length(part, value)
+        if part.operator:
+            return self._operated(part, value)
+        return value
+
+    def value_text(self, value: Value) -> TextCode:
+        if value.many:
+            values = value.values
+            if value.star:
+                return lambda sh: sh.ifs[:1].join(values(sh))
+            return lambda sh: " ".join(values(sh))
+        maybe = value.maybe
+        name = value.name
+
+        def text(sh: Shell) -> str:
+            found = maybe(sh)
+            if found is None:
+                if sh.nounset:
+                    raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
+                return ""
+            return found
+
+        return text
+
+    def _plain(self, part: Parameter) -> Value:
+        name = part.name
+        value = Value(f"${name}" if part.bare and not name.isidentifier() else name)
+        if part.prefix:
+            value.many = True
+            value.star = part.prefix == "*"
+            value.values = lambda sh: sh.variables.names(name)
+        elif part.keys:
+            value.many = True
+            value.star = part.subscript is not None and part.subscript.source == "*"
+            value.values = lambda sh: keys(sh, name)
+        elif part.subscript is not None:
+            self._element(part, value)
+        elif name in ("@", "*"):
+            value.many = True
+            value.star = name == "*"
+            value.values = lambda sh: sh.positional.copy()
+        elif name.isdigit():
+            number = int(name)
+            if number == 0:
+                value.maybe = lambda sh: sh.name
+            else:
+
+                def positional(sh: Shell) -> str | None:
+                    given = sh.positional
+                    return given[number - 1] if len(given) >= number else None
+
+                value.maybe = positional
+        elif name in _SPECIAL:
+            value.maybe = _SPECIAL[name]
+        else:
+
+            def read(sh: Shell) -> str | None:
+                variable = sh.table.get(name)
+                if variable is None:
+                    return None
+                if variable.flags & SLOW_READ:
+                    return sh.variables.get(name)
+                return variable.value
+
+            value.maybe = read
+        return value
+
+    def _element(self, part: Parameter, value: Value) -> None:
+        name = part.name
+        subscript = part.subscript
+        assert subscript is not None
+        source = subscript.source
+        value.name = f"{name}[{source}]"
+        if source in ("@", "*"):
+            value.many = True
+            value.star = source == "*"
+
+            def values(sh: Shell) -> list[str]:
+                variable = sh.variables.find(name)
+                return variable.values() if variable is not None else []
+
+            value.values = values
+            return
+        if not source:
+            value.maybe = bad(f"${{{name}[]}}")
+            return
+        key = self.text(subscript)
+        constant = subscript.literal()
+        index = None
+        if constant is not None and _DECIMAL.match(constant):
+            fixed = int(constant)
+        else:
+            fixed = None
+            index = self.index(subscript)
+
+        def element(sh: Shell) -> str | None:
+            variable = sh.table.get(name)
+            if variable is None:
+                if (fixed if index is None else index(sh)) < 0:  # type: ignore[operator]
+                    sh.complain(f"{name}: bad array subscript")
+                return None
+            if variable.flags & SLOW_READ & ~(INDEXED | ASSOCIATIVE):
+                found = sh.variables.find(name)
+                if found is None:
+                    return None
+                variable = found
+            array = variable.array
+            if variable.flags & ASSOCIATIVE:
+                return array.get(key(sh)) if array is not None else None  # type: ignore[call-overload]
+            place = fixed if index is None else index(sh)
+            assert place is not None
+            if array is None:
+                if variable.flags & INDEXED:
+                    return None
+                return variable.value if place in (0, -1) else None
+            if place < 0:
+                place += variable.next_index()
+                if place < 0:
+                    sh.complain(f"{name}: bad array subscript")
+                    return None
+            return array.get(place)  # type: ignore[call-overload]
+
+        value.maybe = element
+
+    def _length(self, part: Parameter, value: Value) -> Value:
+        result = Value(value.name)
+        if value.many:
+            values = value.values
+            result.maybe = lambda sh: str(len(values(sh)))
+            if part.name in ("@", "*"):
+                result.maybe = lambda sh: str(len(sh.positional))
+            elif part.subscript is not None:
+                name = part.name
+
+                def count(sh: Shell) -> str:
+                    variable = sh.variables.find(name)
+                    if variable is None:
+                        if sh.nounset:
+                            raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
+                        return "0"
+                    if variable.array is not None:
+                        return str(len(variable.array))
+                    return str(len(variable.values()))
+
+                result.maybe = count
+            return result
+        text = self.value_text(value)
+        result.maybe = lambda sh: str(_characters(text(sh)))
+        return result
+
+    def _operated(self, part: Parameter, value: Value) -> Value:
+        operator = part.operator
+        result = Value(value.name)
+        result.many, result.star = value.many, value.star
+        if operator == ":":
+            self._substring(part, value, result)
+            return result
+        apply: Callable[[Shell], Callable[[str], str]]
+        name = part.name
+        if operator == "@":
+            assert part.argument is not None
+            letter = part.argument.source
+            if letter in "aAKk":
+                self._described(part, letter, value, result)
+                return result
+            apply = lambda sh: lambda text: parameter_operators.transform(sh, letter, text, name)  # noqa: E731
+        elif operator[0] in "#%":
+            pattern = self.pattern(part.argument)
+
+            def apply(sh: Shell) -> Callable[[str], str]:
+                return parameter_operators.remover(operator, pattern(sh), "extglob" in sh.shopts)
+
+        elif operator[0] == "/":
+            apply = self._replacing(part)
+        else:
+            pattern = self.pattern(part.argument)
+
+            def apply(sh: Shell) -> Callable[[str], str]:
+                wanted = pattern(sh)
+                extglob = "extglob" in sh.shopts
+                return lambda text: parameter_operators.change_case(operator, text, wanted, extglob)
+
+        if value.many:
+            values = value.values
+
+            def changed(sh: Shell) -> list[str]:
+                function = apply(sh)
+                return [function(text) for text in values(sh)]
+
+            result.values = changed
+            return result
+        maybe = value.maybe
+
+        def changed_text(sh: Shell) -> str | None:
+            text = maybe(sh)
+            if text is None:
+                # Patterns are expanded all the same: they may have effects.
+                return None
+            return apply(sh)(text)
+
+        result.maybe = changed_text
+        return result
+
+    def _replacing(self, part: Parameter) -> Callable[[Shell], Callable[[str], str]]:
+        operator = part.operator
+        argument = part.argument
+        assert argument is not None
+        pattern = self.pattern(argument)
+        plain = self.text(part.second)
+        template: TextCode | None = None
+        if part.second is not None and any(
+            not isinstance(p, Quoted) and not (isinstance(p, Literal) and "&" not in p.text)
+            for p in part.second.parts
+        ):
+            template = self.template(part.second)
+
+        def apply(sh: Shell) -> Callable[[str], str]:
+            wanted = pattern(sh)
+            if template is not None and "patsub_replacement" in sh.shopts:
+                filled = template(sh)
+                if "&" in filled or "\\" in filled:
+                    return lambda text: parameter_operators.replace(operator, text, wanted, "", filled, sh)
+            replacement = plain(sh)
+            return lambda text: parameter_operators.replace(operator, text, wanted, replacement, None, sh)
+
+        return apply
+
+    def template(self, word: Word) -> TextCode:
+        """A replacement in which only unquoted ampersands are left bare."""
+        codes: list[str | TextCode] = []
+        for part in with_tildes(word.parts, assignment=False):
+            code = self.part_text(part, quoted=False)
+            if isinstance(part, Quoted | DoubleQuoted):
+                if isinstance(code, str):
+                    codes.append(code.replace("\\", "\\\\").replace("&", "\\&"))
+                else:
+                    codes.append(template_escaped(code))
+            else:
+                codes.append(code)
+        return joined(codes)
+
+    def _of_slice(self, word: Word, name: str) -> Callable[[Shell], int]:
+        """An offset or a length; errors in it are told with the parameter's name."""
+        calculate = self.arithmetic(word)
+
+        def code(sh: Shell) -> int:
+            try:
+                return calculate(sh)
+            except ShellError as error:
+                if not error.fatal:
+                    error.message = f"{name}: {error.message}"
+                raise
+
+        return code
+
+    def _substring(self, part: Parameter, value: Value, result: Value) -> None:
+        assert part.argument is not None
+        name = part.name
+        offset = self._of_slice(part.argument, name)
+        length = self._of_slice(part.second, name) if part.second is not None else None
+        source = part.second.source if part.second is not None else ""
+        if not value.many:
+            maybe = value.maybe
+
+            def cut(sh: Shell) -> str | None:
+                text = maybe(sh)
+                if text is None:
+                    return None
+                return parameter_operators.substring(
+                    text, offset(sh), None if length is None else length(sh), source
+                )
+
+            result.maybe = cut
+            return
+        values = value.values
+        positional = name in ("@", "*") and part.subscript is None
+
+        def slice_list(sh: Shell) -> list[str]:
+            start = offset(sh)
+            count = None if length is None else length(sh)
+            if positional:
+                items = [sh.name, *values(sh)]
+                if start < 0:
+                    start += len(items)
+                    if start < 0:
+                        return []
+                if start > len(items):
+                    return []
+            else:
+                variable = sh.variables.find(name)
+                if variable is None:
+                    return []
+                items = variable.values()
+                if not variable.flags & (INDEXED | ASSOCIATIVE):
+                    # A scalar is cut as a text.
+                    text = variable.value
+                    return [] if text is None else [parameter_operators.substring(text, start, count, source)]
+                if variable.array is not None and not variable.flags & ASSOCIATIVE:
+                    # Offsets count indices, not elements, in a sparse array.
+                    keys = list(variable.indexed())
+                    if start < 0:
+                        start += variable.next_index()
+                        if start < 0:
+                            return []
+                    elif start > variable.next_index():
+                        return []
+                    start = next((place for place, key in enumerate(keys) if key >= start), len(keys))
+                elif start < 0:
+                    # An associative array's elements count from one.
+                    start += len(items) + (1 if variable.flags & ASSOCIATIVE else 0)
+                    if start < 0:
+                        return []
+                if variable.flags & ASSOCIATIVE and start > 0:
+                    start -= 1
+            if count is not None and count < 0:
+                raise ArithmeticSyntaxError(f"{source}: substring expression < 0")
+            return items[start:] if count is None else items[start : start + count]
+
+        result.values = slice_list
+
+    def _described(self, part: Parameter, letter: str, value: Value, result: Value) -> None:
+        name = part.name
+
+        def variable_of(sh: Shell) -> Variable | None:
+            return sh.variables.find(name)
+
+        if letter == "a":
+            if value.many:
+
+                def letters(sh: Shell) -> list[str]:
+                    variable = variable_of(sh)
+                    count = max(1, len(value.values(sh)))
+                    return [parameter_operators.attributes(variable)] * count if variable else []
+
+                result.values = letters
+            else:
+
+                def letters_of(sh: Shell) -> str | None:
+                    variable = variable_of(sh)
+                    return parameter_operators.attributes(variable) if variable is not None else None
+
+                result.maybe = letters_of
+            return
+        if letter == "A":
+
+            def declared(sh: Shell) -> str | None:
+                variable = variable_of(sh)
+                if name in ("@", "*"):
+                    return "set -- " + " ".join(single_quoted(text) for text in sh.positional)
+                if variable is None:
+                    return None
+                if not variable.is_set():
+                    letters = parameter_operators.attributes(variable)
+                    return f"declare -{letters} {name}" if letters else None
+                if not parameter_operators.attributes(variable):
+                    return f"{name}={single_quoted(variable.value or '')}"
+                if not variable.flags & (INDEXED | ASSOCIATIVE):
+                    return (
+                        f"declare -{parameter_operators.attributes(variable)} "
+                        f"{name}={single_quoted(variable.value or '')}"
+                    )
+                if not value.many:
+                    first = value.maybe(sh)
+                    if first is None:
+                        return None
+                    return (
+                        f"declare -{parameter_operators.attributes(variable)} {name}={single_quoted(first)}"
+                    )
+                return parameter_operators.declaration(name, variable)
+
+            def declared_words(sh: Shell) -> list[str]:
+                if name == "@":
+                    quoted = [single_quoted(text) for text in sh.positional]
+                    return ["set", "--", *quoted] if quoted else []
+                text = declared(sh)
+                return text.split(" ", 2) if text is not None else []
+
+            result.many = value.many and not value.star
+            result.values = declared_words
+            result.maybe = declared
+            return
+        if not value.many:
+            maybe = value.maybe
+
+            def quoted_one(sh: Shell) -> str | None:
+                text = maybe(sh)
+                return None if text is None else single_quoted(text)
+
+            result.maybe = quoted_one
+            return
+
+        def pairs(sh: Shell) -> list[str]:
+            variable = variable_of(sh)
+            if variable is None:
+                return [single_quoted(text) for text in value.values(sh)]
+            found: list[str] = []
+            for key, text in zip(variable.keys(), variable.values(), strict=True):
+                if letter == "k":
+                    found.extend((key, text))
+                else:
+                    found.extend((parameter_operators.key_quoted(key), double_quoted(text)))
+            if letter == "K":
+                tail = " " if variable.flags & ASSOCIATIVE else ""
+                return [" ".join(found) + tail] if found else []
+            return found
+
+        result.values = pairs
+
+
+def _characters(text: str) -> int:
+    return len(text)
+
+
+def keys(sh: Shell, name: str) -> list[str]:
+    variable = sh.variables.find(name)
+    return variable.keys() if variable is not None else []
+
+
+_SPECIAL: dict[str, MaybeCode] = {
+    "#": lambda sh: str(len(sh.positional)),
+    "?": lambda sh: str(sh.status),
+    "$": lambda sh: str(sh.process_id),
+    "!": lambda sh: str(sh.last_background) if sh.last_background else None,
+    "-": lambda sh: sh.option_letters(),
+}

@@ -1,0 +1,1 @@
+"""Running: the shell's state, streams, jobs, traps and limits."""

@@ -1,0 +1,187 @@
+"""What a command is given: the concrete class behind the `Process` protocol of `command.py`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+from planaria_shell.compile.redirection import descriptor_of, open_stream
+from planaria_shell.run.command import Input, Output
+from planaria_shell.run.deadline import Expired, until
+from planaria_shell.run.streams import AdaptedStream, Stream, TextInput, flush_all
+from planaria_shell.run.variable import ShellError
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["RunningCommand"]
+
+#: The status of a command whose time was over.
+_EXPIRED = 124
+#: Commands that work on a file as such: to them a named pipe is a name, not something to read.
+_ABOUT_FILES = frozenset(
+    [
+        "chgrp",
+        "chmod",
+        "chown",
+        "file",
+        "find",
+        "ln",
+        "ls",
+        "mkfifo",
+        "mknod",
+        "mv",
+        "rm",
+        "stat",
+        "touch",
+        "unlink",
+    ]
+)
+
+
+class RunningCommand:
+    """One running command of the shell."""
+
+    __slots__ = ("_env", "_opened", "argv", "cwd", "shell", "stderr", "stdin", "stdout")
+
+    def __init__(self, shell: Shell, argv: list[str], env: dict[str, str] | None = None) -> None:
+        self.shell = shell
+        self.argv = argv
+        self._env = env
+        self._opened: list[Stream] = []
+        self.cwd = shell.cwd
+        fds = shell.fds
+        self.stdin: Input = fds.get(0) or Stream()
+        self.stdout: Output = fds.get(1) or Stream()
+        self.stderr: Output = fds.get(2) or Stream()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Exported variables."""
+        if self._env is None:
+            self._env = self.shell.variables.exported()
+        return self._env
+
+    @env.setter
+    def env(self, value: dict[str, str]) -> None:
+        self._env = value
+
+    def path(self, name: str) -> str:
+        """`name` made absolute with the working directory. A descriptor's name (`/dev/fd/63`, `/dev/stdin`)
+        becomes that of a file with what can be read there, or whose contents go there in the end."""
+        number = descriptor_of(name)
+        if number is not None:
+            return self.shell.descriptor_path(number, name)
+        path = name if name.startswith("/") else self.cwd + name if self.cwd == "/" else f"{self.cwd}/{name}"
+        shell = self.shell
+        if (shell.fifos or shell.job_owner.jobs) and os.path.basename(self.argv[0]) not in _ABOUT_FILES:
+            return shell.fifo_path(path)
+        return path
+
+    def open(self, name: str, mode: str = "r") -> Stream:
+        """Open a file as a stream: mode "r", "w" or "a". Names like `/dev/fd/63` give the stream itself,
+        without waiting for its end. Raises OSError."""
+        number = descriptor_of(name)
+        if number is not None:
+            stream = self.shell.fds.get(number)
+            if stream is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+            # Lent: the command may close it, which closes nothing of the shell's.
+            return AdaptedStream(stream)
+        try:
+            stream = open_stream(self.shell, name, {"r": "<", "w": ">", "a": ">>"}[mode])
+        except ShellError as error:
+            raise OSError(error.errno or errno.EIO, error.message.rpartition(": ")[2], name) from None
+        self._opened.append(stream)
+        return stream
+
+    def close_opened(self) -> None:
+        """Close what the command has opened and not closed."""
+        while self._opened:
+            self._opened.pop().close()
+
+    def error(self, message: str) -> None:
+        """Write `NAME: message` and a newline to standard error."""
+        flush_all()
+        text = f"{os.path.basename(self.argv[0])}: {message}\n"
+        self.stderr.write(text.encode("utf-8", "surrogateescape"))
+
+    def run(
+        self,
+        argv: list[str],
+        *,
+        stdin: Input | bytes | None = None,
+        stdout: Output | None = None,
+        stderr: Output | None = None,
+        env: dict[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> int:
+        """Run another command to its end (xargs, find -exec, env, timeout, nohup …). Raises OSError when
+        there is none of that name: who wanted to run it says so in its own words."""
+        child = self.shell.fork()
+        if isinstance(stdin, bytes):
+            child.put_stream(0, TextInput(stdin))
+        else:
+            child.set_stream(0, self.stdin if stdin is None else stdin)
+        child.set_stream(1, self.stdout if stdout is None else stdout)
+        child.set_stream(2, self.stderr if stderr is None else stderr)
+        if env is not None:
+            child.replace_environment(env)
+        if cwd is not None:
+            child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
+        words = _searched(child, argv)
+        child.must_be_executable(words[0])
+        return child.run_subshell(lambda sh: sh.external(words))
+
+    def pause(self, seconds: float) -> Generator[None, None, None]:
+        """Let time pass, and background jobs run meanwhile; in one of them, let everything else run."""
+        shell = self.shell
+        deadline = time.monotonic() + seconds
+        if not (shell.background or shell.gives_way):
+            shell.run_jobs(lambda: False, deadline=deadline)
+            return
+        while time.monotonic() < deadline:
+            shell.alarm[0] = deadline
+            yield
+
+    @property
+    def run_until(self) -> Callable[[float, list[str]], int] | None:
+        """Runs another command to its end or to a deadline (of `time.monotonic()`), which is status 124.
+
+        None where others have to run in between: there a command ends where it yields.
+        """
+        return None if self.shell.takes_turns() else self._run_until
+
+    def _run_until(self, deadline: float, argv: list[str]) -> int:
+        try:
+            with until(deadline):
+                return self.run(argv)
+        except Expired:
+            return _EXPIRED
+
+    def stream(
+        self, argv: list[str], env: dict[str, str] | None = None, cwd: str | None = None
+    ) -> Generator[None, None, int]:
+        """Run another command in this one's place: yields as it does. Raises OSError as `run` does."""
+        child = self.shell.fork()
+        child.set_stream(0, self.stdin)
+        child.set_stream(1, self.stdout)
+        child.set_stream(2, self.stderr)
+        if env is not None:
+            child.replace_environment(env)
+        if cwd is not None:
+            child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
+        words = _searched(child, argv)
+        child.must_be_executable(words[0])
+        return child.stream_subshell(lambda sh: sh.stream_external(words))
+
+
+def _searched(shell: Shell, argv: list[str]) -> list[str]:
+    """Where no PATH is set, commands that start others search the system's directories, as execvp(3) does."""
+    name = argv[0] if argv else ""
+    if "/" in name or shell.variables.get("PATH") is not None or shell.registered(name) is None:
+        return argv
+    return [f"/usr/bin/{name}", *argv[1:]]

@@ -1,0 +1,237 @@
+"""Variables that the shell computes or watches (Bash Reference Manual, section 5.2)."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from planaria_shell.run.variable import (
+    ASSOCIATIVE,
+    DYNAMIC,
+    EXPORT,
+    HOOKED,
+    INDEXED,
+    INTEGER,
+    READONLY,
+    Variable,
+)
+from planaria_shell.run.variables import Variables
+from planaria_shell.syntax.nodes import Case, For, Select
+
+if TYPE_CHECKING:
+    from planaria_shell.run.shell import Shell
+
+__all__ = ["HOST", "Random", "define"]
+
+#: The name of the machine: of this sandbox.
+HOST: Final = "planaria"
+VERSION = "5.2.15(1)-release"
+_VERSION_INFO = ("5", "2", "15", "1", "release", "x86_64-pc-linux-gnu")
+
+
+class Random:
+    """The generator behind RANDOM: the same seed gives the same numbers as in bash 5.2."""
+
+    __slots__ = ("last", "seed", "wide")
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed & 0xFFFFFFFF
+        self.last = 0
+        self.wide = seed
+
+    def next(self) -> int:
+        """A number from 0 to 32767, never the same twice in a row."""
+        while True:
+            value = self.seed or 123459876
+            high, low = divmod(value, 127773)
+            value = 16807 * low - 2836 * high
+            self.seed = value + 0x7FFFFFFF if value < 0 else value
+            result = ((self.seed >> 16) ^ (self.seed & 0xFFFF)) & 0x7FFF
+            if result != self.last:
+                self.last = result
+                return result
+
+    def next_wide(self) -> int:
+        """A number of 32 bits, for SRANDOM."""
+        self.wide = (self.wide * 6364136223846793005 + 1442695040888963407) & ((1 << 64) - 1)
+        return self.wide >> 32
+
+
+def _seconds(shell: Shell) -> str:
+    return str(int(time.time() - shell.seconds_since))
+
+
+def _set_seconds(shell: Shell, value: str | None) -> None:
+    shell.seconds_since = time.time() - (int(value) if value and value.lstrip("-").isdecimal() else 0)
+
+
+def _set_random(shell: Shell, value: str | None) -> None:
+    text = (value or "0").strip()
+    shell.random = Random(int(text) if text.lstrip("-").isdecimal() else 0)
+
+
+def _functions(shell: Shell) -> dict[int, str]:
+    names = [frame.name for frame in reversed(shell.frames)]
+    if not shell.frames:
+        return {}
+    if shell.script:
+        names.append("main")
+    return dict(enumerate(names))
+
+
+def _sources(shell: Shell) -> dict[int, str]:
+    names = [frame.source for frame in reversed(shell.frames)]
+    if shell.script:
+        names.append(shell.script)
+    return dict(enumerate(names))
+
+
+def _lines(shell: Shell) -> dict[int, str]:
+    lines = [str(frame.line) for frame in reversed(shell.frames)]
+    if shell.script:
+        lines.append("0")
+    return dict(enumerate(lines))
+
+
+def _arguments(shell: Shell) -> dict[int, str]:
+    values = [text for frame in reversed(shell.frames) for text in reversed(frame.arguments)]
+    return dict(enumerate(values))
+
+
+def _argument_counts(shell: Shell) -> dict[int, str]:
+    counts = [str(len(frame.arguments)) for frame in reversed(shell.frames)]
+    if "extdebug" in shell.shopts:
+        counts.append("0")
+    return dict(enumerate(counts))
+
+
+def _statuses(shell: Shell) -> dict[int, str]:
+    statuses = shell.pipe_statuses
+    if statuses is None:
+        return {0: str(shell.status)}
+    return {place: str(status) for place, status in enumerate(statuses)}
+
+
+def _set_ifs(shell: Shell, value: str | None) -> None:
+    shell.ifs = " \t\n" if value is None else value
+
+
+def _set_path(shell: Shell, value: str | None) -> None:
+    shell.hashed.clear()
+
+
+def _set_optind(shell: Shell, value: str | None) -> None:
+    shell.getopts_offset = 1
+
+
+def _set_name(shell: Shell, value: str | None) -> None:
+    shell.name = value or ""
+
+
+def _set_directories(shell: Shell, elements: dict[str, str]) -> None:
+    # The first is the working directory, which only `cd` changes.
+    shell.directories = [value for key, value in elements.items() if key != "0"]
+
+
+def _set_aliases(shell: Shell, elements: dict[str, str]) -> None:
+    shell.aliases = dict(elements)
+
+
+def _set_commands(shell: Shell, elements: dict[str, str]) -> None:
+    known = shell.hashed
+    shell.hashed = {}
+    for name, path in elements.items():
+        same = name in known and known[name][0] == path
+        shell.hashed[name] = known[name] if same else shell.find_command(path) or (path, None)
+
+
+def _command(shell: Shell) -> str:
+    from planaria_shell.syntax.printing import heading_of, source_of
+
+    node = shell.trapped or shell.node
+    if node is None or isinstance(node, str):
+        return node or ""
+    return heading_of(node) if isinstance(node, For | Select | Case) else source_of(node)
+
+
+_GETTERS: dict[str, Callable[[Shell], str]] = {
+    "RANDOM": lambda shell: str(shell.random.next()),
+    "SRANDOM": lambda shell: str(shell.random.next_wide()),
+    "SECONDS": _seconds,
+    "EPOCHSECONDS": lambda shell: str(int(time.time())),
+    "EPOCHREALTIME": lambda shell: f"{time.time():.6f}",
+    "LINENO": lambda shell: str(shell.line - shell.line_offset),
+    "BASHPID": lambda shell: str(shell.own_process_id),
+    "BASH_SUBSHELL": lambda shell: str(shell.subshell_level),
+    "BASH_COMMAND": _command,
+    "BASHOPTS": lambda shell: ":".join(sorted(shell.shopts)),
+    "SHELLOPTS": lambda shell: ":".join(shell.options_on()),
+    "_": lambda shell: shell.last_argument,
+    "COLUMNS_": lambda shell: "80",
+    "BASH_ARGV0": lambda shell: shell.name,
+    "HISTCMD": lambda shell: str(len(shell.history) + 1),
+}
+_ARRAYS: dict[str, Callable[[Shell], dict[int, str] | dict[str, str]]] = {
+    "FUNCNAME": _functions,
+    "BASH_SOURCE": _sources,
+    "BASH_LINENO": _lines,
+    "BASH_ARGV": _arguments,
+    "BASH_ARGC": _argument_counts,
+    "PIPESTATUS": _statuses,
+    "DIRSTACK": lambda shell: dict(enumerate([shell.cwd, *shell.directories])),
+    "GROUPS": lambda shell: {0: "0"},
+    "BASH_ALIASES": lambda shell: dict(shell.aliases),
+    "BASH_CMDS": lambda shell: {name: path for name, (path, _) in shell.hashed.items()},
+}
+_SETTERS: dict[str, Callable[[Shell, str | None], None]] = {
+    "RANDOM": _set_random,
+    "SECONDS": _set_seconds,
+    "IFS": _set_ifs,
+    "PATH": _set_path,
+    "OPTIND": _set_optind,
+    "BASH_ARGV0": _set_name,
+}
+del _GETTERS["COLUMNS_"]
+Variables.getters = _GETTERS
+Variables.array_getters = _ARRAYS
+Variables.setters = _SETTERS
+Variables.array_setters = {
+    "DIRSTACK": _set_directories,
+    "BASH_ALIASES": _set_aliases,
+    "BASH_CMDS": _set_commands,
+}
+
+
+def define(shell: Shell) -> None:
+    """Put the special variables into a new shell."""
+    table = shell.table
+    for name in _GETTERS:
+        table[name] = Variable(None, DYNAMIC)
+    for name in ("RANDOM", "SRANDOM", "SECONDS", "LINENO", "HISTCMD"):
+        table[name].flags |= INTEGER
+    for name in ("SHELLOPTS", "BASHOPTS"):
+        table[name].flags |= READONLY
+    for name in _ARRAYS:
+        flag = ASSOCIATIVE if name in ("BASH_ALIASES", "BASH_CMDS") else INDEXED
+        table[name] = Variable(None, DYNAMIC | flag)
+    table["IFS"] = Variable(" \t\n", HOOKED)
+    table["OPTIND"] = Variable("1", HOOKED)
+    table["OPTERR"] = Variable("1")
+    table["PS4"] = Variable("+ ")
+    table["BASH"] = Variable("/usr/bin/bash")
+    table["BASH_VERSION"] = Variable(VERSION)
+    info = Variable(None, INDEXED | READONLY)
+    info.array = dict(enumerate(_VERSION_INFO))
+    table["BASH_VERSINFO"] = info
+    table["HOSTNAME"] = Variable(HOST)
+    table["HOSTTYPE"] = Variable("x86_64")
+    table["MACHTYPE"] = Variable("x86_64-pc-linux-gnu")
+    table["OSTYPE"] = Variable("linux-gnu")
+    for name, number in (("UID", os.getuid()), ("EUID", os.geteuid())):
+        table[name] = Variable(str(number), INTEGER | READONLY)
+    table["PPID"] = Variable("1", INTEGER | READONLY)
+    level = table.get("SHLVL")
+    depth = level.value if level is not None else None
+    table["SHLVL"] = Variable(str(int(depth) + 1 if depth and depth.isdecimal() else 1), EXPORT)

@@ -1,0 +1,1 @@
+"""Source text to syntax trees, and back."""

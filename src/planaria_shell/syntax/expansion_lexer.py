@@ -1,0 +1,398 @@
+"""Expansions in source text: what begins with a dollar or a backquote."""
+
+from __future__ import annotations
+
+import re
+
+from planaria_shell.syntax.cursor import Cursor, ShellSyntaxError, ansi_c
+from planaria_shell.syntax.nodes import (
+    Arithmetic,
+    DoubleQuoted,
+    Literal,
+    Parameter,
+    Part,
+    ProcessSubstitution,
+    Quoted,
+    Sequence,
+    Substitution,
+    Word,
+)
+
+__all__ = ["ExpansionLexer"]
+
+#: What means nothing anywhere in an argument of `${…}` or in a subscript.
+_ARGUMENT = re.compile(r"[A-Za-z0-9_.,=+@*%^ \t-]+")
+_NEVER_SPECIAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,=+@*%^ \t-")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+_LENGTH = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?=[}\[])")
+_INDIRECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|#|[@*?$!](?=[^}])")
+_PREFIX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)([*@])\}")
+_OPERATOR = re.compile(r":[-=+?]|[-=+?]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:")
+
+#: What nests in an expression, by what ends it. Between the semicolons of `for (( ))` nothing does.
+_BRACKETS = {"]": ("[", "]"), "))": ("(", ")"), ";": (";", ";")}
+
+
+class ExpansionLexer(Cursor):
+    """The part of the lexer that knows expansions."""
+
+    def backslash(self, parts: list[Part]) -> None:
+        """One character that stands for itself."""
+        raise NotImplementedError
+
+    def single_quoted(self) -> Quoted:
+        """What stands between single quotes."""
+        raise NotImplementedError
+
+    def double_quoted(self, *, here_document: bool = False, nested: bool = False) -> list[Part]:
+        """Parts up to the closing double quote (or the end of a here-document)."""
+        raise NotImplementedError
+
+    def inner(self, source: str, line: int) -> ExpansionLexer:
+        """A lexer of the same kind over other text."""
+        raise NotImplementedError
+
+    def dollar(self, *, in_double_quotes: bool) -> Part:
+        source = self.source
+        start = self.position
+        following = source[start + 1 : start + 2]
+        if following == "{":
+            self.position = start + 2
+            return self._braced(in_double_quotes, start)
+        if following == "(":
+            if source.startswith("((", start + 1):
+                self.position = start + 3
+                expression = self.arithmetic("))")
+                if expression is not None:
+                    return Arithmetic(expression)
+            self.position = start + 2
+            return Substitution(self.enclosed())
+        if following == "[":
+            self.position = start + 2
+            expression = self.arithmetic("]")
+            if expression is None:
+                raise self.unmatched("]", start)
+            return Arithmetic(expression)
+        if not in_double_quotes:
+            if following == "'":
+                return self._ansi_quoted()
+            if following == '"':
+                self.position = start + 2
+                return DoubleQuoted(self.double_quoted())
+        match = _PARAMETER.match(source, start + 1)
+        if match is None:
+            self.position = start + 1
+            return Quoted("$") if in_double_quotes else Literal("$")
+        name = match.group()
+        if name.isdigit():
+            name = name[0]
+            self.position = start + 2
+        else:
+            self.position = match.end()
+        return Parameter(name, bare=True)
+
+    def _ansi_quoted(self) -> Quoted:
+        position = self.position + 2
+        source = self.source
+        while True:
+            end = source.find("'", position)
+            if end < 0:
+                raise self.unmatched("'", self.position)
+            backslashes = end - 1
+            while backslashes >= self.position + 2 and source[backslashes] == "\\":
+                backslashes -= 1
+            if (end - 1 - backslashes) % 2 == 0:
+                break
+            position = end + 1
+        text = source[self.position + 2 : end]
+        self.position = end + 1
+        return Quoted(ansi_c(text))
+
+    def enclosed(self) -> Sequence:
+        """The program up to a closing parenthesis, which is stepped over."""
+        raise NotImplementedError
+
+    def program(self) -> Sequence:
+        """All of the source as one program."""
+        raise NotImplementedError
+
+    def backquoted(self, *, in_double_quotes: bool) -> Substitution:
+        line = self.line()
+        source = self.source
+        position = self.position + 1
+        text: list[str] = []
+        escapable = '$`\\"' if in_double_quotes else "$`\\"
+        while True:
+            char = source[position : position + 1]
+            if char == "":
+                raise self.unmatched("`", self.position)
+            if char == "`":
+                break
+            if char == "\\" and position + 1 < len(source):
+                following = source[position + 1]
+                # A newline goes, whatever quotes are around.
+                if following != "\n":
+                    text.append(following if following in escapable else "\\" + following)
+                position += 2
+            else:
+                text.append(char)
+                position += 1
+        self.position = position + 1
+        return Substitution(self.inner("".join(text), line).program())
+
+    def process_substitution(self, direction: str) -> ProcessSubstitution:
+        self.position += 2
+        return ProcessSubstitution(direction, self.enclosed())
+
+    def arithmetic(self, closer: str) -> Word | None:
+        """The parts of an expression up to `closer` (`))`, `]` or `;`); None (and no sense of place) when it
+        is not there."""
+        source = self.source
+        parts: list[Part] = []
+        start = self.position
+        depth = 0
+        opening, closing = _BRACKETS[closer]
+        plain_start = start
+        position = start
+
+        def flush() -> None:
+            if position > plain_start:
+                parts.append(Literal(source[plain_start:position]))
+
+        while True:
+            char = source[position : position + 1]
+            if char == "":
+                raise self.unmatched(closing, start)
+            if char == opening != closing:
+                depth += 1
+            elif char == closing:
+                if depth == 0:
+                    if not source.startswith(closer, position):
+                        return None
+                    flush()
+                    self.position = position + len(closer)
+                    return Word(parts, source[start:position])
+                depth -= 1
+            elif char in '$`\\"':
+                flush()
+                self.position = position
+                if char == "\\":
+                    if source.startswith("\n", position + 1):
+                        self.position = position + 2
+                    else:
+                        self.backslash(parts)
+                elif char == '"':
+                    self.position += 1
+                    parts.extend(self.double_quoted())
+                elif char == "`":
+                    parts.append(self.backquoted(in_double_quotes=True))
+                else:
+                    try:
+                        parts.append(self.dollar(in_double_quotes=True))
+                    except ShellSyntaxError:
+                        if closer == "))":
+                            return None
+                        raise
+                source = self.source
+                position = plain_start = self.position
+                continue
+            position += 1
+
+    # -- ${…} --------------------------------------------------------------------------------------
+
+    def _braced(self, in_double_quotes: bool, start: int) -> Parameter:
+        source = self.source
+        position = self.position
+        parameter = Parameter("")
+        if source.startswith("#", position) and _LENGTH.match(source, position + 1):
+            parameter.length = True
+            position += 1
+        elif source.startswith("!", position):
+            prefix = _PREFIX.match(source, position + 1)
+            if prefix is not None:
+                self.position = prefix.end()
+                return Parameter(prefix.group(1), prefix=prefix.group(2))
+            if _INDIRECT.match(source, position + 1):
+                parameter.indirect = True
+                position += 1
+        match = _PARAMETER.match(source, position)
+        if match is None:
+            return self._bad(start)
+        parameter.name = match.group()
+        self.position = match.end()
+        if source.startswith("[", self.position) and _NAME.match(parameter.name):
+            self.position += 1
+            parameter.subscript = self.subscript()
+            if (
+                parameter.indirect
+                and source.startswith("}", self.position)
+                and parameter.subscript.source in ("@", "*")
+            ):
+                parameter.indirect = False
+                parameter.keys = True
+        if source.startswith("}", self.position):
+            self.position += 1
+            return parameter
+        if parameter.length:
+            return self._bad(start)
+        operator = _OPERATOR.match(source, self.position)
+        if operator is None:
+            if self.position >= len(source):
+                raise self.unmatched("}", start)
+            return self._bad(start)
+        closes = source.startswith("}", operator.end())
+        if parameter.name == "#" and (operator.group()[0] in "^,~" or closes):
+            # Not the number of parameters, nor the length of anything.
+            return self._bad(start)
+        parameter.operator = operator.group()
+        self.position = operator.end()
+        self._operand(parameter, in_double_quotes)
+        if parameter.operator == "@" and parameter.argument is not None:
+            letter = parameter.argument.source
+            if len(letter) != 1 or letter not in "QEPAaKkUuL":
+                parameter.bad = source[start : self.position]
+        return parameter
+
+    def _operand(self, parameter: Parameter, in_double_quotes: bool) -> None:
+        operator = parameter.operator
+        if operator == ":":
+            parameter.argument = self.argument(":}", quoted=True, arithmetic=True)
+            if self.source[self.position - 1] == ":":
+                parameter.second = self.argument("}", quoted=True, arithmetic=True)
+        elif operator[0] == "/":
+            # A slash right after the operator belongs to the pattern, except in ${x//y/z} itself.
+            parameter.argument = self.argument(
+                "/}",
+                quoted=False,
+                in_double_quotes=in_double_quotes,
+                first=operator in ("/", "//"),
+            )
+            if self.source[self.position - 1] == "/":
+                parameter.second = self.argument("}", quoted=False, in_double_quotes=in_double_quotes)
+        elif operator[0] in "#%^,~":
+            parameter.argument = self.argument("}", quoted=False, in_double_quotes=in_double_quotes)
+        else:
+            parameter.argument = self.argument(
+                "}", quoted=in_double_quotes, in_double_quotes=in_double_quotes
+            )
+
+    def _bad(self, start: int) -> Parameter:
+        """A parameter that cannot be: bash tells only when it is expanded."""
+        self.position = start + 2
+        self.argument("}", quoted=False)
+        return Parameter("", bad=self.source[start : self.position])
+
+    def subscript(self) -> Word:
+        """What stands between `[` and its `]`, which is stepped over."""
+        return self.argument("]", quoted=False, brackets=True)
+
+    def argument(
+        self,
+        closers: str,
+        *,
+        quoted: bool,
+        in_double_quotes: bool = False,
+        arithmetic: bool = False,
+        brackets: bool = False,
+        first: bool = False,
+    ) -> Word:
+        """Parts up to one of `closers` (stepped over). `quoted`: single quotes are not special."""
+        source = self.source
+        start = self.position
+        parts: list[Part] = []
+        plain: list[str] = []
+        make: type[Quoted] | type[Literal] = Quoted if quoted and not arithmetic else Literal
+        depth = 0
+        questions = 0
+        #: Where a single quote stands that is text, and after which no brace closes (`"${x:-'}'}"`); or -1.
+        apostrophe = -1
+
+        def flush() -> None:
+            if plain:
+                parts.append(make("".join(plain)))
+                plain.clear()
+
+        while True:
+            char = source[self.position : self.position + 1]
+            if char in _NEVER_SPECIAL:
+                match = _ARGUMENT.match(source, self.position)
+                assert match is not None
+                plain.append(match.group())
+                self.position = match.end()
+                continue
+            if char == "":
+                if apostrophe >= 0:
+                    raise self.unmatched("'", apostrophe)
+                raise self.unmatched("]" if brackets else "}", start)
+            if char == "'" and quoted and not arithmetic and not self.posix:
+                apostrophe = self.position if apostrophe < 0 else -1
+            if apostrophe >= 0 and char in '}"':
+                if char == "}":
+                    plain.append(char)
+                self.position += 1
+                continue
+            if char in closers and depth == 0 and not (first and char == "/" and self.position == start):
+                if char == ":" and questions > 0:
+                    questions -= 1
+                else:
+                    break
+            if char == "\\":
+                flush()
+                following = source[self.position + 1 : self.position + 2]
+                if quoted and not arithmetic and following == "'" and not self.posix:
+                    # It escapes the quote where that would begin a stretch, not where it ends one.
+                    escaped = apostrophe < 0
+                    plain.append("\\'" if escaped else "\\")
+                    self.position += 2 if escaped else 1
+                elif quoted and not arithmetic and following not in ("$", "`", '"', "\\", "}", "\n", ""):
+                    plain.append("\\")
+                    self.position += 1
+                else:
+                    self.backslash(parts)
+                continue
+            if char == '"':
+                flush()
+                self.position += 1
+                # Between quotes within a quoted expansion, a backslash before any character goes.
+                parts.append(DoubleQuoted(self.double_quoted(nested=quoted and not arithmetic)))
+                source = self.source
+                continue
+            if char == "'" and not quoted:
+                flush()
+                parts.append(self.single_quoted())
+                continue
+            if char == "`":
+                flush()
+                parts.append(self.backquoted(in_double_quotes=in_double_quotes))
+                continue
+            if char == "$":
+                flush()
+                if not arithmetic and source.startswith("$'", self.position):
+                    parts.append(self._ansi_quoted())
+                else:
+                    parts.append(self.dollar(in_double_quotes=quoted))
+                    source = self.source
+                continue
+            if char in "<>" and not quoted and source.startswith("(", self.position + 1):
+                flush()
+                parts.append(self.process_substitution(char))
+                continue
+            if arithmetic:
+                if char == "(":
+                    depth += 1
+                elif char == ")":
+                    depth -= 1
+                elif char == "?" and depth == 0:
+                    questions += 1
+            elif brackets:
+                if char == "[":
+                    depth += 1
+                elif char == "]":
+                    depth -= 1
+            plain.append(char)
+            self.position += 1
+        flush()
+        text = source[start : self.position]
+        self.position += 1
+        return Word(parts, text)

@@ -1,0 +1,166 @@
+"""Which definitions of functions in a script are well formed, told without parsing them one by one.
+
+A script that defines many functions calls few of them, so their bodies are parsed when they are first called;
+but an error in one has to be told where it is defined. Here all definitions are looked at together: their
+texts become an outline in which a letter stands for each word, and regular expressions reduce the outline of
+a complete command to one letter, as a bottom-up parser would. The language of the outline is a part of the
+shell's: what it does not know (here-documents, arrays, commands in words) stays in the outline as it is, and
+such a definition is parsed when it is read.
+
+Letters: `w` a word, `v` one with quotes, `b` and `z` words that are operators of tests; reserved words (`i`
+if, `t` then, `e` elif, `l` else, `f` fi, `h` while, `F` for, `n` in, `d` do, `D` done, `c` case, `C` esac,
+`[` and `]` for `[[` and `]]`, and braces and `!`); `r` a redirection, `o` one with quotes, `R` one whose
+target follows; `A` and-or, `P` a pipe, `;` also `&`, a newline, `K` `;;`; `p` and `y` a pattern of `case`,
+plain or with quotes; `q` and `s` a text with one double or single quote (`Q` and `S`: and a semicolon at its
+end); `#` a comment; `u` what is only known between quotes, `?` what is not known at all. The reductions make
+`x`, a command, `L`, a list, and `G` and `H`, which begin a loop and a case. `(` stands for the brace of the
+function itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+from planaria_shell.syntax.lexer import BRACED, NAMED, PLAIN_WORD
+
+__all__ = ["definitions"]
+
+_DEFINITION = re.compile(
+    r"^([A-Za-z_][A-Za-z0-9_:.-]*+)[ \t]*\([ \t]*\)[ \t]*"
+    r"(\{ [^\n]*[ ;]\}|\{[ \t]*\n(?:(?!\}|[A-Za-z_][A-Za-z0-9_:.-]*+[ \t]*\()[^\n]*\n)*+\})[ \t]*+$",
+    re.MULTILINE,
+)
+#: Stands between the outlines of definitions.
+_BETWEEN = "|"
+
+_RESERVED = {
+    "if": "i", "then": "t", "elif": "e", "else": "l", "fi": "f", "while": "h", "until": "h", "for": "F",
+    "in": "n", "do": "d", "done": "D", "case": "c", "esac": "C", "{": "{", "}": "}", "!": "!", "[[": "[",
+    "]]": "]", "select": "u", "function": "u", "time": "u", "coproc": "u",
+}  # fmt: skip
+_OPERATORS = {";": ";", "&": ";", ";;": "K", "&&": "A", "||": "A", "|": "P", "|&": "P"}
+_COMPARISONS = ("==", "=", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef")
+
+_WORD = re.compile(PLAIN_WORD)
+_OPEN_SUBSCRIPT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[[^\]]*\Z")
+_REDIRECT = re.compile(r"[0-9]*(?:>>|>\||<>|<<<|>|<)|&>>?")
+_DUPLICATE = re.compile(r"[0-9]*[<>]&(?:[0-9]+-?|-)\Z")
+_PATTERN = re.compile(rf"\(?{PLAIN_WORD}(?:\|{PLAIN_WORD})*+\)\Z")
+#: A piece beside a quote that means the same inside the quotes and outside.
+_PIECE = rf"(?:[A-Za-z0-9_./:,%+@^~=*?!-]|{NAMED}|{BRACED})*+"
+_ONE_DOUBLE = re.compile(rf'{_PIECE}"{_PIECE}(;?)\Z')
+_ONE_SINGLE = re.compile(r"[A-Za-z0-9_./:,%+@^~=*?!-]*+'[A-Za-z0-9_./:,%+@^~=*?!-]*+(;?)\Z")
+#: What a word between double quotes must not have in it.
+_SPECIAL = re.compile(r"[\"'\\`]|\$\(")
+#: What makes a text mean something between quotes that is not known here.
+_TOXIC = re.compile(r"[\"'\\`\s]|\$(?![A-Za-z0-9_@*#?$!-])")
+
+# -- reductions ------------------------------------------------------------------------------------
+
+#: Comments, and what stands between quotes.
+_LEXED = re.compile(r"#[^\n|]*+|[qQ][^qQvoy?|]*+([qQ])|[sS][^sSvoy?|]*+([sS])")
+_ARGUMENT = r"wvbzitelfhFndDcC{}!"
+_WORDS = rf"{_ARGUMENT}\[\]"
+#: A body, whose last brace is not in a comment.
+_BODY = re.compile(r"(?:^|(?<=\|))\{([^|]*)\}(?=\||$)")
+_FOR = re.compile(rf"Fw(?:n[{_WORDS}]*+)?[;\n]\n*+")
+_CASE = re.compile(r"c[wv]n\n*+")
+_TARGET = re.compile(rf"R[{_WORDS}]|o")
+_TEST = rf"!*+(?:z[{_ARGUMENT}]|[wv]b[{_ARGUMENT}]|[wv])"
+_CONDITION = re.compile(rf"\[{_TEST}(?:A{_TEST})*+\]")
+_SIMPLE = re.compile(rf"r*+[wvbz][{_WORDS}r]*+")
+_NEWLINES = re.compile(r"([AP({itelhdGHKpy;\n])\n++")
+_PIPELINE = re.compile(r"(?<!P)!?x(?:Px)++|(?<!P)!x")
+_AND_OR = re.compile(r"x(?:Ax)++")
+_LIST = re.compile(r"(?:L|(?<![AP!])x[;\n])++")
+_COMPOUND = re.compile(r"(?:iLtL(?:eLtL)*+(?:lL)?+f|hLdLD|GdLD|\{L\}|H(?:[py]L?+x?+K)*+(?:[py]L?+x?+)?+C)r*+")
+#: How deep commands may stand in one another.
+_DEEPEST = 50
+
+
+class _Letters(dict[str, str]):
+    """The letters for a text between blanks."""
+
+    def __missing__(self, text: str) -> str:
+        if len(self) > 8192:
+            self.clear()
+            self.update(_FIXED)
+        self[text] = letters = _letters(text)
+        return letters
+
+
+def _letters(text: str) -> str:
+    if text.endswith(";") and not _SPECIAL.search(text):
+        core = text[:-1]
+        if not core.endswith(";"):
+            return _LETTERS[core] + ";"
+        core = core[:-1]
+        return _LETTERS[core] + "K" if not core.endswith(";") else "u"
+    if text.startswith("#"):
+        return "#" if not _TOXIC.search(text) else "?"
+    if _DUPLICATE.match(text):
+        return "r"
+    redirect = _REDIRECT.match(text)
+    if redirect is not None:
+        target = text[redirect.end() :]
+        if not target:
+            return "R"
+        if _WORD.fullmatch(target):
+            return "o" if _SPECIAL.search(target) else "r"
+    elif _WORD.fullmatch(text):
+        if not _OPEN_SUBSCRIPT.match(text) and not re.search(r"\s", text):
+            return "v" if _SPECIAL.search(text) else "w"
+    elif _PATTERN.match(text):
+        return "y" if _SPECIAL.search(text) else "p"
+    elif text.endswith(";") and _WORD.fullmatch(text, 0, len(text) - 1):
+        return "v;"
+    for one, letters in ((_ONE_DOUBLE, "qQ"), (_ONE_SINGLE, "sS")):
+        match = one.match(text)
+        if match is not None:
+            return letters[len(match.group(1))]
+    return "?" if _TOXIC.search(text) else "u"
+
+
+_FIXED = {
+    "": "", "\n": "\n", "\0": _BETWEEN, **_RESERVED, **_OPERATORS, **dict.fromkeys(_COMPARISONS, "b"),
+    **{f"-{letter}": "z" for letter in "abcdefghkprstuwxGLNOSzRvno"},
+}  # fmt: skip
+_LETTERS = _Letters(_FIXED)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    closing = match.group(1) or match.group(2)
+    if closing is None:
+        return ""
+    return "v;" if closing in "QS" else "v"
+
+
+def definitions(source: str) -> dict[int, tuple[str, int, int]]:
+    """The definitions of functions that begin a line and are known to be well formed.
+
+    By where they begin: the name, and where the body begins and ends. (A place may be in a here-document or
+    between quotes: only who comes to it in the course of parsing knows that a command begins there.)
+    """
+    found = list(_DEFINITION.finditer(source))
+    if not found:
+        return {}
+    text = " \0 ".join([match.group(2) for match in found]).replace("\t", " ").replace("\n", " \n ")
+    outline = "".join(map(_LETTERS.__getitem__, text.split(" ")))
+    outline = _BODY.sub(r"(\1", _LEXED.sub(_quoted, outline))
+    outline = _TARGET.sub("r", _CASE.sub("H", _FOR.sub("G", outline)))
+    outline = _SIMPLE.sub("x", _CONDITION.sub("x", outline))
+    outline = _NEWLINES.sub(r"\1", outline)
+    for _ in range(_DEEPEST):
+        before = outline
+        if "P" in outline or "!" in outline:
+            outline = _PIPELINE.sub("x", outline)
+        if "A" in outline:
+            outline = _AND_OR.sub("x", outline)
+        outline = _COMPOUND.sub("x", _LIST.sub("L", outline))
+        if outline == before:
+            break
+    return {
+        match.start(): (match.group(1), match.start(2), match.end(2))
+        for match, reduced in zip(found, outline.split(_BETWEEN), strict=True)
+        if reduced == "(L" and match.group(1) not in _RESERVED
+    }

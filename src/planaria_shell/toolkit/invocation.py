@@ -1,0 +1,288 @@
+"""One call of a command: its parsed arguments, buffered output, files opened by name.
+
+`@utility("name", ...)` registers a command that is written against `Invocation`: options are parsed
+before it runs, `--help` and `--version` answered, wrong usage and errors of the system reported the
+way GNU commands do, and standard output is collected into blocks (what was written stays in order
+with the messages on standard error).
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+from collections.abc import Callable, Generator, Iterator
+
+from planaria_shell.run.command import COMMANDS, Input, Output, Process, Status
+from planaria_shell.toolkit.options import Arguments, OptionSyntax, Order, UsageError
+from planaria_shell.toolkit.quoting import quote, shell_quote
+from planaria_shell.toolkit.streams import BLOCK, Source, Target, create_output, open_input, reason
+
+__all__ = ["CommandError", "Invocation", "cannot_run", "utility"]
+
+Body = Callable[["Invocation"], "Status | Generator[None, None, Status]"]
+
+
+class CommandError(Exception):
+    """A command cannot go on: `NAME: message` is written and `status` is its exit status."""
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+def cannot_run(
+    name: str,
+    error: OSError,
+    refusal: str = "failed to run command {}",
+    quote: Callable[[str], str] = quote,
+    failure: Status | None = None,
+) -> CommandError:
+    """What `Invocation.replace` raises when the command `name` cannot be started."""
+    status = (127 if error.errno == errno.ENOENT else 126) if failure is None else failure
+    return CommandError(f"{refusal.format(quote(name))}: {reason(error)}", status)
+
+
+class _Collected:
+    """An output that passes on blocks instead of lines."""
+
+    __slots__ = ("_parts", "_size", "_target", "full")
+
+    def __init__(self, target: Output) -> None:
+        self._target = target
+        #: Plain for speed: it is looked up after every line. The reader's turn resets it.
+        self.full = False
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= BLOCK:
+            self.pass_on()
+
+    def pass_on(self) -> None:
+        if self._parts:
+            data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            self._parts = []
+            self._size = 0
+            self._target.write(data)
+            self.full = self._target.full
+
+    def flush(self) -> None:
+        self.pass_on()
+        self._target.flush()
+
+
+class Invocation:
+    """A `Process` with parsed arguments; commands of this package get one.
+
+    `status` is the exit status so far: `complain()` sets it to the command's status for failures.
+    """
+
+    def __init__(self, process: Process, name: str, failure: int) -> None:
+        self.process = process
+        self.name = name
+        self.argv = process.argv
+        self.env = process.env
+        self.cwd = process.cwd
+        self.stdin: Input = process.stdin
+        self.stdout = _Collected(process.stdout)
+        self.stderr: Output = process.stderr
+        self.path = process.path
+        # The protocol does not know a umask; the shell that runs a command does.
+        self.umask: int = getattr(getattr(process, "shell", process), "umask", 0o022)
+        #: The name in messages, where it is not that of the command (gunzip speaks as gzip).
+        self.label = ""
+        self.status: Status = 0
+        self.failure = failure
+        self.arguments = Arguments()
+
+    @property
+    def operands(self) -> list[str]:
+        return self.arguments.operands
+
+    def print(self, text: str, end: str = "\n") -> None:
+        """Write text to standard output; bytes in names that are not UTF-8 come out as they were."""
+        self.stdout.write((text + end).encode("utf-8", "surrogateescape"))
+
+    def error(self, message: str) -> None:
+        """Write `NAME: message` to standard error, after what was written to standard output."""
+        self.stdout.pass_on()
+        if self.label:
+            self.warn(f"{self.label}: {message}")
+        else:
+            self.process.error(message)
+
+    def warn(self, text: str) -> None:
+        """Write a line to standard error without the command's name."""
+        self.stdout.pass_on()
+        self.stderr.write((text + "\n").encode("utf-8", "surrogateescape"))
+
+    def complain(self, message: str, error: OSError | None = None) -> None:
+        """Report a failure after which the command goes on with its next operand."""
+        self.error(f"{message}: {reason(error)}" if error else message)
+        self.status = self.failure
+
+    def run(
+        self,
+        argv: list[str],
+        *,
+        stdin: Input | bytes | None = None,
+        stdout: Output | None = None,
+        stderr: Output | None = None,
+        env: dict[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Status:
+        """Run another command to its end; see `Process.run`, also for the OSError it raises."""
+        self.stdout.pass_on()
+        return self.process.run(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd)
+
+    def replace(
+        self,
+        argv: list[str],
+        env: dict[str, str] | None = None,
+        *,
+        cwd: str | None = None,
+        refusal: str = "failed to run command {}",
+        quote: Callable[[str], str] = quote,
+        failure: Status | None = None,
+    ) -> Generator[None, None, Status]:
+        """Run another command in this one's place: where the shell can, it yields as that command does.
+
+        Raises CommandError with the message `refusal`, in which `{}` stands for the command's name, and with
+        the status `failure` (None: 127 or 126) when there is no such command or it may not be executed.
+        """
+        self.stdout.pass_on()
+        stream = getattr(self.process, "stream", None)
+        try:
+            if stream is None:
+                return self.process.run(argv, env=env, cwd=cwd)
+            steps = stream(argv, env, cwd)
+        except OSError as error:
+            raise cannot_run(argv[0], error, refusal, quote, failure) from None
+        return int((yield from steps))
+
+    def open(self, name: str) -> Source:
+        """Open an operand for reading; see `open_input`."""
+        return open_input(self, name)
+
+    def create(self, name: str, mode: str = "wb") -> Target:
+        """Open a file for writing, `mode` being "wb" or "ab"; see `create_output`."""
+        return create_output(self, name, mode, self.umask)
+
+    def confirm(self, question: str) -> bool:
+        """Ask on standard error and read the answer from standard input; yes is `y` or `Y`."""
+        self.stdout.pass_on()
+        self.stderr.write(f"{self.name}: {question} ".encode("utf-8", "surrogateescape"))
+        return self.stdin.readline()[:1] in (b"y", b"Y")
+
+    def inputs(self, names: list[str] | None = None) -> Iterator[Source]:
+        """Each operand opened in turn, standard input without any; what cannot be opened is reported."""
+        for name in (self.operands if names is None else names) or ["-"]:
+            try:
+                source = self.open(name)
+            except OSError as error:
+                self.complain(shell_quote(name), error)
+                continue
+            with source:
+                yield source
+
+
+def _steps(body: Generator[None, None, Status], call: Invocation) -> Generator[None, None, Status]:
+    """Run a command's body; after each of its yields the reader has had its turn."""
+    try:
+        while True:
+            try:
+                next(body)
+            except StopIteration as stop:
+                return int(stop.value)
+            yield
+            call.stdout.full = False
+    finally:
+        body.close()
+
+
+def utility(
+    *names: str,
+    short: str = "",
+    long: str = "",
+    usage: str = "[OPTION]... [FILE]...",
+    order: Order = "permute",
+    failure: Status = 1,
+    misuse: Status | None = None,
+    rewrite: Callable[[list[str]], list[str]] | None = None,
+    parse: bool = True,
+    hint: str = "Try '{} --help' for more information.",
+) -> Callable[[Body], Body]:
+    """Register a function as the command of these names.
+
+    Args:
+        short, long, order: The options; see `OptionSyntax`.
+        usage: What follows the name in `--help`; the function's docstring comes after it.
+        failure: Exit status for failures; `misuse` for wrong usage (the same when None).
+        rewrite: Turns old forms (`head -5`) of the words after the name into options.
+        parse: False leaves all words as operands (commands with a language of their own).
+        hint: The line after a message about wrong usage, with the command's name for `{}`.
+    """
+    syntax = OptionSyntax(short, long, order=order)
+    wrong = failure if misuse is None else misuse
+
+    def register(body: Body) -> Body:
+        @functools.wraps(body)
+        def start(process: Process) -> Generator[None, None, Status]:
+            name = process.argv[0].rpartition("/")[2]
+            call = Invocation(process, name, failure)
+            words = process.argv[1:]
+            try:
+                if parse:
+                    call.arguments = syntax.parse(rewrite(words) if rewrite else words)
+                    topic = call.arguments.last(("help", "version"))
+                    if topic:
+                        call.print(
+                            _help(name, usage, body, syntax) if topic == "help" else _version(name), ""
+                        )
+                        call.stdout.flush()
+                        return 0
+                else:
+                    call.arguments.operands = words
+                result = body(call)
+                status = result if isinstance(result, int) else (yield from _steps(result, call))
+                call.stdout.flush()
+            except UsageError as problem:
+                call.error(problem.message)
+                if problem.hint:
+                    call.warn(hint.format(process.argv[0]))
+                return wrong if problem.status is None else problem.status
+            except CommandError as problem:
+                call.error(problem.message)
+                return problem.status
+            except BrokenPipeError:
+                raise
+            except OSError as problem:
+                shown = problem.filename if isinstance(problem.filename, str) else "write error"
+                call.error(f"{shown}: {reason(problem)}")
+                return failure
+            return status
+
+        for name in names:
+            COMMANDS[name] = start
+        return body
+
+    return register
+
+
+def _version(name: str) -> str:
+    return f"{name} (planaria)\n"
+
+
+def _help(name: str, usage: str, body: Body, syntax: OptionSyntax) -> str:
+    lines = [f"Usage: {name} {usage}".rstrip(), *(body.__doc__ or "").strip().splitlines(), ""]
+    longs: dict[str, list[str]] = {}
+    for long, (key, colons) in syntax.long.items():
+        longs.setdefault(key, []).append(f"--{long}" + ("", "=ARG", "[=ARG]")[colons])
+    for letter, colons in syntax.short.items():
+        forms = [f"-{letter}" + ("", " ARG", "[ARG]")[colons], *longs.pop(letter, [])]
+        lines.append("  " + ", ".join(forms))
+    lines += ["      " + ", ".join(forms) for forms in longs.values()]
+    return "\n".join(lines) + "\n"

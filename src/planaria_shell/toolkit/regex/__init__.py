@@ -1,0 +1,1 @@
+"""POSIX, GNU and Perl regular expressions on Python's engine."""

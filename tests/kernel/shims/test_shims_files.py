@@ -1,0 +1,125 @@
+"""Permission bits and users."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from planaria_kernel.shims.modes import with_mode
+
+
+def python(program: str, *arguments: str) -> str:
+    """What a program prints with the shims for files and users; its door does what the host does."""
+    source = textwrap.dedent(
+        """
+        import os, sys
+        from planaria_kernel.shims import modes, users
+        from planaria_kernel.protocol import decode, encode
+        chmod = os.chmod
+        def door(request):
+            match decode(request[1:]):
+                case "chmod", path, mode, follow:
+                    try:
+                        chmod(path, mode)
+                    except OSError as error:
+                        return encode(("errno", error.errno))
+                case "umask", mask:
+                    pass
+            return encode(("ok", None))
+        users.install(); modes.install(door)
+        """
+    ) + textwrap.dedent(program)
+    run = subprocess.run(
+        [sys.executable, "-c", source, *arguments],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": ":".join(sys.path), "HOME": "/home/user"},
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_mode_from_device() -> None:
+    """The upper bits of the device become the permission bits; the other fields stay."""
+    found = os.stat(__file__)
+    fields = list(found)
+    fields[stat.ST_MODE] = stat.S_IFREG
+    fields[stat.ST_DEV] = 0o4751 << 48 | 7
+    names = ("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns", "st_blksize")
+    told = os.stat_result(fields, {name: getattr(found, name) for name in names})
+    got = with_mode(told)
+    assert (got.st_mode, got.st_dev, got.st_uid, got.st_gid) == (stat.S_IFREG | 0o4751, 7, 1000, 1000)
+    assert (got.st_size, got.st_mtime_ns, got.st_mtime) == (found.st_size, found.st_mtime_ns, found.st_mtime)
+    fields[stat.ST_DEV] -= 1 << 64
+    assert with_mode(os.stat_result(fields, {})).st_mode == stat.S_IFREG | 0o4751
+
+
+def test_chmod(tmp_path: Path) -> None:
+    """chmod goes to the host, with a whole path, and its errors come back as OSError."""
+    (tmp_path / "f").touch()
+    out = python(
+        """
+        os.chdir(sys.argv[1])
+        os.chmod("f", 0o640)
+        try: os.chmod("missing", 0o600)
+        except FileNotFoundError as e: print(e.filename)
+        """,
+        str(tmp_path),
+    )
+    assert out == "missing\n"
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
+
+
+def test_walking(tmp_path: Path) -> None:
+    """os.walk, pathlib, shutil and glob work over the entries that scandir gives."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f.txt").write_text("x")
+    out = python(
+        """
+        import glob, pathlib, shutil
+        root = sys.argv[1]
+        print([(d, f) for _, d, f in os.walk(root)])
+        print(sorted(p.name for p in pathlib.Path(root).rglob("*")))
+        shutil.copytree(root + "/d", root + "/e", copy_function=shutil.copyfile)
+        print(glob.glob("**/*.txt", root_dir=root, recursive=True)); shutil.rmtree(root + "/e")
+        with os.scandir(root) as entries:
+            print([(e.name, e.is_dir(), os.fspath(e) == e.path) for e in entries])
+        """,
+        str(tmp_path),
+    )
+    assert out.splitlines()[:2] == ["[(['d'], []), ([], ['f.txt'])]", "['d', 'f.txt']"]
+    assert out.splitlines()[3] == "[('d', True, True)]"
+
+
+def test_users() -> None:
+    """There is one user, of whom every module says the same."""
+    out = python(
+        """
+        import getpass, grp, pwd
+        print(os.getuid(), os.getegid(), os.getlogin(), getpass.getuser(), pwd.getpwuid(1000).pw_dir)
+        print(pwd.getpwnam("user").pw_uid, grp.getgrgid(1000).gr_name, os.umask(0o77), oct(os.umask(0)))
+        print(pwd.getpwuid(0).pw_name, len(pwd.getpwall()), len(grp.getgrall()))
+        try: pwd.getpwnam("nobody")
+        except KeyError as e: print("no", e)
+        """
+    )
+    assert out.splitlines()[:2] == ["1000 1000 user user /home/user", "1000 user 18 0o77"]
+    assert out.splitlines()[2:] == ["root 2 2", "no \"getpwnam(): name not found: 'nobody'\""]
+
+
+def test_kill() -> None:
+    """A process can signal itself; there is no other."""
+    out = python(
+        """
+        import signal
+        signal.signal(signal.SIGUSR1, lambda *a: print("got"))
+        os.kill(os.getpid(), signal.SIGUSR1); os.kill(os.getpid(), 0)
+        try: os.kill(1, 0)
+        except ProcessLookupError: print("none")
+        """
+    )
+    assert out == "got\nnone\n"

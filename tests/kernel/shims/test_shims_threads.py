@@ -1,0 +1,227 @@
+"""Threads that run on the stack of whoever waits for them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+def python(program: str) -> str:
+    """What a program prints with the shims in place of threads."""
+    source = (
+        "from planaria_kernel.shims import executors, pools, processes, threads\n"
+        "threads.install(); executors.install(); pools.install(); processes.install()\n"
+    ) + textwrap.dedent(program)
+    run = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, env={"PYTHONPATH": ":".join(sys.path)}
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_start_and_join() -> None:
+    """A thread runs when it is joined, with its own identity, and is alive until then."""
+    out = python(
+        """
+        import threading
+        def work(x):
+            print(x, threading.current_thread() is t, threading.current_thread().name)
+        t = threading.Thread(target=work, args=(1,), name="w")
+        t.start()
+        print(t.is_alive(), t.ident is not None)
+        t.join(); t.join()
+        print(t.is_alive(), threading.current_thread() is threading.main_thread())
+        """
+    )
+    assert out == "True True\n1 True w\nFalse True\n"
+
+
+def test_producer_and_consumer() -> None:
+    """A consumer that is started first gets what the main thread then puts."""
+    out = python(
+        """
+        import queue, threading
+        q, got = queue.Queue(), []
+        def consume():
+            while (item := q.get()) is not None:
+                got.append(item)
+                q.task_done()
+        t = threading.Thread(target=consume)
+        t.start()
+        for i in range(3): q.put(i)
+        q.put(None)
+        t.join()
+        print(got)
+        """
+    )
+    assert out == "[0, 1, 2]\n"
+
+
+def test_waiting_runs_threads() -> None:
+    """An event, a condition, a bounded queue and a sleep let queued threads run."""
+    out = python(
+        """
+        import queue, threading, time
+        e = threading.Event()
+        threading.Thread(target=e.set).start()
+        print(e.wait())
+        q = queue.Queue()
+        threading.Thread(target=q.put, args=(5,)).start()
+        print(q.get(timeout=1))
+        done = []
+        threading.Thread(target=done.append, args=(1,)).start()
+        time.sleep(0)
+        print(done)
+        s = queue.SimpleQueue()
+        threading.Thread(target=s.put, args=(6,)).start()
+        print(s.get())
+        """
+    )
+    assert out == "True\n5\n[1]\n6\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "threading.Lock().acquire() and (lambda l: (l.acquire(), l.acquire()))(threading.Lock())",
+        "threading.Event().wait()",
+        "queue.Queue().get()",
+        "queue.SimpleQueue().get()",
+        "threading.Barrier(2).wait()",
+        "threading.Semaphore(0).acquire()",
+    ],
+)
+def test_deadlock(source: str) -> None:
+    """What would wait for ever raises an error that says why."""
+    out = python(f"import threading, queue\ntry:\n    {source}\nexcept RuntimeError as e: print(e)")
+    assert "deadlock" in out
+    assert "no threads" in out
+
+
+def test_timeouts() -> None:
+    """What waits with a timeout gives up after it."""
+    out = python(
+        """
+        import threading, queue
+        l = threading.Lock(); l.acquire()
+        print(l.acquire(timeout=0.01), l.acquire(False), threading.Event().wait(0.01))
+        try: queue.Queue().get(timeout=0.01)
+        except queue.Empty: print("empty")
+        """
+    )
+    assert out == "False False False\nempty\n"
+
+
+def test_errors_and_exits() -> None:
+    """An exception ends the thread only and goes to threading.excepthook; SystemExit ends it silently."""
+    out = python(
+        """
+        import threading, sys
+        threading.excepthook = lambda args: print(args.exc_type.__name__, args.thread.name)
+        for target in (lambda: 1/0, sys.exit):
+            t = threading.Thread(target=target, name="t"); t.start(); t.join()
+        t = threading.Thread()
+        for f in (t.join, lambda: (t.start(), t.start()), threading.current_thread().join):
+            try: f()
+            except RuntimeError as e: print(e)
+        """
+    )
+    assert out.splitlines() == [
+        "ZeroDivisionError t",
+        "cannot join thread before it is started",
+        "threads can only be started once",
+        "cannot join current thread",
+    ]
+
+
+def test_locals() -> None:
+    """threading.local keeps the values of threads apart."""
+    out = python(
+        """
+        import threading
+        data = threading.local(); data.x = 1
+        def work():
+            print(hasattr(data, "x")); data.x = 2
+        t = threading.Thread(target=work); t.start(); t.join()
+        print(data.x)
+        """
+    )
+    assert out == "False\n1\n"
+
+
+def test_pending() -> None:
+    """At the end of a cell, threads run that are neither daemons nor timers."""
+    out = python(
+        """
+        import threading
+        for daemon in (True, False): threading.Thread(target=print, args=(daemon,), daemon=daemon).start()
+        threading.Timer(0, print, ("timer",)).start()
+        print(threads.run_pending(), threads.run_pending())
+        """
+    )
+    assert out == "False\nTrue False\n"
+
+
+def test_asyncio_in_a_thread() -> None:
+    """A thread may run an event loop of its own while another is running."""
+    out = python(
+        """
+        import asyncio, threading
+        async def inner(): return 5
+        async def outer():
+            t = threading.Thread(target=lambda: print(asyncio.run(inner()))); t.start(); t.join()
+        asyncio.run(outer())
+        """
+    )
+    assert out == "5\n"
+
+
+def test_executor() -> None:
+    """A thread pool runs what is submitted at once; map, wait, as_completed and errors work."""
+    out = python(
+        """
+        import concurrent.futures as c
+        with c.ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(pow, 2, n) for n in range(3)]
+            print(sorted(f.result() for f in c.as_completed(futures)), list(pool.map(abs, [-1, 2])))
+            print(type(pool.submit(lambda: 1/0).exception()).__name__)
+        try: pool.submit(print)
+        except RuntimeError as e: print(e)
+        """
+    )
+    assert out == "[1, 2, 4] [1, 2]\nZeroDivisionError\ncannot schedule new futures after shutdown\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import multiprocessing as m; m.Process(target=print).start()",
+        "import multiprocessing as m; m.Pool(2)",
+        "from multiprocessing import Queue; Queue()",
+        "from concurrent.futures import ProcessPoolExecutor; ProcessPoolExecutor()",
+        "import concurrent.futures as c; c.ProcessPoolExecutor(2)",
+    ],
+)
+def test_processes_are_refused(source: str) -> None:
+    """Processes are refused with a message that says what to do."""
+    assert "ThreadPoolExecutor" in python(f"try:\n    {source}\nexcept NotImplementedError as e: print(e)")
+
+
+def test_thread_pool() -> None:
+    """`multiprocessing.pool.ThreadPool` maps, applies and reports errors."""
+    out = python(
+        """
+        from multiprocessing.pool import ThreadPool
+        from multiprocessing.dummy import Pool
+        with ThreadPool(2) as pool:
+            print(pool.map(abs, [-1, 2]), pool.starmap(pow, [(2, 3)]), list(pool.imap(abs, [-3])))
+            print(pool.apply_async(pow, (2, 4)).get(), pool.map_async(lambda x: 1 // x, [0]).successful())
+        try: pool.map(abs, [])
+        except ValueError as e: print(e)
+        print(Pool(2).map(len, ["ab"]))
+        """
+    )
+    assert out == "[1, 2] [8] [3]\n16 False\nPool not running\n[2]\n"

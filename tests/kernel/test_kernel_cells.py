@@ -1,0 +1,209 @@
+"""Cells: what a notebook user expects of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from planaria_kernel.errors import ProtocolError
+from planaria_kernel.protocol import Repr, decode
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("x = 1", None),
+        ("1 + 1", 2),
+        ("a = 1\na + 1", 2),
+        ("a = 1; a + 1", 2),
+        ("1;", None),
+        ("1; # shown not", None),
+        ("1  # a; b", 1),
+        ("';'", ";"),
+        ("';' # ;", ";"),
+        ("x = 5;", None),
+        ("", None),
+        ("   \n\n", None),
+        ("# nothing", None),
+        ("None", None),
+        ("if True: 3", None),
+        ("for i in range(3): i", None),
+        ("[i * i for i in range(4)]", [0, 1, 4, 9]),
+        ("'''a\nb'''", "a\nb"),
+        ("lambda: 1", "function"),
+        ("(yes := 4)", 4),
+        ("import math", None),
+        ("'a' 'b'", "ab"),
+        ("@property\ndef f(self): ...", None),
+    ],
+)
+def test_value(host: Any, source: str, value: Any) -> None:
+    """The value of a cell is that of a last expression; `;` suppresses it, statements have none."""
+    got = host.value(source)
+    assert (got.type if isinstance(got, Repr) else got) == value
+
+
+def test_state_lives_on(host: Any) -> None:
+    """Variables, functions and imports of one cell are there in the next."""
+    host.run("import math\ndef f(x): return math.sqrt(x)")
+    host.run("y = f(9)")
+    assert host.value("y") == 3.0
+
+
+def test_underscore(host: Any) -> None:
+    """`_` is the last value that was shown, and is no user variable."""
+    host.run("41")
+    host.run("z = 1")
+    assert host.value("_ + 1") == 42
+    assert list(host.send("names")[1]) == ["z"]
+
+
+def test_main_is_a_module(host: Any) -> None:
+    """Cells run in a real `__main__`: pickle, dataclasses and type hints work."""
+    source = """
+import dataclasses, pickle, typing, sys
+@dataclasses.dataclass
+class Point:
+    x: 'int'
+assert __name__ == "__main__" and sys.modules["__main__"].Point is Point
+(pickle.loads(pickle.dumps(Point(3))).x, typing.get_type_hints(Point)["x"].__name__)
+"""
+    assert host.value(source) == (3, "int")
+
+
+def test_future_statements_persist(host: Any) -> None:
+    """A `from __future__` import holds for all cells after it."""
+    host.run("from __future__ import annotations")
+    assert host.value("def f(x: unknown): ...\nf.__annotations__") == {"x": "unknown"}
+
+
+def test_source_is_found(host: Any) -> None:
+    """`inspect.getsource` finds what a cell defined."""
+    host.run("def f():\n    return 1  # here")
+    assert host.value("import inspect; inspect.getsource(f)") == "def f():\n    return 1  # here"
+
+
+def test_foreign_value(host: Any) -> None:
+    """A value that cannot cross arrives as a Repr with its text and type, also inside others."""
+    host.run("class Thing:\n    def __repr__(self): return '<a thing>'")
+    assert host.value("Thing()") == Repr("<a thing>", "Thing")
+    assert host.value("[Thing(), 1]") == [Repr("<a thing>", "Thing"), 1]
+
+
+@pytest.mark.parametrize("body", ["raise ValueError('no')", "return self.__repr__()", "return 5"])
+def test_hostile_repr(host: Any, body: str) -> None:
+    """A repr that raises, recurses or returns nonsense does not fail the cell."""
+    host.run(f"class Thing:\n    def __repr__(self): {body}")
+    assert host.value("Thing()").text.startswith("<Thing object; its repr raised")
+
+
+def test_cyclic_and_deep_values(host: Any) -> None:
+    """A value that contains itself, or is nested very deeply, arrives as a bounded Repr."""
+    assert host.value("a = []; a.append(a); a").type == "list"
+    got = host.value("b = []\nfor _ in range(100_000): b = [b]\nb")
+    assert isinstance(got, Repr)
+    assert len(got.text) < 100_000
+
+
+def test_large_text_is_cut(host: Any) -> None:
+    """The text of a large value is bounded, and the value itself arrives whole."""
+    report = host.run("list(range(1_000_000))")
+    assert len(report[1]["repr"]) < 100_000
+    assert decode(report[1]["value"]) == list(range(1_000_000))
+
+
+def test_repr_is_pythons(host: Any) -> None:
+    """The text of ordinary values is exactly what repr() gives."""
+    for source in [
+        "{'b': 1, 'a': [1, (2,), {3}]}",
+        "'x' * 50",
+        "frozenset()",
+        "[None, 1.5, b'x']",
+        "10**30",
+        "set()",
+    ]:
+        assert host.run(source)[1]["repr"] == repr(eval(source))
+
+
+def test_clear(host: Any) -> None:
+    """Clearing takes the user's variables and leaves modules, host functions and the kernel's names."""
+    host.declare("f")
+    host.run("import math\nx = 1\ndisplay = 5")
+    host.send("clear")
+    assert host.error("x")["type"] == "NameError"
+    assert host.value("callable(display) and callable(f) and __name__ == '__main__'") is True
+    assert host.send("names")[1] == {}
+
+
+def test_evaluate(host: Any) -> None:
+    """An expression can be evaluated without being a cell; its error is an error report."""
+    host.run("x = 20")
+    assert host.send("evaluate", "x + 1") == ("answer", 21)
+    assert host.send("evaluate", "y")[0] == "error"
+    host.run("a = []; a.append(a)")
+    assert host.send("evaluate", "a")[1].type == "list"
+
+
+def test_names(host: Any) -> None:
+    """User variables are listed with the names of their types and short texts."""
+    host.run("n = 1\ntext = 'x' * 1000\n_hidden = 2")
+    names = host.send("names")[1]
+    assert names["n"] == ("int", "1")
+    assert names["_hidden"] == ("int", "2")
+    assert len(names["text"][1]) < 300
+
+
+def test_tier(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Imports of modules that this tier lacks are reported before anything has run, wherever they stand."""
+    for name in ("numpy", "pandas"):  # other tests may have imported them
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    host.send("configure", {"tier_modules": ["numpy", "pandas"]})
+    source = "x = 1\ndef f():\n    import numpy.linalg, os\n    from pandas import DataFrame"
+    assert host.run(source, tier="core") == (
+        "tier",
+        ["numpy", "pandas"],
+    )
+    assert host.error("x")["type"] == "NameError"
+    assert host.value("important = 2; important") == 2
+
+
+def test_import_that_reaches_a_stub(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import that could not be seen before goes to the door when it is reached."""
+    host.send("configure", {"tier_modules": ["no_such_module"]})
+    monkeypatch.setattr(sys, "meta_path", [host.kernel.imports, *sys.meta_path])
+    host.run("import importlib\nimportlib.import_module('no_such_module.inner')")
+    assert host.stubs == [["no_such_module"]]
+
+
+def test_interfering_with_display_hook(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A display hook of the user's own does not cost the cell its value."""
+    host.run("import sys\nsys.displayhook = print")
+    assert host.value("1 + 1") == 2
+
+
+def test_null_characters_and_surrogates(host: Any) -> None:
+    """Source that Python cannot even read gives an error report."""
+    assert host.run("x = '\0'")[0] == "error"
+    assert host.run("x = '\ud800'")[0] == "error"
+    assert host.value("1") == 1
+
+
+def test_unknown_command(host: Any) -> None:
+    """A command that the kernel does not know, or garbage, gives an error report."""
+    assert host.send("fly")[0] == "error"
+    host.command = b"\xff"
+    host.kernel.enter()
+    assert host.reports[-1][1]["type"] == ProtocolError.__name__
+
+
+def test_begin(host: Any) -> None:
+    """A command that begins with settings is done after the kernel has taken them, and not when it refuses them."""
+    declared = {"callbacks": [{"name": "ask", "description": "", "signature": []}]}
+    assert host.send("begin", declared, ("run", "x = ask.__name__", 1))[0] == "done"
+    assert host.send("begin", {}, ("evaluate", "x")) == ("answer", "ask")
+    report = host.send("begin", {"no such setting": 1}, ("run", "x = 2", 2))
+    assert report[0] == "error"
+    assert "no such setting" in report[1]["message"]
+    assert host.send("evaluate", "x") == ("answer", "ask")
