@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
@@ -23,30 +24,63 @@ __all__ = ["CHANGES", "Change", "changed_functions", "changes_digest"]
 
 _Instruction = tuple[str, int | str] | tuple[str]
 
+#: Type numbers.
+_INT: Final = 5
+_UINT: Final = 6
 _LONG: Final = 7
 _ULONG: Final = 8
 _LONGLONG: Final = 9
 
+#: Flags of `PyArray_FromAny`.
+_CARRAY: Final = 0x501
+_SAME_KIND: Final = 1 << 26
+
 #: By name, the instructions that occur in `CHANGES`: https://webassembly.github.io/spec/core/binary/instructions.html
 _OPCODES: Final = {
-    "end": 0x0B,
+    "br_if": 0x0D,
+    "return": 0x0F,
     "call": 0x10,
     "select": 0x1B,
     "local.get": 0x20,
     "local.set": 0x21,
     "local.tee": 0x22,
+    "global.get": 0x23,
     "i32.load": 0x28,
+    "i64.load": 0x29,
     "i32.load8_u": 0x2D,
     "i32.store": 0x36,
     "i64.store": 0x37,
+    "i64.store32": 0x3E,
     "i32.const": 0x41,
+    "i64.const": 0x42,
     "i32.eq": 0x46,
+    "i32.lt_u": 0x49,
+    "i32.le_s": 0x4C,
     "i32.le_u": 0x4D,
+    "i64.lt_s": 0x53,
+    "i64.lt_u": 0x54,
+    "i64.gt_s": 0x55,
     "i32.add": 0x6A,
+    "i32.sub": 0x6B,
+    "i32.shl": 0x74,
     "i64.extend_i32_s": 0xAC,
 }
 #: The alignment (a power of two) that the compiler states for a load or store.
-_ALIGNMENT: Final = {"i32.load": 2, "i32.load8_u": 0, "i32.store": 2, "i64.store": 2}
+_ALIGNMENT: Final = {
+    "i32.load": 2,
+    "i64.load": 3,
+    "i32.load align=1": 0,
+    "i64.load align=1": 0,
+    "i32.load8_u": 0,
+    "i32.store": 2,
+    "i32.store align=1": 0,
+    "i64.store": 2,
+    "i64.store32": 2,
+    "i64.store32 align=1": 0,
+}
+#: Of numpy's functions that cast arrays (`PyArrayMethod_StridedLoop`), which alone get a local.
+_CAST_PARAMETERS: Final = 5
+_TYPES: Final = {"i32": 0x7F, "i64": 0x7E}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +94,8 @@ class Change:
     new: Sequence[_Instruction]
     count: int = 1
     """How often `old` has to occur."""
+    local: str | None = None
+    """The type of a local that `new` needs beside the function's, "i32" or "i64"; its index is "new"."""
 
 
 def _const(value: int) -> _Instruction:
@@ -72,6 +108,47 @@ _DESCRIPTOR: Final[_Instruction] = ("call", "PyArray_DescrFromType")
 def _descriptor(function: str, old: int = _LONG, new: int = _LONGLONG, count: int = 1) -> Change:
     """The type number that a function passes to `PyArray_DescrFromType`."""
     return Change(function, (_const(old), _DESCRIPTOR), (_const(new), _DESCRIPTOR), count)
+
+
+def _saturating(source: str, counts: Sequence[int]) -> Iterator[Change]:
+    """Turn what is out of an index's range into the largest or smallest one, which is out of any array's."""
+    width = "i32" if source == "uint" else "i64"
+    limits = [((1 << 31) - 1, "lt_u")] if source[0] == "u" else [((1 << 31) - 1, "lt_s"), (-(1 << 31), "gt_s")]
+    for prefix, count in zip(("_aligned_contig", "_contig", "_aligned", ""), counts, strict=True):
+        suffix = "" if prefix.startswith("_aligned") else " align=1"
+        load: _Instruction = (f"{width}.load{suffix}", 0)
+        store: _Instruction = (f"{'i32.store' if width == 'i32' else 'i64.store32'}{suffix}", 0)
+        clamp: list[_Instruction] = []
+        for limit, comparison in limits:
+            constant: _Instruction = (f"{width}.const", limit)
+            kept: _Instruction = ("local.get", "new")
+            clamp += (("local.tee", "new"), constant, kept, constant, (f"{width}.{comparison}",), ("select",))
+        yield Change(f"{prefix}_cast_{source}_to_long", (load, store), (load, *clamp, store), count, width)
+
+
+def _sized(branch: int) -> Change:
+    """`i4` and `u4` are `int` and `unsigned int` instead of `long` and `unsigned long`."""
+    old: tuple[_Instruction, ...] = (("br_if", branch), ("local.get", 1), ("i32.load8_u", "*"), ("return",))
+    is_four_bytes: tuple[_Instruction, ...] = (("local.get", 1), _const(2), ("i32.eq",))
+    return Change(
+        "PyArray_TypestrConvert",
+        old,
+        (*old[:-1], *is_four_bytes, _const(1), ("i32.shl",), ("i32.sub",), ("return",)),
+    )
+
+
+def _named(number: int, alias: int) -> tuple[_Instruction, ...]:
+    """Give the scalar type of one type number the name of another's (4 bytes an entry; `typeobj`, `tp_name`)."""
+    return (
+        ("local.get", 0),
+        ("i32.load", 4 * number),
+        ("i32.load", 8),
+        ("local.get", 0),
+        ("i32.load", 4 * alias),
+        ("i32.load", 8),
+        ("i32.load", 12),
+        ("i32.store", 12),
+    )
 
 
 CHANGES: Final = (
@@ -130,6 +207,39 @@ CHANGES: Final = (
         (_const(_LONG), _const(12), _const(15)),
         (_const(_LONGLONG), _const(12), _const(15)),
     ),
+    # What numpy.random makes as 64 bits and narrows to `long` stays as it is.
+    Change(
+        "__pyx_f_5numpy_6random_6mtrand_int64_to_long",
+        (("global.get", "*"), _const(16), ("i32.sub",)),
+        (
+            *(("local.get", 0), ("local.get", 0), ("i32.load", 0)),
+            *(("local.get", 0), ("i32.load", 0), _const((1 << 30) - 1), ("i32.le_s",)),  # not immortal
+            *(("i32.add",), ("i32.store", 0), ("local.get", 0), ("return",)),
+            *(("global.get", "*"), _const(16), ("i32.sub",)),
+        ),
+    ),
+    # Indices: 64-bit integers are accepted, and none is taken for another because it is cut to 32 bits. `long`
+    # is the indices' type alone, since there 32-bit integers are `int`.
+    Change(
+        "PyArray_Repeat",
+        (_const(_CARRAY), _const(0), ("call", "PyArray_FromAny")),
+        (_const(_CARRAY | _SAME_KIND), _const(0), ("call", "PyArray_FromAny")),
+    ),
+    Change(
+        "PyArray_Choose",
+        (_const(_LONG), _DESCRIPTOR, *[_const(0)] * 4),
+        (_const(_LONG), _DESCRIPTOR, *[_const(0)] * 2, _const(_SAME_KIND), _const(0)),
+    ),
+    *_saturating("longlong", (10, 9, 6, 5)),
+    *_saturating("ulonglong", (10, 9, 6, 5)),
+    *_saturating("uint", (9, 9, 5, 5)),
+    _sized(9),
+    _sized(8),
+    Change(
+        "initialize_legacy_dtypemeta_aliases",
+        (_const(0), ("local.get", 0), ("i32.load", 0)),
+        (*_named(_INT, _LONG), *_named(_UINT, _ULONG), _const(0), ("local.get", 0), ("i32.load", 0)),
+    ),
 )
 
 
@@ -154,18 +264,33 @@ def changed_functions(wasm: WasmFile) -> dict[int, bytes]:
         if body is None:
             start, end = bounds[index]
             body = wasm.data[decode_uleb(wasm.data, start)[1] : end]
-        bodies[index] = _change(change, body, names)
+        local = 0
+        if change.local is not None:
+            body, declared = _with_local(body, _TYPES[change.local])
+            local = _CAST_PARAMETERS + declared
+        bodies[index] = _change(change, body, names, local)
     return bodies
 
 
-def _change(change: Change, body: bytes, names: Mapping[str, int]) -> bytes:
-    addresses: list[bytes] = []
+def _with_local(body: bytes, type_: int) -> tuple[bytes, int]:
+    """A body that declares one more local, and how many it declared before."""
+    groups, position = decode_uleb(body, 0)
+    start, declared = position, 0
+    for _ in range(groups):
+        count, position = decode_uleb(body, position)
+        declared += count
+        position += 1
+    return encode_uleb(groups + 1) + body[start:position] + bytes([1, type_]) + body[position:], declared
+
+
+def _change(change: Change, body: bytes, names: Mapping[str, int], local: int) -> bytes:
+    encode = partial(_encode, names=names, local=local)
 
     def replacement(found: re.Match[bytes]) -> bytes:
-        addresses[:] = found.groups()
-        return b"".join(_encode(instruction, names, addresses) for instruction in change.new)
+        addresses = iter(found.groups())
+        return b"".join(encode(instruction, addresses) for instruction in change.new)
 
-    pattern = b"".join(_pattern(instruction, names) for instruction in change.old)
+    pattern = b"".join(_pattern(instruction, encode) for instruction in change.old)
     changed, count = re.subn(pattern, replacement, body, flags=re.DOTALL)
     if count != change.count:
         raise RuntimeSetupError(
@@ -180,21 +305,24 @@ def _padded(value: int) -> bytes:
     return bytes([*((value >> shift & 0x7F | 0x80) for shift in (0, 7, 14, 21)), value >> 28])
 
 
-def _encode(instruction: _Instruction, names: Mapping[str, int], addresses: list[bytes]) -> bytes:
+def _encode(instruction: _Instruction, addresses: Iterator[bytes], names: Mapping[str, int], local: int) -> bytes:
     name = instruction[0]
-    opcode = bytes([_OPCODES[name]])
+    encoded = bytes([_OPCODES[name.partition(" ")[0]]])
+    if name in _ALIGNMENT:
+        encoded += bytes([_ALIGNMENT[name]])
     if len(instruction) == 1:
-        return opcode
+        return encoded
     operand = instruction[1]
-    if name == "call":
-        return opcode + _padded(names[str(operand)])
-    prefix = opcode + bytes([_ALIGNMENT[name]]) if name in _ALIGNMENT else opcode
+    if operand == "*":
+        return encoded + next(addresses)
+    if operand == "new":
+        return encoded + encode_uleb(local)
     if isinstance(operand, str):
-        return prefix + addresses.pop(0)
-    return prefix + (encode_sleb(operand) if name == "i32.const" else encode_uleb(operand))
+        return encoded + _padded(names[operand])
+    return encoded + (encode_sleb(operand) if name.endswith(".const") else encode_uleb(operand))
 
 
-def _pattern(instruction: _Instruction, names: Mapping[str, int]) -> bytes:
-    if len(instruction) == 2 and instruction[1] == "*":
-        return re.escape(_encode((instruction[0], "*"), names, [b""])) + b"([\x80-\xff]{4}[\x00-\x0f])"
-    return re.escape(_encode(instruction, names, []))
+def _pattern(instruction: _Instruction, encode: Callable[[_Instruction, Iterator[bytes]], bytes]) -> bytes:
+    if "*" in instruction:
+        return re.escape(encode(instruction, iter([b""]))) + b"([\x80-\xff]{4}[\x00-\x0f])"
+    return re.escape(encode(instruction, iter(())))

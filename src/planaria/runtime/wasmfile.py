@@ -94,12 +94,13 @@ def encode_uleb(value: int) -> bytes:
 
 
 def encode_sleb(value: int) -> bytes:
-    """Write a signed LEB128 number that is not negative."""
-    encoded = bytearray(encode_uleb(value))
-    if encoded[-1] & 0x40:  # it would read as the sign
-        encoded[-1] |= 0x80
-        encoded.append(0)
-    return bytes(encoded)
+    """Write a signed LEB128 number in as few bytes as it takes."""
+    out = bytearray()
+    while not -0x40 <= value < 0x40:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value & 0x7F)
+    return bytes(out)
 
 
 class WasmFile:
