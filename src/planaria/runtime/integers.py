@@ -54,6 +54,7 @@ _OPCODES: Final = {
     "i32.const": 0x41,
     "i64.const": 0x42,
     "i32.eq": 0x46,
+    "i32.ne": 0x47,
     "i32.lt_u": 0x49,
     "i32.le_s": 0x4C,
     "i32.le_u": 0x4D,
@@ -62,6 +63,7 @@ _OPCODES: Final = {
     "i64.gt_s": 0x55,
     "i32.add": 0x6A,
     "i32.sub": 0x6B,
+    "i32.or": 0x72,
     "i32.shl": 0x74,
     "i64.extend_i32_s": 0xAC,
 }
@@ -135,6 +137,13 @@ def _sized(branch: int) -> Change:
         old,
         (*old[:-1], *is_four_bytes, _const(1), ("i32.shl",), ("i32.sub",), ("return",)),
     )
+
+
+def _either(function: str, comparison: str, count: int = 1) -> Change:
+    """Take arrays of `int` where scipy compares an array's type number with that of `long` for 32-bit integers."""
+    number: tuple[_Instruction, ...] = (_const(16), ("i32.add",), ("i32.load", 0))
+    compare: tuple[_Instruction, ...] = (_const(_LONG), (comparison,))
+    return Change(function, (*number, *compare), (*number, _const(_INT ^ _LONG), ("i32.or",), *compare), count)
 
 
 def _named(number: int, alias: int) -> tuple[_Instruction, ...]:
@@ -235,6 +244,10 @@ CHANGES: Final = (
     *_saturating("uint", (9, 9, 5, 5)),
     _sized(9),
     _sized(8),
+    _either("lbfgsb_setulb", "i32.eq", 6),
+    _either("slsqp", "i32.eq"),
+    _either("dvode_wrapper", "i32.ne"),
+    _either("zvode_wrapper", "i32.ne"),
     Change(
         "initialize_legacy_dtypemeta_aliases",
         (_const(0), ("local.get", 0), ("i32.load", 0)),

@@ -15,6 +15,7 @@ def install(door: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
     from planaria_kernel.shims import (
         executors,
+        integers,
         modes,
         plotting,
         pools,
@@ -33,6 +34,7 @@ def install(door: Callable[[bytes], bytes]) -> None:
     pools.install()
     processes.install()
     plotting.install()
+    integers.install()
     subprocesses.install()
 
 
