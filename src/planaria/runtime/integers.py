@@ -1,8 +1,9 @@
 """The changes to numpy's machine code that make its default integer 64 bits wide, as on a 64-bit desktop.
 
-WebAssembly has 32-bit pointers, so numpy is compiled with `NPY_DEFAULT_INT = NPY_INTP = NPY_LONG`, of 32 bits:
-sums and products overflow, and nothing warns. The type number is a constant in a few functions; there it becomes
-that of `long long`. Indices keep `NPY_INTP`, since compiled code reads them as pointer-sized integers.
+WebAssembly has 32-bit pointers, so numpy is compiled with `NPY_DEFAULT_INT = NPY_INTP = NPY_LONG`, of 32
+bits: sums and products overflow, and nothing warns. The type number is a constant in a few functions; there
+it becomes that of `long long`. Indices keep `NPY_INTP`, since compiled code reads them as pointer-sized
+integers.
 
 A change names a function and the instructions to replace, so that another build of numpy either has the same
 ones or is refused; none is computed with silently.
@@ -35,7 +36,8 @@ _LONGLONG: Final = 9
 _CARRAY: Final = 0x501
 _SAME_KIND: Final = 1 << 26
 
-#: By name, the instructions that occur in `CHANGES`: https://webassembly.github.io/spec/core/binary/instructions.html
+#: By name, the instructions that occur in `CHANGES`:
+#: https://webassembly.github.io/spec/core/binary/instructions.html
 _OPCODES: Final = {
     "br_if": 0x0D,
     "return": 0x0F,
@@ -115,7 +117,9 @@ def _descriptor(function: str, old: int = _LONG, new: int = _LONGLONG, count: in
 def _saturating(source: str, counts: Sequence[int]) -> Iterator[Change]:
     """Turn what is out of an index's range into the largest or smallest one, which is out of any array's."""
     width = "i32" if source == "uint" else "i64"
-    limits = [((1 << 31) - 1, "lt_u")] if source[0] == "u" else [((1 << 31) - 1, "lt_s"), (-(1 << 31), "gt_s")]
+    limits = (
+        [((1 << 31) - 1, "lt_u")] if source[0] == "u" else [((1 << 31) - 1, "lt_s"), (-(1 << 31), "gt_s")]
+    )
     for prefix, count in zip(("_aligned_contig", "_contig", "_aligned", ""), counts, strict=True):
         suffix = "" if prefix.startswith("_aligned") else " align=1"
         load: _Instruction = (f"{width}.load{suffix}", 0)
@@ -140,14 +144,16 @@ def _sized(branch: int) -> Change:
 
 
 def _either(function: str, comparison: str, count: int = 1) -> Change:
-    """Take arrays of `int` where scipy compares an array's type number with that of `long` for 32-bit integers."""
+    """Accept arrays of `int` where scipy compares a type number with that of `long` for 32-bit integers."""
     number: tuple[_Instruction, ...] = (_const(16), ("i32.add",), ("i32.load", 0))
     compare: tuple[_Instruction, ...] = (_const(_LONG), (comparison,))
-    return Change(function, (*number, *compare), (*number, _const(_INT ^ _LONG), ("i32.or",), *compare), count)
+    return Change(
+        function, (*number, *compare), (*number, _const(_INT ^ _LONG), ("i32.or",), *compare), count
+    )
 
 
 def _named(number: int, alias: int) -> tuple[_Instruction, ...]:
-    """Give the scalar type of one type number the name of another's (4 bytes an entry; `typeobj`, `tp_name`)."""
+    """Give the scalar type of one type number the name of another's (by `typeobj` and `tp_name`)."""
     return (
         ("local.get", 0),
         ("i32.load", 4 * number),
@@ -190,9 +196,7 @@ CHANGES: Final = (
         (_const(_LONG), ("local.set", 9)),
         (_const(_LONGLONG), ("local.set", 9)),
     ),
-    Change(
-        "reducelike_promote_and_resolve", (_const(3), ("i32.le_u",)), (_const(7), ("i32.le_u",))
-    ),
+    Change("reducelike_promote_and_resolve", (_const(3), ("i32.le_u",)), (_const(7), ("i32.le_u",))),
     Change(
         "reducelike_promote_and_resolve",
         (("i32.load8_u", "*"), ("local.set", 9)),
@@ -227,8 +231,8 @@ CHANGES: Final = (
             *(("global.get", "*"), _const(16), ("i32.sub",)),
         ),
     ),
-    # Indices: 64-bit integers are accepted, and none is taken for another because it is cut to 32 bits. `long`
-    # is the indices' type alone, since there 32-bit integers are `int`.
+    # Indices: 64-bit integers are accepted, and none becomes another by being cut to 32 bits. `long` is the
+    # type of indices alone, since 32-bit integers are `int`.
     Change(
         "PyArray_Repeat",
         (_const(_CARRAY), _const(0), ("call", "PyArray_FromAny")),
@@ -272,7 +276,9 @@ def changed_functions(wasm: WasmFile) -> dict[int, bytes]:
     for change in CHANGES:
         index = names.get(change.function)
         if index is None or index not in bounds:
-            raise RuntimeSetupError(f"the guest's numpy has no function {change.function}; it is not supported")
+            raise RuntimeSetupError(
+                f"the guest's numpy has no function {change.function}; it is not supported"
+            )
         body = bodies.get(index)
         if body is None:
             start, end = bounds[index]
@@ -318,7 +324,9 @@ def _padded(value: int) -> bytes:
     return bytes([*((value >> shift & 0x7F | 0x80) for shift in (0, 7, 14, 21)), value >> 28])
 
 
-def _encode(instruction: _Instruction, addresses: Iterator[bytes], names: Mapping[str, int], local: int) -> bytes:
+def _encode(
+    instruction: _Instruction, addresses: Iterator[bytes], names: Mapping[str, int], local: int
+) -> bytes:
     name = instruction[0]
     encoded = bytes([_OPCODES[name.partition(" ")[0]]])
     if name in _ALIGNMENT:

@@ -293,8 +293,8 @@ class WasmFile:
         """A copy with more exports, stubbed and changed functions, and without some custom sections.
 
         `stub` are ranges of function indices whose bodies become `unreachable` and whose slots in the table
-        become empty. `bodies` are other bodies by function index, without their length prefix. All indices, slots and data stay as they are, so memory is interchangeable between the
-        original and the copy.
+        become empty. `bodies` are other bodies by function index, without their length prefix. All indices,
+        slots and data stay as they are, so memory is interchangeable between the original and the copy.
         """
         ranges = list(stub)
         bodies = bodies or {}

@@ -1,9 +1,9 @@
 """numpy's integers as on a 64-bit desktop, as far as they are chosen in Python.
 
-The default integer itself is 64 bits wide in the machine code (`planaria.runtime.integers`). Here are the names
-for it, the legacy random numbers, and what numpy and the packages on it return as indices. An index, `numpy.intp`,
-has the 32 bits of a pointer, and compiled code that is given one reads it as such. So pandas, scipy and the like
-get indices as they are, and everyone else gets them as int64, with which they can be computed with.
+The default integer itself is 64 bits wide in the machine code (`planaria.runtime.integers`). Here are the
+names for it, the legacy random numbers, and what numpy and the packages on it return as indices. An index,
+`numpy.intp`, has the 32 bits of a pointer, and compiled code reads it as such. So pandas, scipy and the like
+get indices as they are; all other callers get int64, so that what they compute does not overflow.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ _INDICES: Final = {
     "pandas.core.indexes.base": """
         Index.argsort Index.get_indexer Index.get_indexer_for Index.get_indexer_non_unique Index.searchsorted
     """,
+    "pandas.core.frame": "DataFrame.memory_usage",
+    "pandas.core.reshape.tile": "cut qcut",
     "pandas.core.series": "Series.argsort Series.searchsorted",
     "scipy.optimize._lsap": "linear_sum_assignment",
     "scipy.signal._peak_finding": "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt",
@@ -103,9 +105,10 @@ def _widened(value: Any) -> Any:
         items = [_widened(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     code = getattr(getattr(value, "dtype", None), "char", "")
-    if code == "O" and type(value).__name__ == "ndarray":  # of arrays of different lengths
+    if code == "O" and type(value).__name__ == "ndarray" and value.ndim == 1:  # arrays of different lengths
         widened = value.copy()
-        widened.flat = [_widened(item) for item in value.flat]
+        for position, item in enumerate(value):
+            widened[position] = _widened(item)
         return widened
     # A 32-bit integer that was asked for has another code, `i`.
     return value.astype("int64") if code == "l" else value
@@ -250,6 +253,11 @@ def _widen_random(module: Any) -> None:
         numbers = methods["randint"](self, low, high, size, int64)
         return int(numbers) if size is None and array(numbers).shape == () else numbers
 
+    def random_integers(self: Any, low: Any, high: Any = None, size: Any = None) -> Any:
+        if high is None:
+            low, high = 1, low
+        return methods["randint"](self, low, int(high) + 1, size, int64)
+
     def permutation(self: Any, x: Any) -> Any:
         if not isinstance(x, (int, integer)):
             return methods["permutation"](self, x)
@@ -271,11 +279,11 @@ def _widen_random(module: Any) -> None:
             n = trials.astype("l")
         return _widened(methods["binomial"](self, n, p, size))
 
-    same = {name: generated(name) for name in ("poisson", "zipf")}
-    wide = {name: widened(name) for name in ("choice", "multinomial", "random_integers")}
+    same = {"poisson": generated("poisson")}
+    wide = {name: widened(name) for name in ("choice", "multinomial")}
     own = {
         function.__name__: update_wrapper(function, methods[function.__name__])
-        for function in (binomial, geometric, permutation, randint)
+        for function in (binomial, geometric, permutation, randint, random_integers)
     }
     _replace(state, same | wide | own)
     instance = module._rand
