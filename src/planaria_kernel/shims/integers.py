@@ -20,7 +20,9 @@ from planaria_kernel.shims.importing import when_imported
 __all__ = ["install"]
 
 #: Packages whose extension modules take arrays of `numpy.intp`.
-_COMPILED: Final = frozenset(("contourpy", "matplotlib", "pandas", "scipy", "sklearn", "statsmodels"))
+_COMPILED: Final = frozenset(
+    ("contourpy", "matplotlib", "pandas", "planaria_kernel", "scipy", "sklearn", "statsmodels")
+)
 
 #: Methods of arrays that return indices.
 _METHODS: Final = ("argmax", "argmin", "argpartition", "argsort", "nonzero", "searchsorted")
@@ -48,6 +50,7 @@ _INDICES: Final = {
     "pandas.core.reshape.tile": "cut qcut",
     "pandas.core.series": "Series.argsort Series.searchsorted",
     "scipy.optimize._lsap": "linear_sum_assignment",
+    "scipy.sparse.csgraph._reordering": "reverse_cuthill_mckee",
     "scipy.signal._peak_finding": "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt",
     "scipy.spatial._ckdtree": "cKDTree.query",
     "scipy.spatial._kdtree": "KDTree.query",
@@ -80,10 +83,21 @@ def install() -> None:
     when_imported("numpy._core.strings", _widen_strings)
     when_imported("numpy.random.mtrand", _widen_random)
     when_imported("numpy", _widen_modules)
+    changes: dict[str, list[Callable[[Any], None]]] = {}
+    for name in sys.builtin_module_names:
+        if name.partition(".")[0] in _COMPILED:
+            changes[name] = [_narrow_arguments]
     for name, functions in _INDICES.items():
-        when_imported(name, partial(_widen_package, functions.split()))
+        changes.setdefault(name, []).append(partial(_widen_package, functions.split()))
     for name, class_ in _CLUSTERINGS.items():
-        when_imported(name, partial(_widen_labels, class_))
+        changes.setdefault(name, []).append(partial(_widen_labels, class_))
+    for name, steps in changes.items():
+        when_imported(name, partial(_change, steps))
+
+
+def _change(steps: Iterable[Callable[[Any], None]], module: Any) -> None:
+    for step in steps:
+        step(module)
 
 
 # -- results -----------------------------------------------------------------------------------------
@@ -142,6 +156,74 @@ def _replace(owner: type, changes: dict[str, Any]) -> None:
     (attributes,) = get_referents(owner.__dict__)
     attributes.update(changes)
     sys._clear_type_cache()  # its methods may have been looked up
+
+
+# -- arguments ---------------------------------------------------------------------------------------
+
+
+def _narrow_arguments(module: Any) -> None:
+    """Let an extension module's functions take int64 where they want indices, as they do on a desktop."""
+    for name, value in list(vars(module).items()):
+        kind = type(value).__name__
+        if kind == "cython_function_or_method":
+            setattr(module, name, _narrowing(value))
+        elif kind == "fused_cython_function":
+            setattr(module, name, _Fused(value))
+
+
+def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except ValueError as error:
+            if not _wants_indices(error):
+                raise
+        return _call_narrowed(function, args, kwargs)
+
+    return update_wrapper(wrapper, function)
+
+
+def _wants_indices(error: ValueError) -> bool:
+    """Whether Cython refused an array of int64 before anything was done."""
+    message = str(error)
+    return message.startswith("Buffer dtype mismatch") and "intp" in message and "'long long'" in message
+
+
+def _call_narrowed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    pairs: list[tuple[Any, Any]] = []
+
+    def narrowed(value: Any) -> Any:
+        if getattr(getattr(value, "dtype", None), "char", "") != "q":
+            return value
+        pairs.append((value, value.astype("l")))
+        return pairs[-1][1]
+
+    result = function(*map(narrowed, args), **{name: narrowed(value) for name, value in kwargs.items()})
+    for wide, narrow in pairs:  # one of them may be there to be filled
+        if wide.flags.writeable:
+            wide[...] = narrow
+    return result
+
+
+class _Fused:
+    """A Cython function for several types, one of which can be chosen by its name."""
+
+    def __init__(self, function: Any) -> None:
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        except ValueError as error:
+            if not _wants_indices(error):
+                raise
+        return _call_narrowed(self.__wrapped__, args, kwargs)
+
+    def __getitem__(self, types: Any) -> Callable[..., Any]:
+        return _narrowing(self.__wrapped__[types])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
 
 
 # -- numpy -------------------------------------------------------------------------------------------
