@@ -87,7 +87,7 @@ def test_ways_agree_on_a_machine() -> None:
             "import json, decimal\nx = [bytearray(5000) for _ in range(300)]\ny = json.dumps(list(range(1000)))"
         )
         executor: Any = session._engine.executor
-        machine = executor._live()
+        machine = executor._running()
         image = machine._image
         differing = pages_of(memory.compare(machine._base, machine.memory_bytes, image))
         for way in ways():

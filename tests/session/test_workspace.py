@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -760,25 +761,27 @@ def ends(seconds: str) -> bool:
 def test_a_call_that_a_timeout_ends_is_interrupted(make: Any, home: str) -> None:
     """Its record says "interrupted" and how long it took, awaited or not, and its process is gone."""
     session = make(home)
+    seconds = f"61.{os.getpid()}"  # no other test's process sleeps for just so long
     for form in ("", "await "):
-        result = session.run(f"{form}tools.echo(script='exec sleep 61.25')", timeout=0.5)
+        result = session.run(f"{form}tools.echo(script='exec sleep {seconds}')", timeout=0.5)
         assert isinstance(result.error, planaria.TimeoutError)
         (call,) = result.tool_calls
         assert (call.outcome, call.duration_ms >= 100) == ("interrupted", True)
-        assert ends("61.25")
+        assert ends(seconds)
 
 
 def test_a_call_that_is_given_up_is_cancelled(make: Any, home: str) -> None:
     """Cancelled by its task, also as the last thing that an execution does, its process ends at once."""
     session = make(home)
+    seconds = f"62.{os.getpid()}"
     last = (
-        "import asyncio\ntask = asyncio.create_task(tools.echo.call_async(script='exec sleep 62.5'))\n"
+        f"import asyncio\ntask = asyncio.create_task(tools.echo.call_async(script='exec sleep {seconds}'))\n"
         "await asyncio.sleep(0.3)\n_ = task.cancel()"
     )
-    for code in (last, "await asyncio.wait_for(tools.echo.call_async(script='exec sleep 62.5'), 0.3)"):
+    for code in (last, f"await asyncio.wait_for(tools.echo.call_async(script='exec sleep {seconds}'), 0.3)"):
         (call,) = session.run(code).tool_calls
         assert (call.outcome, call.duration_ms >= 100) == ("cancelled", True)
-        assert ends("62.5")
+        assert ends(seconds)
 
 
 def test_a_call_for_which_a_task_waits_goes_on(make: Any, home: str) -> None:

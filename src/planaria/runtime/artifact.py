@@ -19,6 +19,7 @@ from typing import Final
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.cache import hash_file
 from planaria.runtime.frames import widened_functions
+from planaria.runtime.integers import changed_functions
 from planaria.runtime.stubs import BUILDS
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
@@ -113,13 +114,15 @@ class Artifact:
         ]
 
     def patched(self, *, core: bool) -> bytes:
-        """The module to compile: more exports, wider stack frames where CPython recurses, no names; for the
-        core tier the cut is stubbed.
+        """The module to compile: more exports, wider stack frames where CPython recurses, 64-bit integers in
+        numpy, no names; for the core tier the cut, which has numpy in it, is stubbed.
         """
         self.verify()
         wasm = WasmFile(self.module.read_bytes())
         stub = [self.cut] if core and self.cut is not None else []
         bodies = widened_functions(wasm)
+        if not stub:
+            bodies |= changed_functions(wasm)
         return wasm.rewrite(exports=self.exports(wasm), stub=stub, bodies=bodies, drop_custom=["name"])
 
 

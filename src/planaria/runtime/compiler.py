@@ -23,6 +23,7 @@ from planaria.errors import RuntimeSetupError
 from planaria.runtime.artifact import EXPORTED_FUNCTIONS, artifact
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.frames import frames_digest
+from planaria.runtime.integers import changes_digest
 
 __all__ = ["Recipe", "Tier", "compile_into", "environment_digest", "file_recipe", "spawn", "tier_recipe"]
 
@@ -96,6 +97,7 @@ def tier_recipe(tier: Tier) -> Recipe:
         *EXPORTED_FUNCTIONS,
         repr(guest.cut if tier is Tier.CORE else None),
         frames_digest(),
+        *([changes_digest()] if tier is Tier.FULL else []),  # numpy is not in the core tier
         environment_digest(),
     )
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -15,6 +15,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
     from planaria_kernel.shims import (
         executors,
+        integers,
         modes,
         network,
         notebooks,
@@ -37,6 +38,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     pools.install()
     processes.install()
     plotting.install()
+    integers.install()
     subprocesses.install()
 
 

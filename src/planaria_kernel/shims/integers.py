@@ -1,0 +1,374 @@
+"""numpy's integers as on a 64-bit desktop, as far as they are chosen in Python.
+
+The default integer itself is 64 bits wide in the machine code (`planaria.runtime.integers`). Here are the
+names for it, the legacy random numbers, and what numpy and the packages on it return as indices. An index,
+`numpy.intp`, has the 32 bits of a pointer, and compiled code reads it as such. So pandas, scipy and the like
+get indices as they are; all other callers get int64, so that what they compute does not overflow.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial, update_wrapper
+from gc import get_referents
+from types import FrameType, ModuleType
+from typing import Any, Final
+
+from planaria_kernel.shims.importing import when_imported
+
+__all__ = ["install"]
+
+#: Packages whose extension modules take arrays of `numpy.intp`.
+_COMPILED: Final = frozenset(
+    ("contourpy", "matplotlib", "pandas", "planaria_kernel", "scipy", "sklearn", "statsmodels")
+)
+
+#: Methods of arrays that return indices.
+_METHODS: Final = ("argmax", "argmin", "argpartition", "argsort", "nonzero", "searchsorted")
+#: Functions of `numpy._core._multiarray_umath` that return indices or counts.
+_FUNCTIONS: Final = ("bincount", "count_nonzero", "lexsort", "ravel_multi_index", "unravel_index", "where")
+#: Functions of `numpy._core.strings` that return lengths, positions or counts.
+_STRINGS: Final = ("count", "find", "index", "rfind", "rindex", "str_len")
+#: Modules of numpy that return arrays which they make with `numpy.intp`.
+_MODULES: Final = (
+    "numpy._core.numeric",
+    "numpy.lib._arraysetops_impl",
+    "numpy.lib._histograms_impl",
+    "numpy.ma.core",
+)
+#: What other packages return as indices: functions as "name", methods as "class.name".
+_INDICES: Final = {
+    "pandas.core.algorithms": "factorize",
+    "pandas.core.base": """
+        IndexOpsMixin.argmax IndexOpsMixin.argmin IndexOpsMixin.factorize IndexOpsMixin.searchsorted
+    """,
+    "pandas.core.indexes.base": """
+        Index.argsort Index.get_indexer Index.get_indexer_for Index.get_indexer_non_unique Index.searchsorted
+    """,
+    "pandas.core.frame": "DataFrame.memory_usage",
+    "pandas.core.reshape.tile": "cut qcut",
+    "pandas.core.series": "Series.argsort Series.searchsorted",
+    "scipy.optimize._lsap": "linear_sum_assignment",
+    "scipy.sparse.csgraph._reordering": "reverse_cuthill_mckee",
+    "scipy.signal._peak_finding": "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt",
+    "scipy.spatial._ckdtree": "cKDTree.query",
+    "scipy.spatial._kdtree": "KDTree.query",
+    "sklearn.base": "ClusterMixin.fit_predict",
+    "sklearn.ensemble._forest": "BaseForest.apply",
+    "sklearn.feature_selection._base": "SelectorMixin.get_support",
+    "sklearn.metrics.pairwise": "pairwise_distances_argmin pairwise_distances_argmin_min",
+    "sklearn.mixture._base": "BaseMixture.fit_predict BaseMixture.predict",
+    "sklearn.neighbors._ball_tree": "BinaryTree64.query BinaryTree64.query_radius",
+    "sklearn.neighbors._base": "KNeighborsMixin.kneighbors RadiusNeighborsMixin.radius_neighbors",
+    "sklearn.neighbors._kd_tree": "BinaryTree64.query BinaryTree64.query_radius",
+    "sklearn.preprocessing._label": "LabelEncoder.fit_transform LabelEncoder.transform",
+    "sklearn.tree._classes": "BaseDecisionTree.apply",
+    "sklearn.utils._random": "sample_without_replacement",
+}
+#: Classes whose method `fit` sets an attribute `labels_` of indices.
+_CLUSTERINGS: Final = {
+    "sklearn.cluster._agglomerative": "AgglomerativeClustering",
+    "sklearn.cluster._dbscan": "DBSCAN",
+    "sklearn.cluster._hdbscan.hdbscan": "HDBSCAN",
+    "sklearn.cluster._mean_shift": "MeanShift",
+    "sklearn.cluster._optics": "OPTICS",
+}
+
+
+def install() -> None:
+    """Apply this to numpy and the packages on it when they are imported."""
+    when_imported("numpy._core._multiarray_umath", _widen_arrays)
+    when_imported("numpy._core._type_aliases", _alias)
+    when_imported("numpy._core.strings", _widen_strings)
+    when_imported("numpy.random.mtrand", _widen_random)
+    when_imported("numpy", _widen_modules)
+    changes: dict[str, list[Callable[[Any], None]]] = {}
+    for name in sys.builtin_module_names:
+        if name.partition(".")[0] in _COMPILED:
+            changes[name] = [_narrow_arguments]
+    for name, functions in _INDICES.items():
+        changes.setdefault(name, []).append(partial(_widen_package, functions.split()))
+    for name, class_ in _CLUSTERINGS.items():
+        changes.setdefault(name, []).append(partial(_widen_labels, class_))
+    for name, steps in changes.items():
+        when_imported(name, partial(_change, steps))
+
+
+def _change(steps: Iterable[Callable[[Any], None]], module: Any) -> None:
+    for step in steps:
+        step(module)
+
+
+# -- results -----------------------------------------------------------------------------------------
+
+
+def _is_compiled(frame: FrameType | None) -> bool:
+    """Whether numpy was called by a package with extension modules."""
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package != "numpy":
+            return package in _COMPILED
+        frame = frame.f_back
+    return False
+
+
+def _widened(value: Any) -> Any:
+    """Indices as int64: of an array, a scalar, a series, or a tuple of these; other values as they are."""
+    if isinstance(value, tuple):
+        items = [_widened(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    code = getattr(getattr(value, "dtype", None), "char", "")
+    if code == "O" and type(value).__name__ == "ndarray" and value.ndim == 1:  # arrays of different lengths
+        widened = value.copy()
+        for position, item in enumerate(value):
+            widened[position] = _widened(item)
+        return widened
+    # A 32-bit integer that was asked for has another code, `i`.
+    return value.astype("int64") if code == "l" else value
+
+
+def _widening(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with its indices as int64 unless a compiled package asks for them."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return result if _is_compiled(sys._getframe(1)) else _widened(result)
+
+    return update_wrapper(wrapper, function)
+
+
+def _widening_reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`argmax` and `argmin`, whose `out` may be int64."""
+
+    def wrapper(self: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        if out is None or out.dtype.char != "q":
+            result = function(self, axis, out, **kwargs)
+            return result if out is not None or _is_compiled(sys._getframe(1)) else _widened(result)
+        out[...] = function(self, axis, **kwargs)
+        return out
+
+    return update_wrapper(wrapper, function)
+
+
+def _replace(owner: type, changes: dict[str, Any]) -> None:
+    """Set attributes of a type, also of one written in C."""
+    (attributes,) = get_referents(owner.__dict__)
+    attributes.update(changes)
+    sys._clear_type_cache()  # its methods may have been looked up
+
+
+# -- arguments ---------------------------------------------------------------------------------------
+
+
+def _narrow_arguments(module: Any) -> None:
+    """Let an extension module's functions take int64 where they want indices, as they do on a desktop."""
+    for name, value in list(vars(module).items()):
+        kind = type(value).__name__
+        if kind == "cython_function_or_method":
+            setattr(module, name, _narrowing(value))
+        elif kind == "fused_cython_function":
+            setattr(module, name, _Fused(value))
+
+
+def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except ValueError as error:
+            if not _wants_indices(error):
+                raise
+        return _call_narrowed(function, args, kwargs)
+
+    return update_wrapper(wrapper, function)
+
+
+def _wants_indices(error: ValueError) -> bool:
+    """Whether Cython refused an array of int64 before anything was done."""
+    message = str(error)
+    return message.startswith("Buffer dtype mismatch") and "intp" in message and "'long long'" in message
+
+
+def _call_narrowed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    pairs: list[tuple[Any, Any]] = []
+
+    def narrowed(value: Any) -> Any:
+        if getattr(getattr(value, "dtype", None), "char", "") != "q":
+            return value
+        pairs.append((value, value.astype("l")))
+        return pairs[-1][1]
+
+    result = function(*map(narrowed, args), **{name: narrowed(value) for name, value in kwargs.items()})
+    for wide, narrow in pairs:  # one of them may be there to be filled
+        if wide.flags.writeable:
+            wide[...] = narrow
+    return result
+
+
+class _Fused:
+    """A Cython function for several types, one of which can be chosen by its name."""
+
+    def __init__(self, function: Any) -> None:
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        except ValueError as error:
+            if not _wants_indices(error):
+                raise
+        return _call_narrowed(self.__wrapped__, args, kwargs)
+
+    def __getitem__(self, types: Any) -> Callable[..., Any]:
+        return _narrowing(self.__wrapped__[types])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+
+# -- numpy -------------------------------------------------------------------------------------------
+
+
+def _widen_arrays(module: Any) -> None:
+    methods = vars(module.ndarray)
+    reductions = {name: _widening_reduction(methods[name]) for name in ("argmax", "argmin")}
+    others = {name: _widening(methods[name]) for name in _METHODS if name not in reductions}
+    _replace(module.ndarray, reductions | others)
+    for name in _FUNCTIONS:
+        function = _widening(getattr(module, name))
+        function.__doc__ = None  # numpy adds it
+        setattr(module, name, function)
+
+
+def _alias(module: Any) -> None:
+    """The names of types: `long` is the type of indices alone, `int` that of 32-bit integers."""
+    types = {name: module.typeinfo[f"NPY_{name}"].type for name in ("INT", "UINT", "LONGLONG", "ULONGLONG")}
+    names = {"int_": "LONGLONG", "uint": "ULONGLONG", "int32": "INT", "uint32": "UINT"}
+    for table in (module.allTypes, module.sctypeDict):
+        table.update({name: types[type_] for name, type_ in names.items()})
+    module.sctypeDict["int"] = types["LONGLONG"]
+
+
+def _widen_strings(module: Any) -> None:
+    for name in _STRINGS:
+        setattr(module, name, _widening(getattr(module, name)))
+
+
+def _widen_modules(numpy: ModuleType) -> None:
+    view = ModuleType(numpy.__name__)
+    view.__dict__.update(numpy.__dict__, intp=numpy.int64)
+    for name in _MODULES:
+        when_imported(name, partial(_set_numpy, view))
+
+
+def _set_numpy(view: ModuleType, module: Any) -> None:
+    module.np = view
+
+
+def _widen_package(names: Iterable[str], module: Any) -> None:
+    for name in names:
+        owner, _, attribute = name.rpartition(".")
+        holder = getattr(module, owner) if owner else module
+        changes = {attribute: _widening(getattr(holder, attribute))}
+        if isinstance(holder, type):
+            _replace(holder, changes)
+        else:
+            vars(holder).update(changes)
+    if module.__name__ == "sklearn.utils._random":
+        _fill_long(module)
+
+
+def _fill_long(module: Any) -> None:
+    """Its arrays of `int` are those of C's `long`."""
+    numpy = module.np
+
+    def empty(shape: Any, dtype: Any = float) -> Any:
+        return numpy.empty(shape, numpy.long if dtype is int else dtype)
+
+    module.np = ModuleType(numpy.__name__)
+    module.np.__dict__.update(numpy.__dict__, empty=empty)
+
+
+def _widen_labels(name: str, module: Any) -> None:
+    class_ = getattr(module, name)
+    fit = class_.fit
+
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        fitted = fit(self, *args, **kwargs)
+        fitted.labels_ = _widened(fitted.labels_)
+        return fitted
+
+    class_.fit = update_wrapper(wrapper, fit)
+
+
+# -- legacy random numbers ---------------------------------------------------------------------------
+
+
+def _widen_random(module: Any) -> None:
+    """`RandomState` and the functions of its global instance, with the numbers of a 64-bit desktop."""
+    from numpy import arange, array, asarray, ceil, iinfo, int64, integer, log, log1p
+
+    state = module.RandomState
+    methods = dict(vars(state))
+
+    def widened(name: str) -> Callable[..., Any]:
+        method = methods[name]
+
+        def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return _widened(method(self, *args, **kwargs))
+
+        return update_wrapper(wrapper, method)
+
+    def generated(name: str) -> Callable[..., Any]:
+        """By the newer generator, which makes the same numbers in 64 bits."""
+
+        def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+            from numpy.random import Generator
+
+            return getattr(Generator(self._bit_generator), name)(*args, **kwargs)
+
+        return update_wrapper(wrapper, methods[name])
+
+    def randint(self: Any, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+        if dtype is not int:
+            return methods["randint"](self, low, high, size, dtype)
+        numbers = methods["randint"](self, low, high, size, int64)
+        return int(numbers) if size is None and array(numbers).shape == () else numbers
+
+    def random_integers(self: Any, low: Any, high: Any = None, size: Any = None) -> Any:
+        if high is None:
+            low, high = 1, low
+        return methods["randint"](self, low, int(high) + 1, size, int64)
+
+    def permutation(self: Any, x: Any) -> Any:
+        if not isinstance(x, (int, integer)):
+            return methods["permutation"](self, x)
+        numbers = arange(x)
+        self.shuffle(numbers)
+        return numbers
+
+    def geometric(self: Any, p: Any, size: Any = None) -> Any:
+        probabilities = asarray(p, dtype=float)
+        if not ((probabilities > 0) & (probabilities < 1e-6)).all():
+            return _widened(methods["geometric"](self, p, size))
+        shape = probabilities.shape if size is None else size
+        numbers = ceil(log1p(-self.random_sample(shape)) / log(1 - probabilities))
+        return int(numbers) if size is None and not shape else numbers.astype(int64)
+
+    def binomial(self: Any, n: Any, p: Any, size: Any = None) -> Any:
+        trials = asarray(n)
+        if trials.dtype.kind in "iu" and (abs(trials) <= iinfo("l").max).all():
+            n = trials.astype("l")
+        return _widened(methods["binomial"](self, n, p, size))
+
+    same = {"poisson": generated("poisson")}
+    wide = {name: widened(name) for name in ("choice", "multinomial")}
+    own = {
+        function.__name__: update_wrapper(function, methods[function.__name__])
+        for function in (binomial, geometric, permutation, randint, random_integers)
+    }
+    _replace(state, same | wide | own)
+    instance = module._rand
+    for name, value in list(vars(module).items()):
+        if getattr(value, "__self__", None) is instance:
+            setattr(module, name, getattr(instance, name))

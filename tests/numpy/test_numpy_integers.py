@@ -1,0 +1,254 @@
+"""Integers of numpy, pandas and scikit-learn in a session: as those of a 64-bit desktop, to the last bit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.full
+
+DTYPES = ["int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
+BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} // {}", "{} % {}", "{} & {}", "{} | {}", "{} ^ {}"]
+COMBINED = [
+    *BINARY,
+    "np.maximum({}, {})",
+    "np.minimum({}, {})",
+    "np.where(np.arange(4) % 2 == 0, {}, {})",
+    "np.concatenate([{}, {}])",
+    "np.dot({}, {})",
+    "np.outer({}, {})",
+    "np.einsum('i,i', {}, {})",
+    "np.convolve({}, {})",
+    "np.matmul({}.reshape(2, 2), {}.reshape(2, 2))",
+]
+APPLIED = [
+    "{}.sum()",
+    "{}.prod()",
+    "{}.cumsum()",
+    "{}.cumprod()",
+    "{}.max()",
+    "{}.astype(int)",
+    "{}.astype('int32')",
+    "{}.argsort(kind='stable')",
+    "{}.argmax()",
+    "{}.nonzero()[0]",
+    "{}.reshape(2, 2).trace()",
+    "{}.reshape(2, 2).sum(axis=0)",
+    "{}.reshape(2, 2).argmin(axis=1)",
+    "np.add.reduceat({}, [0, 2])",
+    "np.bincount({} % 7)",
+    "np.diff({})",
+    "np.sort({})",
+    "np.unique({}, return_counts=True)[1]",
+    "np.unique({}, return_inverse=True)[1]",
+    "np.count_nonzero({})",
+    "np.searchsorted(np.sort({}), 3)",
+    "np.argsort({}, kind='stable') * 10**10",
+    "np.arange(10)[{} % 10]",
+    "np.repeat({}, {0} % 3)",
+    "np.histogram({}.astype('int8'), bins=3)[0]",
+    "abs({})",
+    "-{}",
+    "~{}",
+    "{} ** 2",
+    "{} * 3",
+    "{} + 100000",
+    "{} % 1000 * 10**10",
+]
+
+NUMBERS = st.one_of(
+    st.integers(-3, 12),
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([2**bits + offset for bits in (7, 15, 16, 31, 32, 40) for offset in (-1, 0, 1)]),
+)
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> str:
+    """The source of an array of four integers, wrapped into its type."""
+    numbers = draw(st.lists(NUMBERS, min_size=4, max_size=4))
+    dtype = draw(st.sampled_from(DTYPES))
+    source = f"np.array({numbers})"
+    return source if dtype == "int" else f"{source}.astype({dtype!r})"
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """The source of an expression over arrays of integers."""
+    source = draw(arrays())
+    for _ in range(draw(st.integers(0, 2))):
+        source = "(" + draw(st.sampled_from(BINARY)).format(source, draw(arrays())) + ")"
+    if draw(st.booleans()):
+        source = "(" + draw(st.sampled_from(COMBINED)).format(source, draw(arrays())) + ")"
+    template = draw(st.sampled_from([*APPLIED, "{}"]))
+    return template.replace("{0}", "{}").format(*[source] * template.count("{"))
+
+
+def natively(source: str) -> tuple[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            value = eval(source, {"np": np})
+        except Exception as error:
+            return type(error).__name__, None
+    return value.dtype.str, value.tolist()
+
+
+PREPARE = """
+import warnings
+import numpy as np
+warnings.simplefilter("ignore")
+
+def evaluated(source):
+    try:
+        value = eval(source)
+    except Exception as error:
+        return type(error).__name__, None
+    return value.dtype.str, value.tolist()
+"""
+
+
+@pytest.fixture(scope="module")
+def evaluate() -> Any:
+    """A function that evaluates an expression in one session."""
+    import planaria
+
+    with planaria.Session() as session:
+        session.execute(PREPARE)
+        yield lambda source: session.execute(f"evaluated({source!r})").value
+
+
+@settings(max_examples=600, deadline=None)
+@given(source=programs())
+def test_programs(evaluate: Callable[[str], Any], source: str) -> None:
+    """An expression over integers has the type, the values or the error that native numpy gives."""
+    assert evaluate(source) == natively(source)
+
+
+RIGHT = {
+    "int(np.arange(1, 100001).sum())": 5000050000,
+    "(np.array([50000]) ** 2).tolist()": [2500000000],
+    "np.array([1.5e10]).astype(int).tolist()": [15000000000],
+    "np.fromiter((n * 10**9 for n in range(5)), int).tolist()": [n * 10**9 for n in range(5)],
+    "np.full(2, 2**31).tolist(), np.zeros(2, int).dtype.name": ([2**31] * 2, "int64"),
+    "[np.dtype(name).name for name in ('int', 'uint', 'i4', 'i8')]": ["int64", "uint64", "int32", "int64"],
+    "[t.__name__ for t in (np.int_, np.uint, np.int32, np.intc)]": ["int64", "uint64", "int32", "int32"],
+    "np.square(100000).item(), np.add(2**31 - 1, 1).item()": (10**10, 2**31),
+    "(np.array([True]) * 10**10).tolist()": [10**10],
+    "repr(np.arange(2)), repr(np.arange(2, dtype='int32'))": (
+        "array([0, 1])",
+        "array([0, 1], dtype=int32)",
+    ),
+    "np.array([2**32 + 5]).astype(np.int32).tolist()": [5],
+    "np.repeat([1, 2], np.array([2, 1])).tolist(), np.choose(np.array([0, 1]), [[1, 2], [3, 4]]).tolist()": (
+        [1, 1, 2],
+        [1, 4],
+    ),
+    "np.char.str_len(['ab']).dtype.name, np.ma.array([1, 2]).count(axis=0).dtype.name": ("int64", "int64"),
+    "np.argmax([[1, 5]], axis=1, out=np.zeros(1, int)).tolist()": [1],
+}
+
+
+@pytest.mark.parametrize("source", RIGHT)
+def test_values(session: Any, source: str) -> None:
+    """The default integer has 64 bits wherever a desktop's has, and 32-bit integers that are asked for have 32."""
+    session.execute("import numpy as np")
+    assert session.execute(source).value == RIGHT[source]
+
+
+@pytest.mark.parametrize("index", ["[2**32]", "[-2**32]", "[2**63 - 1]"])
+def test_large_indices(session: Any, index: str) -> None:
+    """An index that does not fit 32 bits is out of bounds, and never taken for another one."""
+    session.execute("import numpy as np")
+    assert session.run(f"np.array([1, 2])[np.array({index})]").error.type == "IndexError"
+
+
+SEEDED = [
+    "np.random.RandomState(0).randint(0, 100, 5)",
+    "np.random.RandomState(0).randint(10**12, size=3)",
+    "np.random.RandomState(0).choice(10, 4, replace=False)",
+    "np.random.RandomState(0).permutation(6)",
+    "np.random.RandomState(0).poisson(3, 4)",
+    "np.random.RandomState(0).poisson(1e10, 2)",
+    "np.random.RandomState(0).binomial(np.array([10, 20]), 0.5)",
+    "np.random.RandomState(0).multinomial(10, [0.5, 0.5])",
+    "np.random.RandomState(0).geometric(0.3, 4)",
+    "np.random.RandomState(0).geometric(1e-11, 3)",
+    "np.random.RandomState(0).zipf(1.05, 6)",
+    "np.random.RandomState(0).hypergeometric(10, 5, 3, 4)",
+    "np.random.RandomState(0).negative_binomial(5, 0.3, 3)",
+    "np.random.RandomState(0).normal(size=3)",
+    "np.random.default_rng(0).integers(10**12, size=3)",
+    "np.random.default_rng(0).permutation(6)",
+    "np.random.default_rng(0).normal(size=3)",
+]
+
+
+@pytest.mark.parametrize("source", SEEDED)
+def test_seeded(session: Any, source: str) -> None:
+    """Seeded random numbers are a desktop's, and arrive on the host with their type."""
+    session.execute("import numpy as np")
+    value, right = session.execute(source).value, eval(source)
+    assert (value.dtype, value.tolist()) == (right.dtype, right.tolist())
+
+
+def test_global_random(session: Any) -> None:
+    """The functions of numpy.random share the state that `seed` sets, and an integer is Python's."""
+    code = "import numpy as np\nnp.random.seed(7)\n(np.random.randint(10**12), np.random.rand(), np.random.choice(9))"
+    np.random.seed(7)
+    assert session.execute(code).value == (np.random.randint(10**12), np.random.rand(), np.random.choice(9))
+
+
+def test_pandas(session: Any) -> None:
+    """pandas' integers, from constructors, files, groups and indices, have 64 bits."""
+    session.execute(
+        """
+        import io
+        import pandas as pd
+        frame = pd.DataFrame({"a": [1, 1, 2], "b": [10**9] * 3})
+        """
+    )
+    kinds = session.execute(
+        """
+        [str(kind) for kind in (
+            pd.Series([1]).dtype, pd.read_csv(io.StringIO("a\\n1")).a.dtype, frame.groupby("a").size().dtype,
+            frame.a.value_counts().dtype, pd.factorize(["b", "a"])[0].dtype, frame.b.argsort().dtype,
+            pd.Index([1, 2]).get_indexer([2]).dtype,
+        )]
+        """
+    ).value
+    assert kinds == ["int64"] * 7
+    sums = session.execute("frame.groupby('a').b.sum().tolist() + [int(frame.b.sum())]").value
+    assert sums == [2 * 10**9, 10**9, 3 * 10**9]
+
+
+def test_scikit_learn(session: Any) -> None:
+    """scikit-learn's and scipy's compiled code gets indices as it needs them; their callers get 64 bits."""
+    session.execute(
+        """
+        import numpy as np
+        from sklearn.cluster import DBSCAN
+        from sklearn.datasets import make_classification
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.neighbors import KDTree, NearestNeighbors
+        from sklearn.tree import DecisionTreeClassifier
+        X, y = make_classification(60, random_state=0)
+        """
+    )
+    assert session.execute("LogisticRegression().fit(X, y).score(X, y) > 0.8").value is True
+    assert session.execute("DecisionTreeClassifier(random_state=0).fit(X, y).score(X, y)").value == 1.0
+    kinds = session.execute(
+        """
+        [kind.name for kind in (
+            y.dtype, LogisticRegression().fit(X, y).predict(X).dtype, KDTree(X).query(X)[1].dtype,
+            NearestNeighbors().fit(X).kneighbors(X)[1].dtype, DBSCAN().fit(X).labels_.dtype,
+        )]
+        """
+    ).value
+    assert kinds == ["int64"] * 5
