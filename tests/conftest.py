@@ -8,11 +8,18 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 from redis_server import RedisServer
 
 # Before planaria is imported: a test run must not start a compilation that outlives it.
 os.environ["PLANARIA_BACKGROUND_COMPILE"] = "0"
+
+# How long an example takes says nothing on a machine that has other work to do.
+hypothesis.settings.register_profile(
+    "planaria", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("planaria")
 
 
 @pytest.fixture
