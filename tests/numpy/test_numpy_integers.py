@@ -154,6 +154,11 @@ RIGHT = {
         [1, 4],
     ),
     "np.char.str_len(['ab']).dtype.name, np.ma.array([1, 2]).count(axis=0).dtype.name": ("int64", "int64"),
+    "np.put(a := np.zeros(2, int), np.array([1]), 10**10) or a.tolist()": [0, 10**10],
+    "np.where([1, 0], np.array([1, 2], 'l'), 0).dtype.name, np.where([1, 0])[0].dtype.name": (
+        "int32",
+        "int64",
+    ),
     "np.argmax([[1, 5]], axis=1, out=np.zeros(1, int)).tolist()": [1],
 }
 
@@ -221,7 +226,7 @@ def test_pandas(session: Any) -> None:
         dedent("""
         [str(kind) for kind in (
             pd.Series([1]).dtype, pd.read_csv(io.StringIO("a\\n1")).a.dtype, frame.groupby("a").size().dtype,
-            frame.a.value_counts().dtype, pd.factorize(["b", "a"])[0].dtype, frame.b.argsort().dtype,
+            frame.a.value_counts().dtype, pd.factorize(frame.a)[0].dtype, frame.b.argsort().dtype,
             pd.Index([1, 2]).get_indexer([2]).dtype,
         )]
         """)
