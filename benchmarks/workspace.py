@@ -24,7 +24,8 @@ import measure
 from measure import Row, Stopwatch, Task
 
 import planaria
-from planaria.workspace.storage.storage import Documents, Storage
+from planaria.storage.documents import Documents
+from planaria.workspace.storage.storage import Storage
 
 WORKFLOWS = 10_000
 QUERIES = (

@@ -11,7 +11,7 @@ import pytest
 
 import planaria
 from planaria.snapshot.chunks import chunk_sections
-from planaria.snapshot.container import Section, canonical_json, pack
+from planaria.snapshot.envelope import Section, canonical_json, pack
 from planaria.snapshot.header import Header
 from planaria.snapshot.pages import page_sections
 from planaria.snapshot.record import Record

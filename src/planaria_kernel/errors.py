@@ -10,10 +10,10 @@ PlanariaError
  +-- SessionError              the session cannot do that now
  |    +-- SessionClosed        used after close()
  |    +-- SessionBusy          an execution is in flight (also: re-entered from its own callback)
- |    +-- CapabilityError      the executor of this session has not got that capability
+ |    +-- CapabilityError      the session's executor does not support that
  +-- CallbackError             callbacks were declared wrongly
  +-- ProtocolError             a frame or value that is not well formed
- |    +-- EncodeError          a host value that cannot cross the boundary
+ |    +-- EncodeError          a host value that cannot be serialised
  +-- FileSystemError           a host-side operation on files (also a builtin OSError)
  +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
  +-- ImageError                an image cannot be built, found or saved
@@ -126,7 +126,7 @@ class Exited(ExecutionError):
 
 
 class _Stopped(PlanariaError):
-    """What every stopped execution tells: the output so far and what state the session has."""
+    """What every stopped execution reports: the output so far and what state the session has."""
 
     def __init__(self, message: str, *, stdout: str = "", stderr: str = "", state: str = "kept") -> None:
         super().__init__(message)
@@ -134,8 +134,11 @@ class _Stopped(PlanariaError):
         self.stdout = stdout
         self.stderr = stderr
         #: "kept": stopped at a line, everything up to it is there; "rewound": the session went
-        #: back to its last checkpoint; "lost": there was none and it started afresh.
+        #: back to its last checkpoint; "lost": there was none and it was reset.
         self.state = state
+        #: After how many executions the checkpoint was taken that the session went back to, when it is not
+        #: the state before this execution.
+        self.rewound_to: int | None = None
         self.type = type(self).__name__
         self.traceback = ""
         self.lineno: int | None = None
@@ -143,7 +146,7 @@ class _Stopped(PlanariaError):
 
 
 class TimeoutError(_Stopped, builtins.TimeoutError):  # noqa: A001 - it is one
-    """An execution ran out of time; `state` tells what the session still holds."""
+    """An execution ran out of time; `state` says what the session still holds."""
 
 
 class Interrupted(_Stopped):
@@ -177,11 +180,11 @@ class SessionBusy(SessionError):
 
 
 class CapabilityError(SessionError):
-    """The home that this session's kernel lives in cannot do that; `capability` and `executor` name them."""
+    """The session's executor does not support that; `capability` and `executor` name them."""
 
     def __init__(self, capability: str, executor: str) -> None:
         super().__init__(
-            f"a session with the {executor!r} executor has not got the capability {capability!r} "
+            f"a session with the {executor!r} executor does not support {capability!r} "
             "(see session.supported_capabilities()); the sandbox, which is the default executor, has it"
         )
         self.capability = capability
@@ -332,7 +335,7 @@ class Suspended(PlanariaError):
 
 
 class Suspend(Exception):
-    """Raise it in a callback that has no answer yet: the execution parks until somebody resolves the call."""
+    """Raise it in a callback that has no answer yet: the execution parks until the call is resolved."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)

@@ -1,7 +1,7 @@
 """Start a kernel on a thread of a process that is not its own: it takes over nothing of the interpreter.
 
 What `boot.py` puts where every module finds it (builtins, streams, the current event loop) only cells find
-here; whoever starts the kernel sees to `sys.stdout` and `sys.stderr`.
+here; the caller sets up `sys.stdout` and `sys.stderr`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["start"]
 _THE_HOSTS = frozenset({"argv", "recursion_limit", "reseed"})
 
 
-def start(door: Callable[[bytes], bytes], flush: Callable[[], None]) -> Kernel:
+def start(call_host: Callable[[bytes], bytes], flush: Callable[[], None]) -> Kernel:
     """The kernel of the calling thread, ready for `enter`. `flush` is called before every report."""
-    terminal = Terminal(door, flush)
+    terminal = Terminal(call_host, flush)
     space: dict[str, Any] = {**vars(builtins), "input": terminal.input, "exit": leave, "quit": leave}
 
     def publish(old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -34,7 +34,7 @@ def start(door: Callable[[bytes], bytes], flush: Callable[[], None]) -> Kernel:
                 del space[name]
         space.update(new)
 
-    kernel = Kernel(door, main=new_main(space), flush=flush, loop_type=NativeLoop)
+    kernel = Kernel(call_host, main=new_main(space), flush=flush, loop_type=NativeLoop)
     kernel.publish = publish
     kernel.configure = _configure
     publish({}, kernel.names)

@@ -1,9 +1,9 @@
 """The kernel: takes one command from the host, does it, and reports.
 
-The host enters by calling `Kernel.enter`, which asks the door for the command and leaves exactly one report
-there. User code, and everything that may run user code (a `__repr__`, a finaliser), is called through one
-of two gates (see gates.py); `Kernel.on_interrupt`, the handler of SIGINT, raises KeyboardInterrupt only
-below a gate. So an interrupt can arrive at any line without losing the report.
+The host enters by calling `Kernel.enter`, which asks the host for the command and sends exactly one report
+back. User code, and everything that may run user code (a `__repr__`, a finaliser), is called through a
+trampoline (see execution/trampolines.py). `Kernel.on_interrupt`, the handler of SIGINT, raises
+KeyboardInterrupt only below a trampoline, so an interrupt can arrive at any line without losing the report.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from planaria_kernel.event_loop.loop import HostCalls, Loop, ParkingLoop
 from planaria_kernel.execution import completion, display, error_reports, imports, names, trampolines
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME, Cell, compile_cell
+from planaria_kernel.execution.interpreter_state import InterpreterState
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
 
 __all__ = ["Kernel"]
 
-Door = Callable[[bytes], bytes]
+CallHost = Callable[[bytes], bytes]
 Report = tuple[Any, ...]
 
 _NOTHING: Report = ("done", {})
@@ -49,7 +50,7 @@ class Kernel:
 
     def __init__(
         self,
-        door: Door,
+        call_host: CallHost,
         *,
         main: ModuleType | None = None,
         flush: Callable[[], None] | None = None,
@@ -57,7 +58,7 @@ class Kernel:
     ) -> None:
         self.main = names.new_main() if main is None else main
         self._builtins = self.main.__dict__["__builtins__"]
-        self._door = door
+        self._call_host = call_host
         self._flush = flush
         self._flags = 0
         self._value: Any = None
@@ -66,6 +67,7 @@ class Kernel:
         #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
         self.displayhook = self._take_value
         self._execution: Execution | None = None
+        self._interpreter: InterpreterState | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls(self.call_blocking)
         self._loop_type = loop_type
@@ -73,7 +75,7 @@ class Kernel:
         self._runs = Runs(self.loop, self.new_loop)
         self._callbacks = Callbacks(self._calls.make, self.call_blocking)
         self.display = display.Display(self._send_output)
-        self.imports = imports.TierImports(door)
+        self.imports = imports.TierImports(call_host)
         #: Names that cells find without having defined them; the caller puts them into `builtins`.
         self.names: dict[str, Any] = {}
         #: Those of them that are a workspace's.
@@ -104,31 +106,79 @@ class Kernel:
     def enter(self) -> None:
         """Do one command and report. Never raises."""
         try:
+            self._enter()
+        except BaseException as error:
+            # Not even a report could be made: code has damaged what the kernel needs.
+            restored = self._restore()
+            if not restored:
+                raise
+            self._report(self._damaged(error, restored))
+
+    def _enter(self) -> None:
+        try:
             try:
-                command = decode(self._door(b"N"))
+                command = decode(self._call_host(b"N"))
             except MemoryError:
                 command = ("refuse",)
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
-            report = self._error(error)
+            report = self._own_error(error)
         calls = self._calls
         if (calls.open or calls.given_up) and report[0] in ("done", "error") and calls.any_given_up():
             report = (report[0], {**report[1], "given_up": calls.take_given_up()})
         self._report(report)
 
+    def keep_interpreter(self) -> None:
+        """Take the modules as they are now for what is restored when code has damaged them."""
+        self._interpreter = InterpreterState(without=("planaria_shell.commands.",))
+
+    def _restore(self) -> list[str]:
+        """Put back what the kernel needs of the interpreter; the names of what had to be."""
+        if self._interpreter is None:
+            return []
+        restored = self._interpreter.restore(self.names)
+        if restored and self.publish is not None:
+            self.publish({}, self.names)
+        return restored
+
+    def _restored_after(self, error: BaseException) -> bool:
+        """Whether an error of the kernel's own came of damage, which is repaired now."""
+        return error_reports.line_number(error) is None and bool(self._restore())
+
+    def _own_error(self, error: BaseException) -> Report:
+        """The report of an error that no cell has raised."""
+        if isinstance(error, Exception) and error_reports.line_number(error) is None:
+            restored = self._restore()
+            if restored:
+                return self._damaged(error, restored)
+        return self._error(error)
+
+    def _damaged(self, error: BaseException, restored: list[str]) -> Report:
+        self._execution = None
+        shown = ", ".join(restored[:5]) + (f" and {len(restored) - 5} more" if len(restored) > 5 else "")
+        message = (
+            f"the code replaced what the kernel needs ({shown}), so this execution has no result: "
+            f"{type(error).__name__}: {error}. It is restored."
+        )
+        return ("error", error_reports.bare("RuntimeError", message))
+
     def _report(self, report: Report) -> None:
         try:
             data = self._encode(report)
         except BaseException as error:
-            # Out of memory, or output that cannot be written: what happened must still be told.
+            # Out of memory, or output that cannot be written: what happened must still be reported.
             if report[0] == "waiting" and self._execution is not None:
                 self._execution.future.cancel()
                 self._execution = None
             kept = report[1] if report[0] == "error" else {}
             fields = error_reports.bare(type(error).__name__, f"while reporting: {error}")
             fields.update((key, kept[key]) for key in ("type", "module", "lineno") if key in kept)
+            if isinstance(error, OSError):
+                fields["message"] = (
+                    f"standard output cannot be written, undo() or reset() restores it: {error}"
+                )
             data = encode(("error", fields))
-        self._door(b"R" + data)
+        self._call_host(b"R" + data)
 
     def _encode(self, report: Report) -> bytes:
         while True:
@@ -167,7 +217,7 @@ class Kernel:
     def on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         """The handler of SIGINT: raises KeyboardInterrupt when user code runs.
 
-        Within the machinery of a loop it leaves that to the loop, and elsewhere it tells the host that
+        Within the machinery of a loop it leaves that to the loop, and elsewhere it reports to the host that
         nothing was raised: either the cell is over, or the host tries again and finds user code.
         """
         match trampolines.place_of(frame):
@@ -176,7 +226,7 @@ class Kernel:
             case "loop":
                 self.interrupt_loop()
             case "kernel":
-                self._door(b"K")
+                self._call_host(b"K")
 
     def interrupt_loop(self) -> None:
         """Have the loop that runs raise KeyboardInterrupt when its machinery is in order."""
@@ -189,14 +239,20 @@ class Kernel:
             return self._misuse("a cell is waiting: resume or cancel it before another one is run")
         self._value = None
         self._calls.interrupted = False
+        space = self.main.__dict__
+        if space.get("__builtins__") is not self._builtins:
+            space["__builtins__"] = self._builtins
+        name = name or f"<cell {count}>"
+        check = self.imports.check if tier == "core" and "import" in source else None
         try:
-            cell = compile_cell(
-                source,
-                name or f"<cell {count}>",
-                self._flags,
-                self.imports.check if tier == "core" and "import" in source else None,
-                sys.displayhook is self.displayhook,
-            )
+            try:
+                cell = compile_cell(source, name, self._flags, check, sys.displayhook is self.displayhook)
+            except (SyntaxError, imports.TierNeededError):
+                raise
+            except Exception as error:
+                if not self._restored_after(error):
+                    raise
+                cell = compile_cell(source, name, self._flags, check, sys.displayhook is self.displayhook)
         except imports.TierNeededError as needed:
             return ("tier", needed.modules)
         except BaseException as error:
@@ -207,9 +263,9 @@ class Kernel:
         value = None
         try:
             if cell.last is not None:
-                value = trampolines.call(self._context.run, cell.run, self.main.__dict__)
+                value = trampolines.call(self._context.run, cell.run, space)
             elif cell.body is not None:
-                trampolines.call(self._context.run, exec, cell.body, self.main.__dict__)
+                trampolines.call(self._context.run, exec, cell.body, space)
                 value = self._value
         except BaseException as error:
             return self._ended(None, error, True)
@@ -254,7 +310,7 @@ class Kernel:
                 return report
 
     def _drive(self, execution: Execution) -> Report | None:
-        """Run a cell that is no task until it ends, or parks in a loop (None)."""
+        """Run a cell that is not a task until it ends, or parks in a loop (None)."""
         assert execution.coroutine is not None
         error, execution.cancelled = execution.cancelled, None
         try:
@@ -284,7 +340,7 @@ class Kernel:
                     self._stop(execution, interrupt)
                 continue
             except BaseException as error:
-                if not future.done():
+                if not future.done() and not self._restored_after(error):
                     loop.call_exception_handler({"message": "a task wanted to end all", "exception": error})
                 continue
             if self.idle is not None and self._idled(execution):
@@ -296,7 +352,7 @@ class Kernel:
                 continue
             if timer is not None or calls or self._calls.any_of(loop):
                 return ("waiting", calls, timer, self._calls.take_given_up())
-            never = "waiting for ever: no task can go on, no timer is set and no host call is open"
+            never = "waiting forever: no task can go on, no timer is set and no host call is open"
             self._stop(execution, RuntimeError(never))
 
     def _finish(self, execution: Execution) -> Report:
@@ -352,17 +408,27 @@ class Kernel:
         """
         report = _NOTHING
         try:
-            if error is None and value is not None and not silent:
-                self._value = None
-                self.main.__dict__["_"] = value
-                report = ("done", trampolines.call(self._describe, value))
-            if error is None and self.idle is not None:
-                trampolines.call(self.idle)
-            if self.display.pending():
-                trampolines.call(self.display.flush)
+            try:
+                report = self._shown(value if error is None and not silent else None, error is None)
+            except Exception as failure:
+                if not self._restored_after(failure):
+                    raise
+                report = self._shown(value if error is None and not silent else None, error is None)
         except BaseException as failure:
             error = error or failure
         return report if error is None else self._error(error)
+
+    def _shown(self, value: Any, succeeded: bool) -> Report:
+        report = _NOTHING
+        if value is not None:
+            self._value = None
+            self.main.__dict__["_"] = value
+            report = ("done", trampolines.call(self._describe, value))
+        if succeeded and self.idle is not None:
+            trampolines.call(self.idle)
+        if self.display.pending():
+            trampolines.call(self.display.flush)
+        return report
 
     def _describe(self, value: Any) -> dict[str, Any]:
         """A value as a report has it: encoded, as text, and shown when it has more than a text."""
@@ -376,8 +442,10 @@ class Kernel:
                 error_reports.explain_awaiting(error)
             if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
                 trampolines.call(lambda: print(error.code, file=sys.stderr))
-            return ("error", trampolines.call(error_reports.describe, error))
+            return ("error", trampolines.call(error_reports.describe, error, self._restore))
         except BaseException:
+            if self._restore():
+                return self._error(error)
             kind = type(error)
             return ("error", error_reports.bare(kind.__name__, module=kind.__module__))
 
@@ -387,7 +455,7 @@ class Kernel:
     def _send_output(self, kind: str, bundle: dict[str, Any], metadata: dict[str, Any]) -> None:
         if self._flush is not None:
             self._flush()
-        self._door(b"D" + encode((kind, bundle, metadata), names.stand_in))
+        self._call_host(b"D" + encode((kind, bundle, metadata), names.stand_in))
 
     # -- host calls ------------------------------------------------------------------------------------
 
@@ -395,7 +463,7 @@ class Kernel:
         if self._flush is not None:
             self._flush()
         request = encode((name, args, kwargs), names.stand_in, max_bytes=self._max_value)
-        status, *answer = decode(self._door(b"C" + request))
+        status, *answer = decode(self._call_host(b"C" + request))
         if status == "ok":
             return answer[0]
         raise error_reports.exception_of(*answer)
@@ -485,7 +553,7 @@ class Kernel:
         try:
             return trampolines.call(self._context.run, function, *arguments)  # type: ignore[no-any-return]
         except BaseException as error:
-            return self._error(error)
+            return self._own_error(error)
 
     def _refuse_command(self) -> Report:
         """There was no memory for the command."""
@@ -504,6 +572,6 @@ class Kernel:
         )
         try:
             trampolines.call(encode, value, names.stand_in)
-        except names.CANNOT_CROSS:
+        except names.NOT_SERIALISABLE:
             value = trampolines.call(names.stand_in, value)
         return ("answer", value)

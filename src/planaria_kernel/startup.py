@@ -25,7 +25,7 @@ MAX_RECURSION_LIMIT = 50_000
 
 
 def start(
-    door: Callable[[bytes], bytes],
+    call_host: Callable[[bytes], bytes],
     *,
     sandbox: bool = False,
     streams: Streams | None = None,
@@ -39,18 +39,18 @@ def start(
     of them.
     """
     if sandbox:
-        shims.install(door)
+        shims.install(call_host)
     streams = streams or Streams()
     sys.stdout, sys.stderr = streams.stdout, streams.stderr
     sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]
     os.write = flushing_write(streams.settle)
-    terminal = Terminal(door, streams.flush)
+    terminal = Terminal(call_host, streams.flush)
     sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
     builtins.input = terminal.input
     getpass.getpass = terminal.getpass
     builtins.exit = builtins.quit = leave  # type: ignore[assignment]
 
-    kernel = Kernel(door, flush=streams.flush, loop_type=loop_type)
+    kernel = Kernel(call_host, flush=streams.flush, loop_type=loop_type)
     sys.modules["__main__"] = kernel.main
     if sandbox:
         kernel.idle = shims.run_pending

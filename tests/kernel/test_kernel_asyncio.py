@@ -155,7 +155,7 @@ def test_waiting_for_ever(host: Any) -> None:
     """A cell that nothing can wake is ended with an error that says so."""
     error = host.run("import asyncio\nawait asyncio.Event().wait()")[1]
     assert (error["type"], error["lineno"]) == ("RuntimeError", 2)
-    assert "for ever" in error["message"]
+    assert "forever" in error["message"]
     assert host.value("1") == 1
 
 
@@ -255,7 +255,7 @@ def test_run_deep_inside_waits_for_ever(loops: Any) -> None:
     error = loops.error(
         "import asyncio\nasync def main(): await asyncio.Event().wait()\n(lambda: asyncio.run(main()))()"
     )
-    assert "for ever" in error["message"]
+    assert "forever" in error["message"]
 
 
 def test_run_semantics(loops: Any) -> None:

@@ -207,3 +207,53 @@ def test_begin(host: Any) -> None:
     assert report[0] == "error"
     assert "no such setting" in report[1]["message"]
     assert host.send("evaluate", "x") == ("answer", "ask")
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("\ufeff6 * 7", 42),
+        ("    x = 6\n    x * 7", 42),
+        ("\u00a0\u00a0x = 6\n\u00a0\u00a0x * 7", 42),
+        ("if True:\n\u00a0   x = 42\nx", 42),
+        ("\n\n   def f():\n       return 42\n   f()", 42),
+        ('    text = """\n    a"""\n    text', "\na"),
+    ],
+)
+def test_pasted_cells(host: Any, source: str, value: Any) -> None:
+    """A cell runs without its byte order mark, no-break spaces in front of lines, and common indentation."""
+    assert host.value(source) == value
+
+
+def test_what_is_indented_wrongly_stays_an_error(host: Any) -> None:
+    """Indentation that is not common to all lines is an error at its line."""
+    error = host.error("    x = 1\n      y = 2")
+    assert (error["type"], error["lineno"]) == ("IndentationError", 2)
+    assert host.error("x = 1\n  y = 2")["lineno"] == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("%matplotlib inline", "figures are shown as they are"),
+        ("%pip install requests", "deps.add"),
+        ("x = %timeit f()", "timeit module"),
+        ("%%unknown\nx", "plain Python"),
+        ("x = 1\n!ls", "subprocess.run"),
+        ("files = !ls", "subprocess.run"),
+        ("len?", "help(name)"),
+    ],
+)
+def test_syntax_of_ipython_is_explained(host: Any, source: str, hint: str) -> None:
+    """A magic command, a shell escape or a question for help is a SyntaxError that says what to write instead."""
+    error = host.error(source)
+    assert error["type"] == "SyntaxError"
+    assert hint in error["message"]
+
+
+@pytest.mark.parametrize("source", ["x = 5 %", "x != ", "a ! b"])
+def test_other_mistakes_keep_their_message(host: Any, source: str) -> None:
+    """A `%` or `!` in a line of Python says nothing of magic commands."""
+    message = host.error(source)["message"]
+    assert "IPython" not in message
+    assert "shell" not in message

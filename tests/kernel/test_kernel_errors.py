@@ -152,3 +152,14 @@ def test_notes_and_suggestions(host: Any) -> None:
 def test_key_error(host: Any) -> None:
     """The message of a KeyError is the key as Python shows it."""
     assert host.error("{}['k']")["message"] == "'k'"
+
+
+def test_missing_modules(host: Any) -> None:
+    """The message for a missing module is CPython's, and the traceback says how to add its package."""
+    error = host.error("import nonexistent.xyz")
+    assert error["message"] == "No module named 'nonexistent'"
+    assert "site-packages" not in error["traceback"]
+    assert "packages=['nonexistent']" in error["traceback"]
+    assert "deps.add('nonexistent')" in error["traceback"]
+    assert "display()" in host.error("from IPython.display import display")["traceback"]
+    assert "packages=" not in host.error("import os.nonexistent")["traceback"]

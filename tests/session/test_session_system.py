@@ -6,11 +6,17 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import planaria
+import pytest
 
-GUEST = Path(planaria.__file__).parent / "guest"
-#: Code for homes outside of the sandbox.
-NATIVE = GUEST / "native"
+import planaria
+import planaria_kernel
+import planaria_shell
+
+pytestmark = pytest.mark.slow
+
+PACKAGES = [Path(planaria_kernel.__file__).parent, Path(planaria_shell.__file__).parent]
+#: Code for executors outside of the sandbox.
+NATIVE = PACKAGES[0] / "process"
 
 
 def names_used(path: Path) -> Iterator[tuple[str, str]]:
@@ -47,7 +53,7 @@ TIMERS = {("signal", "ITIMER_PROF"), ("signal", "ITIMER_REAL"), ("signal", "seti
 
 def test_what_commands_take_from_the_system_is_there() -> None:
     """No command of the shell uses a function that the sandbox's Python does not have."""
-    files = [path for path in GUEST.rglob("*.py") if NATIVE not in path.parents]
+    files = [path for package in PACKAGES for path in package.rglob("*.py") if NATIVE not in path.parents]
     used = {name for path in files for name in names_used(path)}
     assert ("os", "stat") in used
     with planaria.Session() as session:

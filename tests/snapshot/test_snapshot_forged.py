@@ -1,7 +1,8 @@
-"""Restoring what somebody has forged."""
+"""Restoring what was forged."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import random
@@ -12,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import planaria
-from planaria.snapshot import reviving
-from planaria.snapshot.container import Section, canonical_json, pack
+from planaria.snapshot import restore
+from planaria.snapshot.envelope import Section, canonical_json, pack
 from planaria.snapshot.snapshot import Snapshot
 from planaria_kernel.protocol import decode, encode
 
@@ -77,7 +78,7 @@ def with_other(value: Any, path: tuple[Any, ...], other: Any) -> Any:
     return type(value)(items)
 
 
-_strange = (
+_strange: st.SearchStrategy[Any] = (
     st.none()
     | st.booleans()
     | st.integers(-(2**65), 2**65)
@@ -86,6 +87,23 @@ _strange = (
     | st.just([])
     | st.just({})
     | st.sampled_from(["..", "/", "a/b", "\udc80"])
+)
+#: As `_strange`, and what a structure may hold.
+_nested = st.recursive(
+    _strange
+    | st.floats()
+    | st.binary(max_size=3)
+    | st.sampled_from(["", "0", "a.", ".0", "def", "x" * 5000]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(
+            st.sampled_from(["", "name", "clock", "image", "@workspace"]) | st.text(max_size=3),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=6,
 )
 _settings = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -114,12 +132,68 @@ def test_tables(session: planaria.Session, snapshot: Snapshot, place: int, other
     attempt(session, replaced(snapshot, "state", forged))
 
 
+def read(data: bytes) -> None:
+    """Read all of a snapshot that is read before a session is looked at."""
+    snapshot = Snapshot(data)
+    _ = snapshot.header, snapshot.record, snapshot.manifest, snapshot.layers
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(["header", "state", "files"]),
+    st.lists(st.tuples(st.integers(0, 10**6), _nested), min_size=1, max_size=3),
+)
+def test_structures(snapshot: Snapshot, section: str, changes: list[tuple[int, object]]) -> None:
+    """Any structure anywhere in the header, the tables and the files is taken or is a SnapshotError."""
+    value: Any = {
+        "header": snapshot.header.to_json(),
+        "state": decode(snapshot.record.encode()),
+        "files": snapshot.manifest,
+    }[section]
+    for place, other in changes:
+        paths = places(value)
+        value = with_other(value, paths[place % len(paths)], other)
+    try:
+        if section == "header":
+            data = pack(value, list(snapshot.container.sections))
+        elif section == "state":
+            data = replaced(snapshot, "state", encode(value))
+        else:
+            data = replaced(snapshot, "files", canonical_json(value))
+    except (planaria.ProtocolError, TypeError, ValueError, AttributeError):
+        return  # it has no form as bytes
+    with contextlib.suppress(planaria.SnapshotError):
+        read(data)
+
+
+@_settings
+@given(st.integers(0, 10**6), _strange)
+def test_header(session: planaria.Session, snapshot: Snapshot, place: int, other: object) -> None:
+    """Any value anywhere in the header is taken or refused."""
+    header = snapshot.header.to_json()
+    forged = with_other(header, places(header)[1:][place % (len(places(header)) - 1)], other)
+    try:
+        data = pack(forged, list(snapshot.container.sections))
+    except (TypeError, ValueError):
+        return  # it has no form as bytes
+    attempt(session, data)
+
+
+@pytest.mark.parametrize("name", ["", "0", "a b", "def", ".0", "a\0"])
+def test_names_of_parameters(snapshot: Snapshot, name: str) -> None:
+    """A callback whose parameter has a name that none can have is refused as damaged."""
+    system, pending, run, _ = decode(snapshot.record.encode())
+    callback = {"name": "ask", "description": "", "signature": [(name, "POSITIONAL_OR_KEYWORD", None)]}
+    with pytest.raises(planaria.SnapshotCorrupt, match="parameters of callbacks"):
+        read(replaced(snapshot, "state", encode((system, pending, run, [callback]))))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_memory(
     session: planaria.Session, snapshot: Snapshot, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory full of anything at all leaves the session with what it had, or with a state of its own."""
-    monkeypatch.setattr(reviving, "PATIENCE", 0.5)
+    monkeypatch.setattr(restore, "PATIENCE", 0.5)
     dice = random.Random(seed)
     sections = list(snapshot.container.sections)
     for index, section in enumerate(sections):

@@ -305,7 +305,7 @@ def test_writer_by_hand(storage: Storage) -> None:
     other = store.writer("m", "json")
     other.discard()
     assert not store.exists("m")
-    with pytest.raises(planaria.ArtifactError, match="no kind of artifact"):
+    with pytest.raises(planaria.ArtifactError, match="not a kind of artifact"):
         store.writer("m", "pickle")
 
 

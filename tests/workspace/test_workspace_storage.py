@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from made_snapshots import make_snapshot
 from storage_kinds import open_storage
 
 import planaria
-from planaria.workspace.storage.storage import PIECE, Documents, Storage
+from planaria.storage.documents import Documents
+from planaria.workspace.storage.storage import Storage
 
 
 def put(storage: Storage, path: str, data: bytes) -> None:
@@ -22,19 +19,6 @@ def put(storage: Storage, path: str, data: bytes) -> None:
 
 def fetch(storage: Storage, path: str) -> bytes | None:
     return storage.read(lambda documents: documents.fetch(path))
-
-
-def test_documents(storage: Storage) -> None:
-    """A document is there with what was written last, until it is dropped."""
-    assert fetch(storage, "tools/a.yaml") is None
-    put(storage, "tools/a.yaml", b"one")
-    put(storage, "tools/a.yaml", b"")
-    assert fetch(storage, "tools/a.yaml") == b""
-    put(storage, "tools/a.yaml", b"x" * (2 * PIECE + 7))
-    assert fetch(storage, "tools/a.yaml") == b"x" * (2 * PIECE + 7)
-    storage.write(lambda documents: documents.drop("tools/a.yaml"))
-    assert fetch(storage, "tools/a.yaml") is None
-    storage.write(lambda documents: documents.drop("tools/a.yaml"))
 
 
 @pytest.mark.parametrize("stands", ["directory", "file", "bad name"])
@@ -57,96 +41,6 @@ def test_a_write_that_cannot_be_carried_out(tmp_path: Path, stands: str) -> None
     assert fetch(storage, "artifacts/other.json") is None
     put(storage, "artifacts/other.json", b"2")
     assert fetch(storage, "artifacts/other.json") == b"2"
-
-
-def test_entries_and_folders(storage: Storage) -> None:
-    """Entries tell what is directly in a folder; folders tell where there are documents, hidden ones aside."""
-    for path in ("a/x", "a/y", "a/b/z", "a/.info/h", "c/w", "top.txt"):
-        put(storage, path, path.encode())
-
-    def action(documents: Documents) -> None:
-        assert sorted(documents.entries("a")) == ["x", "y"]
-        assert sorted(documents.entries("a/.info")) == ["h"]
-        assert sorted(documents.entries("")) == ["top.txt"]
-        assert documents.entries("nowhere") == {}
-        assert documents.folders("a") == ["a", "a/b"]
-        assert documents.folders("a/x") == []
-        assert documents.entries("a")["x"].size == 3
-        assert abs(documents.entries("a")["x"].modified - time.time()) < 60
-        assert documents.entry("a/x") is not None
-        assert documents.entry("a") is None
-        assert dict(documents.load_many("a", ["x", "no", "y"])) == {"x": b"a/x", "y": b"a/y"}
-
-    storage.read(action)
-    storage.write(lambda documents: documents.drop("a/b/z"))
-    assert storage.read(lambda documents: documents.folders("a")) == ["a"]
-
-
-def test_a_write_is_one(storage: Storage) -> None:
-    """When an action raises, nothing of it is there; what it puts it can fetch."""
-    put(storage, "a", b"old")
-
-    def action(documents: Documents) -> None:
-        documents.put("a", b"new")
-        documents.drop("b")
-        assert documents.fetch("a") == b"new"
-        assert documents.fetch("b") is None
-        raise KeyError("no")
-
-    with pytest.raises(KeyError):
-        storage.write(action)
-    assert fetch(storage, "a") == b"old"
-
-
-def test_tokens_and_revisions_tell_changes(storage: Storage) -> None:
-    """Whatever is written gives another token, also the same bytes; a folder's revision moves with it."""
-    put(storage, "f/a", b"1")
-    put(storage, "g/a", b"1")
-    time.sleep(0.1)  # what was written just now has no token that lasts
-    before = storage.read(
-        lambda documents: (documents.entries("f"), documents.revision("f"), documents.revision("g"))
-    )
-    again = storage.read(
-        lambda documents: (documents.entries("f"), documents.revision("f"), documents.revision("g"))
-    )
-    assert before == again
-    put(storage, "f/a", b"1")
-    after = storage.read(
-        lambda documents: (documents.entries("f"), documents.revision("f"), documents.revision("g"))
-    )
-    assert after[0]["a"].token != before[0]["a"].token
-    assert after[1].value != before[1].value
-    assert after[2] == before[2]
-
-
-def test_upload(storage: Storage) -> None:
-    """Contents that come in pieces are seen when they are adopted, and not at all when they are discarded."""
-    upload = storage.upload()
-    for number in range(5):
-        upload.write(bytes([number]) * 700_000)
-    assert fetch(storage, "a/big") is None
-    storage.write(lambda documents: documents.adopt("a/big", upload))
-    upload.discard()
-    assert fetch(storage, "a/big") == b"".join(bytes([number]) * 700_000 for number in range(5))
-    other = storage.upload()
-    other.write(b"other")
-    other.discard()
-    assert fetch(storage, "a/big") != b"other"
-    empty = storage.upload()
-    storage.write(lambda documents: documents.adopt("a/empty", empty))
-    assert fetch(storage, "a/empty") == b""
-
-
-def test_pieces_outlive_a_replacement(storage: Storage) -> None:
-    """Who has begun to read a document reads the same one to its end, whatever replaces it."""
-    data = b"".join(bytes([number]) * PIECE for number in range(4))
-    put(storage, "a", data)
-    pieces = storage.read(lambda documents: documents.pieces("a"))
-    assert pieces is not None
-    first = next(pieces)
-    put(storage, "a", b"new")
-    assert first + b"".join(pieces) == data
-    assert storage.read(lambda documents: documents.pieces("none")) is None
 
 
 def test_workspaces_are_apart(storage_kind: str, place: str) -> None:
@@ -221,74 +115,3 @@ def test_tool_definitions(storage: Storage) -> None:
             storage.set_tool_definition(name, "")
     with pytest.raises(ValueError, match="cannot name"):
         storage.get_tool_file("../requirements.txt")
-
-
-def test_threads(storage: Storage) -> None:
-    """Threads that write and read at once lose nothing, and see whole writes."""
-    failures: list[BaseException] = []
-
-    def increment(documents: Documents) -> None:
-        number = int(documents.fetch("n/a") or b"0") + 1
-        documents.put("n/a", str(number).encode())
-        documents.put("n/b", str(number).encode())
-
-    def look(documents: Documents) -> tuple[bytes | None, bytes | None]:
-        return documents.fetch("n/a"), documents.fetch("n/b")
-
-    def work() -> None:
-        try:
-            for _ in range(15):
-                storage.write(increment)
-                one, other = storage.read(look)
-                assert one == other
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert fetch(storage, "n/a") == b"60"
-
-
-PATHS = st.sampled_from(["a", "f/a", "f/b", "f/g/a", "h/.info/x"])
-
-
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.lists(st.tuples(PATHS, st.none() | st.binary(max_size=4)), max_size=4), max_size=8))
-def test_model(storage: Storage, writes: list[list[tuple[str, bytes | None]]]) -> None:
-    """Whatever is written and dropped, a dictionary would hold the same."""
-    model: dict[str, bytes] = {}
-    paths = ["a", "f/a", "f/b", "f/g/a", "h/.info/x"]
-
-    def clear(documents: Documents) -> None:
-        for path in paths:
-            documents.drop(path)
-
-    storage.write(clear)
-    for steps in writes:
-
-        def action(documents: Documents, steps: list[tuple[str, bytes | None]] = steps) -> None:
-            for path, data in steps:
-                if data is None:
-                    documents.drop(path)
-                else:
-                    documents.put(path, data)
-
-        storage.write(action)
-        for path, data in steps:
-            if data is None:
-                model.pop(path, None)
-            else:
-                model[path] = data
-        assert storage.read(lambda one: [one.fetch(path) for path in paths]) == [
-            model.get(path) for path in paths
-        ]
-    folders = sorted({path.rpartition("/")[0] for path in model if not path.startswith("h")})
-    assert storage.read(lambda one: one.folders("")) == folders
-    for folder in ("", "f", "f/g", "h/.info"):
-        assert sorted(storage.read(lambda one, folder=folder: one.entries(folder))) == sorted(
-            path.rpartition("/")[2] for path in model if path.rpartition("/")[0] == folder
-        )

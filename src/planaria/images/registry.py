@@ -14,10 +14,10 @@ from filelock import FileLock
 
 from planaria.errors import ImageError
 from planaria.machine.image import Image, files_of_image, forget_image, image_place
+from planaria.machine.image_files import tree_path
 from planaria.machine.recipe import Recipe
-from planaria.machine.trees import tree_path
 from planaria.runtime.cache import CompileCache
-from planaria.whole_file import write_whole
+from planaria.storage.atomic import write_atomically
 
 __all__ = ["Entry", "changing", "check_name", "entries", "find_entry", "register", "unregister"]
 
@@ -85,7 +85,7 @@ def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> Entry:
     told = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
     directory = _directory()
     directory.mkdir(mode=0o700, exist_ok=True)
-    write_whole(directory / f"{name}{_SUFFIX}", (json.dumps(told).encode(),))
+    write_atomically(directory / f"{name}{_SUFFIX}", (json.dumps(told).encode(),))
     return entry
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planaria.errors import SnapshotCorrupt
-from planaria.files.contents import CHUNK, digest_of
-from planaria.snapshot.container import Section
+from planaria.files.chunks import CHUNK, digest_of
+from planaria.snapshot.envelope import Section
 
 __all__ = ["CHUNKS", "chunk_sections", "read_chunks"]
 

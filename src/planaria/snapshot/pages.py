@@ -18,7 +18,7 @@ from typing import Final
 
 from planaria.errors import SnapshotCorrupt
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Run
-from planaria.snapshot.container import Section
+from planaria.snapshot.envelope import Section
 
 __all__ = [
     "PAGES",

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from planaria.errors import ProtocolError, SnapshotCorrupt
-from planaria.snapshot.state import HostCall, WaitingRun
+from planaria.executors.messages import HostCall
+from planaria.snapshot.state import WaitingRun
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["WORKSPACE", "Declaration", "Record", "fingerprint"]
@@ -158,7 +159,10 @@ def _check_signature(value: object) -> None:
     for parameter in value:
         match parameter:
             case (str(name), str(kind), (str() | None), *default) if (
-                kind in _KINDS and len(default) <= 1 and all(isinstance(one, str) for one in default)
+                name.isidentifier()
+                and kind in _KINDS
+                and len(default) <= 1
+                and all(isinstance(one, str) for one in default)
             ):
                 has = {"default": default[0]} if default else {}
             case _:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from planaria.errors import SnapshotCorrupt, SnapshotMismatch
+from planaria.executors.messages import HostCall
 from planaria.machine.memory import MemoryFile
-from planaria.snapshot.container import Container, read_json
+from planaria.snapshot.envelope import Container, read_json
 from planaria.snapshot.header import Header
 from planaria.snapshot.record import Declaration, Record
-from planaria.snapshot.state import HostCall, SessionState
-from planaria.whole_file import write_whole
+from planaria.snapshot.state import SessionState
+from planaria.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from planaria.snapshot.difference import SnapshotDifference
@@ -184,7 +185,7 @@ class Snapshot:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file of the host, which is there whole or as it was before. Raises OSError."""
-        write_whole(Path(path), (self._data,))
+        write_atomically(Path(path), (self._data,))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, parent: Snapshot | None = None) -> Snapshot:

@@ -1,4 +1,4 @@
-"""`Store`: what all stores can do, written once over the few things in which they differ.
+"""`Store`: snapshots that are kept by name, over documents.
 
 A snapshot is kept as a record: its bytes, with the larger sections replaced by the digests of blobs.
 Snapshots that have regions of memory or files in common share those blobs. A name has versions, each the
@@ -9,22 +9,20 @@ garbage.
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotMismatch, SnapshotNotFound
-from planaria.files.contents import digest_of
+from planaria.files.chunks import digest_of
 from planaria.snapshot.snapshot import Snapshot
+from planaria.storage.documents import Backend
+from planaria.stores.shelves import Kind, Shelves
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["Garbage", "Kind", "Shelves", "Store", "Version"]
+__all__ = ["Garbage", "Store", "Version"]
 
 Result = TypeVar("Result")
-#: What is kept by digest.
-Kind = Literal["blob", "record"]
-
 #: Sections of fewer bytes are kept in the record itself.
 _INLINE: Final = 1024
 _MAX_NAME: Final = 150
@@ -52,57 +50,21 @@ class Garbage:
     bytes: int
 
 
-class Shelves(ABC):
-    """The primitives of a store, valid inside one transaction."""
+class Store:
+    """Snapshots by name, in any backend. One may be used from many threads and processes at once.
 
-    @abstractmethod
-    def get(self, kind: Kind, digest: str) -> bytes | None: ...
-
-    @abstractmethod
-    def has(self, kind: Kind, digest: str) -> bool: ...
-
-    @abstractmethod
-    def put(self, kind: Kind, digest: str, data: bytes) -> None: ...
-
-    @abstractmethod
-    def remove(self, kind: Kind, digest: str) -> int:
-        """Returns how many bytes there were."""
-
-    @abstractmethod
-    def digests(self, kind: Kind) -> Iterable[str]: ...
-
-    @abstractmethod
-    def names(self) -> Iterable[str]: ...
-
-    @abstractmethod
-    def versions(self, name: str) -> list[tuple[int, bytes]]:
-        """Number and contents of each version, in order; none for an unknown name."""
-
-    @abstractmethod
-    def append(self, name: str, data: bytes) -> None:
-        """Add a version with the next number. What was `put` before is there when this is."""
-
-    @abstractmethod
-    def forget(self, name: str, number: int) -> None: ...
-
-
-class Store(ABC):
-    """Snapshots by name. One may be used from many threads and processes at once.
-
-    Names are any texts of 1 to 150 characters; slashes have no meaning.
+    Names are strings of 1 to 150 printable characters; slashes have no meaning. The methods
+    raise StorageError when the place cannot be used.
     """
 
-    @abstractmethod
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
-        """Run `action` while nothing is collected."""
+        return self._backend.read(lambda documents: action(Shelves(documents)))
 
-    @abstractmethod
     def _write(self, action: Callable[[Shelves], Result]) -> Result:
-        """As `_read`, for an action that adds; all of it is there afterwards or none of it can be seen."""
-
-    @abstractmethod
-    def _collect(self, action: Callable[[Shelves], Result]) -> Result:
-        """Run `action`, which removes, while nobody writes."""
+        return self._backend.write(lambda documents: action(Shelves(documents)))
 
     # -- saving and loading ------------------------------------------------------------------------------
 
@@ -118,8 +80,7 @@ class Store(ABC):
 
         def action(shelves: Shelves) -> int:
             _put(shelves, snapshot)
-            shelves.append(name, entry)
-            return shelves.versions(name)[-1][0]
+            return shelves.append(name, entry)
 
         return Version(self._write(action), snapshot.digest, len(snapshot), saved_at)
 
@@ -159,30 +120,31 @@ class Store(ABC):
     def delete(self, name: str, *, keep: int = 0) -> None:
         """Forget a name, or all but its newest `keep` versions. Raises SnapshotNotFound.
 
-        What other snapshots rest on stays; `collect_garbage` gives the room back.
+        What other snapshots rest on stays; `collect_garbage` frees the space.
         """
         _check_name(name)
         if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
             raise ValueError(f"keep={keep!r}: a number of versions")
 
         def action(shelves: Shelves) -> None:
-            numbers = [number for number, _ in shelves.versions(name)]
+            numbers = shelves.numbers(name)
             if not numbers:
                 raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
             for number in numbers[: len(numbers) - keep]:
                 shelves.forget(name, number)
 
-        self._collect(action)
+        self._write(action)
 
     def collect_garbage(self) -> Garbage:
         """Remove what no version of any name needs, also as a parent's parent, and what killed writers left.
 
         Raises SnapshotCorrupt, and removes nothing, when a record that is needed cannot be read.
         """
-        return self._collect(_sweep)
+        return self._write(_sweep)
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to give back
-        """Give connections back, where there are any; closing twice is harmless."""
+    def close(self) -> None:
+        """Release connections, where there are any; closing twice is harmless."""
+        self._backend.close()
 
 
 def _check_name(name: str) -> None:
@@ -293,7 +255,7 @@ def _versions(shelves: Shelves, name: str) -> list[Version]:
 
 
 def _sweep(shelves: Shelves) -> Garbage:
-    """Mark from the names, then remove what was not marked: records before the blobs they name."""
+    """Mark from the names, then remove what was not marked."""
     records: set[str] = set()
     blobs: set[str] = set()
     pending = [version.digest for name in shelves.names() for version in _versions(shelves, name)]
@@ -306,8 +268,14 @@ def _sweep(shelves: Shelves) -> Garbage:
         blobs.update(part for part in parts if isinstance(part, str))
         if parent is not None:
             pending.append(parent)
-    dead_records = [digest for digest in shelves.digests("record") if digest not in records]
-    dead_blobs = [digest for digest in shelves.digests("blob") if digest not in blobs]
-    freed = sum(shelves.remove("record", digest) for digest in dead_records)
-    freed += sum(shelves.remove("blob", digest) for digest in dead_blobs)
-    return Garbage(len(dead_records), len(dead_blobs), freed)
+    needed: dict[Kind, set[str]] = {"record": records, "blob": blobs}
+    garbage = {
+        kind: {digest: size for digest, size in shelves.sizes(kind).items() if digest not in digests}
+        for kind, digests in needed.items()
+    }
+    for kind, found in garbage.items():
+        for digest in found:
+            shelves.remove(kind, digest)
+    shelves.remove_partial()
+    freed = sum(size for found in garbage.values() for size in found.values())
+    return Garbage(len(garbage["record"]), len(garbage["blob"]), freed)

@@ -16,6 +16,9 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, cast
 
 from planaria.errors import ArtifactError, StorageError
+from planaria.storage.documents import CHUNK, Backend, Documents, Entry, Upload
+from planaria.storage.mirror import Mirror
+from planaria.storage.paths import check_segments, folder_of
 from planaria.workspace.artifact_data import (
     ENDINGS,
     KINDS,
@@ -25,11 +28,9 @@ from planaria.workspace.artifact_data import (
     is_json,
     kind_of_file,
 )
-from planaria.workspace.moments import moment, now
+from planaria.workspace.embedding import Embedder
 from planaria.workspace.search import SearchEntry, SearchIndex
-from planaria.workspace.storage.mirror import Mirror
-from planaria.workspace.storage.paths import check_segments, folder_of
-from planaria.workspace.storage.storage import PIECE, Documents, Entry, Storage, Upload
+from planaria.workspace.timestamps import now, timestamp
 
 __all__ = ["Artifact", "ArtifactStore", "ArtifactWriter"]
 
@@ -111,7 +112,7 @@ class ArtifactStore:
     Names are words with "/" between them for folders, as "reports/2024"; ArtifactError is raised for others.
     """
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Backend, embedder: Embedder | None = None) -> None:
         self._storage = storage
         self._lock = threading.Lock()
         self._infos = Mirror(_INFO, _INFO_ENDING)
@@ -119,7 +120,7 @@ class ArtifactStore:
         self._records: dict[str, _Record] = {}
         #: What the index knows.
         self._indexed: dict[str, Artifact] = {}
-        self._index = SearchIndex(embedder=storage.embedder)
+        self._index = SearchIndex(embedder=embedder)
 
     # -- saving and loading --------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class ArtifactStore:
         `metadata` is a dict of JSON. Raises ArtifactError for data that has no form outside of its process.
         """
         kind, content = encode_data(data)
-        if len(content) > PIECE:
+        if len(content) > CHUNK:
             with self.writer(name, kind, description, metadata) as out:
                 out.write(content)
                 return out.commit()
@@ -154,7 +155,7 @@ class ArtifactStore:
 
     def open(self, name: str) -> tuple[Artifact, BinaryIO]:
         """What is known of an artifact, and `reader` of that same one."""
-        artifact, pieces = self._read(name, lambda documents, path: documents.pieces(path))
+        artifact, pieces = self._read(name, lambda documents, path: documents.chunks(path))
         return artifact, cast(BinaryIO, io.BufferedReader(_Pieces(pieces)))
 
     def reader(self, name: str) -> BinaryIO:
@@ -380,7 +381,7 @@ def check_name(name: str) -> None:
 def _checked(name: str, kind: str, description: str, metadata: dict[str, Any] | None) -> _Record:
     check_name(name)
     if kind not in KINDS:
-        raise ArtifactError(f"{kind!r} is no kind of artifact: {', '.join(sorted(KINDS))}")
+        raise ArtifactError(f"{kind!r} is not a kind of artifact: {', '.join(sorted(KINDS))}")
     if not isinstance(description, str) or not is_json(description):
         raise ArtifactError(f"the description of the artifact {name!r} is no text")
     metadata = {} if metadata is None else metadata
@@ -439,7 +440,7 @@ def _find(documents: Documents, name: str) -> Artifact | None:
 
 
 def _placed_by_hand(file: str, entry: Entry) -> Artifact:
-    created_at = moment(entry.modified)
+    created_at = timestamp(entry.modified)
     return Artifact(file, kind_of_file(file), f"{_FOLDER}/{file}", "", {}, created_at, entry.size)
 
 

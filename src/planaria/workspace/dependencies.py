@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planaria.errors import DependencyError
-from planaria.workspace.storage.storage import Documents, Storage
+from planaria.storage.documents import Backend, Documents
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -42,7 +42,7 @@ class DependencyList:
     The file may be edited by hand; comments, order and options of pip stay as they are.
     """
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Backend) -> None:
         self._storage = storage
 
     def list(self) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from planaria.workspace.storage.paths import why_not_a_segment
+from planaria.storage.paths import why_not_a_segment
 
 __all__ = ["MAX_SOURCE", "RESERVED", "Outline", "read_source", "why_not_a_name"]
 

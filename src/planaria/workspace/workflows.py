@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planaria.errors import StorageError, WorkflowError
-from planaria.workspace.moments import moment, now
+from planaria.storage.documents import Backend, Documents
+from planaria.storage.mirror import Mirror
+from planaria.storage.paths import why_not_a_segment
+from planaria.workspace.embedding import Embedder
 from planaria.workspace.search import SearchEntry, SearchIndex
 from planaria.workspace.source import Outline, read_source, why_not_a_name
-from planaria.workspace.storage.mirror import Mirror
-from planaria.workspace.storage.paths import why_not_a_segment
-from planaria.workspace.storage.storage import Documents, Storage
+from planaria.workspace.timestamps import now, timestamp
 
 __all__ = ["Workflow", "WorkflowLibrary"]
 
@@ -93,13 +94,13 @@ class _Record:
 class WorkflowLibrary:
     """The workflows of a storage. May be used from many threads and processes."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Backend, embedder: Embedder | None = None) -> None:
         self._storage = storage
         self._lock = threading.Lock()
         self._sources = Mirror(_FOLDER, _ENDING)
         self._infos = Mirror(_INFO, _INFO_ENDING)
         self._workflows: dict[str, Workflow] = {}
-        self._index = SearchIndex(embedder=storage.embedder)
+        self._index = SearchIndex(embedder=embedder)
 
     def list(self) -> list[Workflow]:
         """All workflows in their current version, by name; broken files with their `error`.
@@ -239,7 +240,7 @@ class WorkflowLibrary:
             records = _records(self._infos.contents.get(name), name)
         except StorageError as error:
             outline = Outline(error=str(error))
-            workflow = _workflow(name, data, outline, _Record(1, _digest(data), moment(modified), ""))
+            workflow = _workflow(name, data, outline, _Record(1, _digest(data), timestamp(modified), ""))
         else:
             workflow = _standing(name, data, modified, records)
         self._workflows[name] = workflow
@@ -315,7 +316,7 @@ def _standing(name: str, data: bytes, modified: float, records: list[_Record]) -
     record = _find(records, _digest(data))
     if record is None:
         last = records[-1] if records else _Record(0, "", "", "")
-        record = _Record(last.number + 1, _digest(data), moment(modified), last.description)
+        record = _Record(last.number + 1, _digest(data), timestamp(modified), last.description)
     outline = read_source(data)
     reason = why_not_a_name(name)
     if outline.error is None and reason is not None:

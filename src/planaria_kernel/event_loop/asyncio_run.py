@@ -1,7 +1,7 @@
 """`asyncio.run` and `run_until_complete` at the top level of a cell, made to park.
 
 Calls of them are rewritten into awaits of `Runs.run_equivalent` (see `cell.py`). The cell is then a
-coroutine that is no task: it yields a `Park`, and the kernel runs that loop, returning to the host when it
+coroutine that is not a task: it yields a `Park`, and the kernel runs that loop, returning to the host when it
 has to wait.
 """
 
@@ -106,7 +106,7 @@ class Runs:
                 other.cancel()
             if left:
                 await Park(loop, asyncio.gather(*left, return_exceptions=True))
-            await Park(loop, loop.create_task(loop.shutdown_asyncgens()))
+            await Park(loop, loop.create_task(_shut_down(loop)))
             asyncio.set_event_loop(self._loop)
             loop.close()
 
@@ -120,6 +120,15 @@ class Runs:
             for other in left:
                 other.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+
+
+async def _shut_down(loop: ParkingLoop) -> None:
+    """Close what a loop has open, as `asyncio.Runner.close` does."""
+    await loop.shutdown_asyncgens()
+    await loop.shutdown_default_executor()
+    # A generator that was collected as garbage is closed by a task, which begins one iteration later.
+    await asyncio.sleep(0)
+    await asyncio.gather(*asyncio.all_tasks(loop) - {asyncio.current_task(loop)}, return_exceptions=True)
 
 
 #: The code that sets up and tears down loops: an interrupt there would leave them half open.

@@ -5,7 +5,7 @@ the host answered a call. So `advance` runs what is ready and returns; the kerne
 with the calls that are open and the time of the next timer, with nothing of the guest left on the stack.
 
 Where that cannot be (`asyncio.run` deep inside a plain function), the loop blocks: `run_forever` makes open
-host calls through the door one by one and sleeps until timers.
+host calls one by one and sleeps until timers.
 
 Outside the sandbox there are sockets and threads too: see `native_loop.py`.
 """
@@ -37,9 +37,9 @@ class HostCalls:
         self._next = 1
         #: Every open call by id.
         self.open: dict[int, tuple[_Future, str, tuple[Any, ...], dict[str, Any]]] = {}
-        #: Ids that the host has not been told yet, in order.
+        #: Ids that the host has not been sent yet, in order.
         self.new: dict[int, None] = {}
-        #: Ids that the host was told and nobody awaits any more.
+        #: Ids that the host knows and no task awaits any more.
         self.given_up: list[int] = []
         #: An interrupt came while the machinery of a loop ran: the loop raises it when that is in order
         #: again.
@@ -67,7 +67,7 @@ class HostCalls:
             raise
 
     def take_new(self) -> list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]:
-        """The calls to tell the host now; those whose caller has given up are dropped."""
+        """The calls to send to the host now; those whose caller no longer waits are dropped."""
         numbers, self.new = self.new, {}
         calls = []
         for number in numbers:
@@ -86,7 +86,7 @@ class HostCalls:
         return bool(self.given_up) or any(entry[0].cancelled() for entry in self.open.values())
 
     def take_given_up(self) -> list[int]:
-        """The calls that the host was told of and need not answer any more.
+        """The calls that the host knows of and need not answer any more.
 
         Also those whose tasks were cancelled just now, and will learn it when the loop runs again.
         """
@@ -100,7 +100,7 @@ class HostCalls:
         return numbers
 
     def answer(self, number: int, value: Any, error: BaseException | None) -> None:
-        """Give an answer to whoever waits for it; answers to calls that were given up are ignored."""
+        """Give an answer to the task that waits for it; answers to calls that were abandoned are ignored."""
         entry = self.open.pop(number, None)
         if entry is None:
             return
@@ -126,7 +126,7 @@ class HostCalls:
 
 
 class ParkingLoop(asyncio.BaseEventLoop):
-    """What the loops of the sandbox and of other homes have in common; see the module's docstring.
+    """What the loops of the sandbox and of other executors have in common; see the module's docstring.
 
     `block` makes one open host call and blocks for the answer; only used where the loop cannot park.
     """
@@ -269,7 +269,7 @@ class Loop(ParkingLoop):
     def wait(self, seconds: float | None) -> None:
         if seconds is None:
             raise RuntimeError(
-                "the event loop would wait for ever: no task can go on, no timer or host call is open"
+                "the event loop would wait forever: no task can go on, no timer or host call is open"
             )
         time.sleep(seconds)
 

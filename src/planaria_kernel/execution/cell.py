@@ -13,6 +13,8 @@ from io import StringIO
 from types import CodeType
 from typing import Any, Final
 
+from planaria_kernel.execution import foreign_syntax
+
 __all__ = ["FUTURE_FLAGS", "RUN_NAME", "Cell", "compile_cell"]
 
 #: The name by which rewritten code reaches the kernel's `asyncio.run`; see `_TopLevel`.
@@ -97,7 +99,14 @@ def compile_cell(
     known = _compiled.get(key)
     if known is not None and check is None:
         return known.renamed(name)
-    cell = compile_source(source, name, flags, check, capture)
+    try:
+        cell = compile_source(source, name, flags, check, capture)
+    except SyntaxError as error:
+        repaired = foreign_syntax.repaired(source)
+        if repaired == source:
+            foreign_syntax.explain(error, source)
+            raise
+        cell = compile_source(repaired, name, flags, check, capture)
     if len(source) <= _LONGEST_KEPT:
         if len(_compiled) >= _MOST_COMPILED:
             del _compiled[next(iter(_compiled))]

@@ -99,7 +99,7 @@ class Display:
 
     def __init__(self, send: _Send) -> None:
         self._send = send
-        #: Figures that are somebody else's, by their ids.
+        #: Figures that belong to other code, by their ids.
         self._others: frozenset[int] = frozenset()
 
     def show(

@@ -6,12 +6,13 @@ import linecache
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 import planaria_kernel.errors
 
-__all__ = ["bare", "describe", "exception_of", "explain_awaiting", "is_library", "type_name"]
+__all__ = ["bare", "describe", "exception_of", "explain_awaiting", "is_library", "line_number", "type_name"]
 
 #: Characters of a message or traceback in a report; what is cut says so.
 MAX_MESSAGE = 64 * 1024
@@ -21,6 +22,12 @@ _PLANARIA = __file__.rsplit(os.sep, 3)[0] + os.sep
 #: Where its modules are, and where they were when they were compiled.
 _STANDARD_LIBRARY = tuple(
     path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
+)
+
+#: What CPython appends to a ModuleNotFoundError in a traceback when it runs without `site`, as it does here.
+_SITE_ADVICE = (
+    ". Site initialization is disabled, did you forget to add the site-packages directory to sys.path "
+    "or to enable your virtual environment?"
 )
 
 #: What asyncio says when it is given the value of a call instead of something to await.
@@ -50,14 +57,16 @@ def type_name(kind: type) -> str:
     return name if module in ("builtins", "__main__") else f"{module}.{name}"
 
 
-def describe(error: BaseException) -> dict[str, Any]:
+def describe(error: BaseException, restore: Callable[[], object] = lambda: False) -> dict[str, Any]:
     """The fields of an error report.
 
-    Whatever goes wrong while asking the exception about itself leaves a shorter report, never none.
+    `restore` is called when the modules that format tracebacks fail; when it says that it restored any, they
+    are asked again. Whatever goes wrong while asking the exception about itself leaves a shorter report,
+    never none.
     """
     kind = type(error)
     report: dict[str, Any] = {"type": kind.__name__, "module": kind.__module__}
-    report["lineno"] = _line_number(error)
+    report["lineno"] = line_number(error)
     if isinstance(error, SystemExit):
         code = error.code
         report["exit_code"] = 0 if code is None else code if isinstance(code, int) else 1
@@ -70,6 +79,10 @@ def describe(error: BaseException) -> dict[str, Any]:
         ask = not isinstance(failure, KeyboardInterrupt)
     try:
         report["traceback"] = _cut(_format(error), MAX_TRACEBACK) if ask else None
+    except Exception:
+        if restore():
+            return describe(error)
+        report["traceback"] = None
     except BaseException:
         report["traceback"] = None
     if report["traceback"] is None:
@@ -97,7 +110,7 @@ def _cut(text: str, limit: int) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
 
 
-def _line_number(error: BaseException) -> int | None:
+def line_number(error: BaseException) -> int | None:
     """The line of the innermost user frame; of a SyntaxError in a cell, the line of the mistake; of what
     stopped a script, the line that the shell gave it as `script_line`."""
     line = getattr(error, "script_line", None)
@@ -120,7 +133,21 @@ def _format(error: BaseException) -> str:
         error.text = linecache.getline(error.filename, error.lineno) or None
     described = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
     _keep_user_frames(described)
-    return "".join(described.format())
+    text = "".join(described.format()).replace(_SITE_ADVICE, "")
+    return text + _how_to_add(error) if isinstance(error, ModuleNotFoundError) else text
+
+
+def _how_to_add(error: ModuleNotFoundError) -> str:
+    """A line about getting the package of a module that was not found; nothing where there is none to get."""
+    name = error.name.partition(".")[0] if isinstance(error.name, str) else ""
+    if not name or name in sys.modules or name in sys.stdlib_module_names:
+        return ""
+    if name == "IPython":
+        return "note: display() and clear_output() are there without an import\n"
+    return (
+        f"note: a package is added with an image, planaria.Image.build(..., packages=[{name!r}]), "
+        f"or in a workspace with deps.add({name!r})\n"
+    )
 
 
 def _keep_user_frames(outermost: traceback.TracebackException) -> None:

@@ -25,12 +25,12 @@ class TierNeededError(Exception):
 class TierImports:
     """Knows the top-level modules that only the full tier has (`modules`).
 
-    It is also a finder for `sys.meta_path`: an import that reaches one of them is told to the host, which
+    It is also a finder for `sys.meta_path`: an import that reaches one of them is reported to the host, which
     does not return from that.
     """
 
-    def __init__(self, door: Callable[[bytes], bytes]) -> None:
-        self._door = door
+    def __init__(self, call_host: Callable[[bytes], bytes]) -> None:
+        self._call_host = call_host
         self.modules: frozenset[str] = frozenset()
 
     def check(self, tree: ast.Module) -> None:
@@ -57,16 +57,16 @@ class TierImports:
             try:
                 self.check(ast.parse(source))
             except SyntaxError:
-                return  # whoever compiles it says so
+                return  # the compiler will report it
             except TierNeededError as needed:
-                self._door(b"T" + encode(needed.modules))
+                self._call_host(b"T" + encode(needed.modules))
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         top = name.partition(".")[0]
         if top in self.modules:
-            self._door(b"T" + encode([top]))
+            self._call_host(b"T" + encode([top]))
         return None
 
 

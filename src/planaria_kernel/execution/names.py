@@ -9,12 +9,12 @@ from typing import Any, Final
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.protocol import Repr, encode
 
-__all__ = ["CANNOT_CROSS", "MAX_REPR", "encoded", "new_main", "short_repr", "stand_in", "user_names"]
+__all__ = ["MAX_REPR", "NOT_SERIALISABLE", "encoded", "new_main", "short_repr", "stand_in", "user_names"]
 
 #: Characters of the text of a value.
 MAX_REPR: Final = 20_000
 #: What encode() raises for a value that is too deep, too large, or in itself.
-CANNOT_CROSS: Final = (EncodeError, RecursionError, MemoryError)
+NOT_SERIALISABLE: Final = (EncodeError, RecursionError, MemoryError)
 
 _SIMPLE: Final = frozenset({int, float, bool, complex, type(None)})
 
@@ -98,10 +98,10 @@ def stand_in(value: Any) -> Repr:
 
 
 def encoded(value: Any, max_bytes: int) -> bytes:
-    """The bytes of a value, or of its stand-in when it cannot cross."""
+    """The bytes of a value, or of its stand-in when it cannot be serialised."""
     try:
         return encode(value, stand_in, max_bytes=max_bytes)
-    except CANNOT_CROSS:
+    except NOT_SERIALISABLE:
         return encode(stand_in(value))
 
 

@@ -12,7 +12,7 @@ __all__ = ["Terminal"]
 
 
 class Terminal(io.TextIOBase):
-    """`sys.stdin`, `input()` and `getpass.getpass()` over the door's `I` operation.
+    """`sys.stdin`, `input()` and `getpass.getpass()` over the host-call operation `I`.
 
     `flush` is called before a question, so that what was printed is seen first.
     """
@@ -22,9 +22,9 @@ class Terminal(io.TextIOBase):
     encoding = "utf-8"
     errors = "strict"
 
-    def __init__(self, door: Callable[[bytes], bytes], flush: Callable[[], None] | None = None) -> None:
+    def __init__(self, call_host: Callable[[bytes], bytes], flush: Callable[[], None] | None = None) -> None:
         super().__init__()
-        self._door = door
+        self._call_host = call_host
         self._flush = flush
         self._rest = ""
 
@@ -32,7 +32,7 @@ class Terminal(io.TextIOBase):
         """A line without its end, or None when there is no more input."""
         if self._flush is not None:
             self._flush()
-        kind, *answer = decode(self._door(b"I" + encode(prompt)))
+        kind, *answer = decode(self._call_host(b"I" + encode(prompt)))
         if kind == "error":
             raise exception_of(*answer)
         return answer[0] if kind == "ok" else None

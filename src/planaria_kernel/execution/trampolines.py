@@ -1,6 +1,6 @@
-"""The gates through which the kernel calls user code, and whose code runs in a frame.
+"""The trampolines through which the kernel calls user code, and whose code runs in a frame.
 
-User code is a frame below a gate that belongs neither to the kernel nor to asyncio's own machinery, or
+User code is a frame below a trampoline that belongs neither to the kernel nor to asyncio's own machinery, or
 anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not, though user
 code is what called it.
 """
@@ -19,12 +19,12 @@ __all__ = ["advance", "call", "place_of", "wait"]
 
 
 def call(function: Callable[..., Any], *args: Any) -> Any:
-    """The gate of plain calls."""
+    """The trampoline of plain calls."""
     return function(*args)
 
 
 def advance(loop: ParkingLoop, until: asyncio.Future[Any]) -> bool:
-    """The gate of tasks."""
+    """The trampoline of tasks."""
     return loop.advance(until)
 
 
@@ -33,8 +33,8 @@ def wait(loop: ParkingLoop, seconds: float | None) -> None:
     loop.wait(seconds)
 
 
-_GATES = frozenset({call.__code__, advance.__code__})
-#: No gates, but an interrupt is the loop's there too.
+_TRAMPOLINES = frozenset({call.__code__, advance.__code__})
+#: Not trampolines, but an interrupt is the loop's there too.
 _LOOPS_OWN = frozenset({OWN_CODE, wait.__code__})
 #: These run user code too. Raised in themselves, an interrupt would lose the task whose turn it is, or leave
 #: a loop half open.
@@ -48,7 +48,7 @@ def place_of(frame: FrameType | None) -> Literal["user", "loop", "kernel"]:
     user = False
     while frame is not None:
         code = frame.f_code
-        if code in _GATES:
+        if code in _TRAMPOLINES:
             if user:
                 return "user"
             return "loop" if code is advance.__code__ else "kernel"

@@ -55,7 +55,7 @@ class Artifacts:
         try:
             return decode_artifact(kind, data)
         except ValueError as error:
-            raise ArtifactError(f"the artifact {name!r} is no {kind}: {error}") from None
+            raise ArtifactError(f"the artifact {name!r} is not a valid {kind}: {error}") from None
 
     @operation
     def get(self, name: str) -> Steps[Any]:

@@ -23,17 +23,17 @@ class Deps:
 
     @operation
     def add(self, package: str) -> Steps[Any]:
-        """Install a package and all that it needs; tells what was installed, already_present, failed."""
+        """Install a package and all that it needs; reports what was installed, already_present, failed."""
         return (yield from self._change("@deps.add", package))
 
     @operation
     def remove(self, package: str) -> Steps[Any]:
-        """Remove a package; tells what was removed, not_found, failed, removed_from_config."""
+        """Remove a package; reports what was removed, not_found, failed, removed_from_config."""
         return (yield from self._change("@deps.remove", package))
 
     @operation
     def sync(self) -> Steps[Any]:
-        """Install all that is configured; tells what was installed, already_present, failed."""
+        """Install all that is configured; reports what was installed, already_present, failed."""
         return (yield from self._change("@deps.sync"))
 
     @operation

@@ -36,8 +36,8 @@ class Text(str):
 def signature_of(
     parameters: Iterable[Mapping[str, Any]], *, defaults_are_text: bool = False
 ) -> inspect.Signature:
-    """A signature from parameters as the host tells them: name (with the stars that it has), type, required,
-    default.
+    """A signature from parameters as the host describes them: name (with the stars that it has), type,
+    required, default.
     """
     made = []
     named: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -130,7 +130,7 @@ class Tool(ToolCallable):
         return self._callables
 
     def _tell(self, document: Mapping[str, Any]) -> None:
-        """Take what the host tells about it."""
+        """Take the host's description of it."""
         self._description = document["description"]
         name = self.__name__
         found = {}
@@ -181,7 +181,7 @@ class Tool(ToolCallable):
 class Tools:
     """The tools of this session: `tools.NAME.FUNCTION(argument=...)`, plainly or with `await`.
 
-    `tools.list()` and `tools.search(query)` tell what there is, `help(tools.NAME)` how it is called.
+    `tools.list()` and `tools.search(query)` list what there is, `help(tools.NAME)` how it is called.
     """
 
     _host: Host

@@ -127,7 +127,7 @@ class Workflow:
 class Workflows:
     """The saved workflows: `workflows.NAME(argument=...)`, plainly or with `await`.
 
-    `list()` and `search(query)` tell what there is, `get(name)` also the source. `create(name, source,
+    `list()` and `search(query)` list what there is, `get(name)` also the source. `create(name, source,
     description)` keeps one, whose source defines `run`; `delete(name)` removes it. `invoke(name, ...)` runs
     one by its name.
     """

@@ -1,6 +1,6 @@
 """The connection of a kernel that has a process of its own with its host.
 
-Frames go both ways: four bytes of length, little-endian, and a request or reply of the door (see
+Frames go both ways: four bytes of length, little-endian, and a host-call request or reply (see
 docs/internals/boundary.md).
 """
 
@@ -41,7 +41,7 @@ class ForkOver(BaseException):
 
 
 class Channel:
-    """The door of a kernel that is connected by two descriptors; may be used from any thread.
+    """The host-call interface of a kernel that is connected by two descriptors; may be used from any thread.
 
     An interrupt never breaks a frame: while the main thread is in here it is put off.
     """
@@ -116,7 +116,7 @@ class Channel:
         queue = self._queue
         queue.append(len(request).to_bytes(4, "little") + request)
         here = self._get_ident()
-        while queue and self._sender != here:  # else: further up on this stack somebody sends
+        while queue and self._sender != here:  # else: a send is in progress further up on this stack
             with self._sending:
                 self._sender = here
                 try:

@@ -114,4 +114,4 @@ def decode_artifact(kind: str, data: bytes) -> Any:
         raise ProtocolError(f"it is not UTF-8: {error.reason} at byte {error.start}") from None
     except RecursionError:
         raise ProtocolError("it is nested too deeply") from None
-    raise ProtocolError(f"{kind!r} is no kind of artifact")
+    raise ProtocolError(f"{kind!r} is not a kind of artifact")

@@ -1,4 +1,4 @@
-"""Bytes to values. The bytes may come from the sandbox, so every one of them is doubted."""
+"""Bytes to values. The bytes may come from the sandbox, so nothing in them is trusted."""
 
 from __future__ import annotations
 

@@ -21,6 +21,14 @@ _SHORT = [bytes((f.SHORT_TEXT + n,)) for n in range(128)]
 
 Fallback = Callable[[Any], Any]
 
+#: Types of keys that have a hash on every side.
+_HASHABLE = frozenset({str, int, float, bool, bytes, type(None)})
+_HASHABLE_CONTAINERS = frozenset({f.TUPLE, f.FROZENSET, f.STRUCTURE})
+
+
+class _UnhashableError(Exception):
+    """What is written as a key or a member of a set has no hash on the other side."""
+
 
 def encode(value: Any, fallback: Fallback | None = None, *, max_bytes: int = f.MAX_BYTES) -> bytes:
     """The bytes of `value`.
@@ -37,13 +45,15 @@ def encode(value: Any, fallback: Fallback | None = None, *, max_bytes: int = f.M
 
 
 class _Encoder:
-    __slots__ = ("containers", "fallback", "max_bytes", "out")
+    __slots__ = ("containers", "fallback", "hashed", "max_bytes", "out")
 
     def __init__(self, fallback: Fallback | None, max_bytes: int) -> None:
         self.out = bytearray()
         self.fallback = fallback
         self.max_bytes = max_bytes
         self.containers = f.MAX_CONTAINERS
+        #: How many keys and members of sets are being written: they must have a hash on the other side too.
+        self.hashed = 0
 
     def write(self, value: Any, depth: int) -> None:
         kind = type(value)
@@ -80,7 +90,10 @@ class _Encoder:
             write = self.write
             depth += 1
             for key, item in value.items():
-                write(key, depth)
+                if type(key) in _HASHABLE:
+                    write(key, depth)
+                else:
+                    self.write_hashed(key, depth)
                 write(item, depth)
         elif kind is tuple:
             self.write_items(f.TUPLE, value, len(value), depth)
@@ -92,12 +105,34 @@ class _Encoder:
         elif kind is bytes or kind is bytearray:
             self.head(f.BYTES, len(value))
             out += value
-        elif kind is set:
-            self.write_items(f.SET, value, len(value), depth)
-        elif kind is frozenset:
-            self.write_items(f.FROZENSET, value, len(value), depth)
+        elif kind is set or kind is frozenset:
+            self.open(f.SET if kind is set else f.FROZENSET, len(value), depth)
+            depth += 1
+            for item in value:
+                if type(item) in _HASHABLE:
+                    self.write(item, depth)
+                else:
+                    self.write_hashed(item, depth)
         else:
             self.write_object(value, depth)
+
+    def write_hashed(self, value: Any, depth: int) -> None:
+        """A key, or a member of a set: what becomes something without a hash, as a dataclass becomes a dict,
+        is replaced.
+        """
+        start = len(self.out)
+        self.hashed += 1
+        try:
+            self.write(value, depth)
+        except _UnhashableError:
+            del self.out[start:]
+            if self.fallback is None:
+                raise EncodeError(
+                    f"a {type(value).__qualname__} cannot be a key or a member of a set on the other side"
+                ) from None
+            self.write(self.fallback(value), depth + 1)
+        finally:
+            self.hashed -= 1
 
     def head(self, tag: int, count: int) -> None:
         """A tag and a length or count."""
@@ -112,6 +147,8 @@ class _Encoder:
     def open(self, tag: int, count: int, depth: int) -> None:
         """The head of a container, after the checks that bound all containers."""
         self.spend(1)
+        if self.hashed and tag not in _HASHABLE_CONTAINERS:
+            raise _UnhashableError
         if depth >= f.MAX_DEPTH:
             raise EncodeError(
                 f"the value is nested deeper than {f.MAX_DEPTH} levels, or contains itself: flatten it"
@@ -202,13 +239,17 @@ class _Encoder:
         fields: Fields | tuple[Any] | None
         try:
             fields = fields_of(value)
-        except (
-            Exception
-        ) as error:  # the object's own code: an attribute that is missing, a property that raises
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the object's own code: an attribute is missing, a property raises
             if self.fallback is None:
                 raise EncodeError(f"a {type(value).__qualname__} cannot be taken apart: {error!r}") from error
             fields = None
         if isinstance(fields, Fields):
+            if self.hashed and (
+                fields.code in f.UNHASHABLE or (fields.code == f.ARRAY and fields.items[0] is not None)
+            ):
+                raise _UnhashableError
             self.open(f.STRUCTURE, fields.code, depth)
             self.out.append(len(fields.items))
             for item in fields.items:
@@ -220,6 +261,6 @@ class _Encoder:
         else:
             kind = type(value)
             raise EncodeError(
-                f"a value of type {kind.__module__}.{kind.__qualname__} cannot cross the boundary: "
+                f"a value of type {kind.__module__}.{kind.__qualname__} cannot be serialised: "
                 "pass plain data (numbers, text, bytes, lists, dicts, dates, arrays, frames …)"
             )

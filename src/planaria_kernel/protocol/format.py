@@ -25,7 +25,7 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 COLUMN_THRESHOLD: Final = 8
 #: Bits of numerator or denominator of a Fraction: reducing it takes quadratic time.
 MAX_FRACTION_BITS: Final = 65536
-#: Keys of a dict or set that share one hash: more is no accident.
+#: Keys of a dict or set that share one hash: more is deliberate.
 MAX_EQUAL_HASHES: Final = 64
 
 # Containers: count, then items (a dict: keys and values in turn).
@@ -80,3 +80,9 @@ FRAME: Final = 17  # columns (index), index, list of columns
 SERIES: Final = 18  # name, index, column
 INDEX: Final = 19  # kind, name, parameters
 EXTENSION: Final = 20  # dtype, parameters: a column of pandas that is not a numpy array
+PANDAS_SCALAR: Final = 21  # type name, text, parameters
+
+#: Structures that cannot be keys or members of sets.
+UNHASHABLE: Final = frozenset({RECORD_ARRAY, FRAME, SERIES, INDEX, EXTENSION})
+#: Structures whose fields are checked where they are taken apart.
+CHECKED: Final = frozenset({ARRAY, RECORD_ARRAY, FRAME, SERIES, INDEX, EXTENSION})

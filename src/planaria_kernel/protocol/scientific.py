@@ -6,6 +6,7 @@ Neither package is imported before a value of its own kind is met. Where they ar
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import math
 import re
@@ -16,7 +17,7 @@ from typing import Any, Final
 from planaria_kernel.errors import ProtocolError
 from planaria_kernel.protocol import format as f
 from planaria_kernel.protocol.structures import Fields
-from planaria_kernel.protocol.values import ArrayValue, FrameValue
+from planaria_kernel.protocol.values import ArrayValue, FrameValue, Repr
 
 __all__ = [
     "build_array",
@@ -24,10 +25,12 @@ __all__ = [
     "build_frame",
     "build_index",
     "build_record_array",
+    "build_scalar",
     "build_series",
     "take_array",
     "take_extension",
     "take_pandas",
+    "take_scalar",
 ]
 
 #: Type strings of the array interface that hold plain data of a known size.
@@ -36,6 +39,8 @@ _DTYPE = re.compile(r"[<>|=](?:[biufcSVU][1-9][0-9]{0,8}|[mM]8(?:\[[0-9]{0,9}[A-
 _EXTENSION = re.compile(
     r"boolean|str|string(?:\[(?:python|pyarrow)\])?|U?Int(?:8|16|32|64)|Float(?:32|64)"
 ).fullmatch
+#: Nanoseconds of the units in which pandas counts time.
+_NANOSECONDS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _DATETIME_UNIT = re.compile(r"s|ms|us|ns").fullmatch
 
 
@@ -178,6 +183,71 @@ def take_pandas(value: Any) -> Fields | None:
     return Fields(f.INDEX, ("plain", value.name, _column(value)))
 
 
+def take_scalar(value: Any) -> Fields | None:
+    """A Timestamp, Timedelta, Period, Interval, NaT or NA; None for a subclass of one."""
+    pandas = sys.modules["pandas"]
+    kind = type(value)
+    if value is pandas.NaT or value is pandas.NA:
+        return Fields(f.PANDAS_SCALAR, ("NaT" if value is pandas.NaT else "NA", str(value), ()))
+    parameters: tuple[Any, ...]
+    if kind is pandas.Timestamp:
+        zone = None if value.tz is None else str(value.tz)
+        # With a zone, the count is that of UTC. The reading of the clock is for readers without pandas.
+        parameters = (value.asm8.view("<i8").item(), value.unit, zone, value.to_pydatetime(warn=False))
+    elif kind is pandas.Timedelta:
+        parameters = (value.asm8.view("<i8").item(), value.unit)
+    elif kind is pandas.Period:
+        parameters = (value.ordinal, value.freqstr)
+    elif kind is pandas.Interval:
+        parameters = (value.left, value.right, value.closed)
+    else:
+        return None
+    return Fields(f.PANDAS_SCALAR, (kind.__name__, str(value), parameters))
+
+
+def build_scalar(kind: Any, text: Any, parameters: Any) -> Any:
+    """A scalar of pandas; where there is none, its like of the standard library, or a `Repr`."""
+    if type(kind) is not str or type(text) is not str or type(parameters) is not tuple:
+        raise ProtocolError("a scalar of pandas without its type or text")
+    pandas, numpy = _module("pandas"), _module("numpy")
+    if kind == "Timestamp":
+        count, unit, zone, reading = parameters
+        if pandas is None:
+            return _checked_type(reading, datetime.datetime)
+        time = pandas.Timestamp(numpy.datetime64(_checked_type(count, int), _unit(unit)))
+        return time if zone is None else time.tz_localize("UTC").tz_convert(_checked_type(zone, str))
+    if kind == "Timedelta":
+        count, unit = parameters
+        if pandas is None:
+            return datetime.timedelta(
+                microseconds=_checked_type(count, int) * _NANOSECONDS[_unit(unit)] // 1000
+            )
+        return pandas.Timedelta(numpy.timedelta64(_checked_type(count, int), _unit(unit)))
+    if pandas is None:
+        return Repr(text, f"pandas.{kind}")
+    if kind == "NaT" or kind == "NA":
+        return pandas.NaT if kind == "NaT" else pandas.NA
+    if kind == "Period":
+        ordinal, frequency = parameters
+        return pandas.Period(ordinal=_checked_type(ordinal, int), freq=_checked_type(frequency, str))
+    if kind == "Interval":
+        left, right, closed = parameters
+        return pandas.Interval(left, right, closed=_checked_type(closed, str))
+    raise ProtocolError("a scalar of pandas of an unknown type")
+
+
+def _checked_type(value: Any, kind: type) -> Any:
+    if type(value) is not kind and not (kind is datetime.datetime and isinstance(value, kind)):
+        raise ProtocolError(f"a field of type {type(value).__name__} is out of place")
+    return value
+
+
+def _unit(unit: Any) -> str:
+    if type(unit) is not str or unit not in _NANOSECONDS:
+        raise ProtocolError("a time of pandas without its unit")
+    return unit
+
+
 def _column(column: Any) -> Any:
     """The values of a series or index: a numpy array, or the fields of an extension array."""
     pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
@@ -188,8 +258,8 @@ def _column(column: Any) -> Any:
     if isinstance(dtype, pandas.CategoricalDtype):
         return _Extension("category", (numpy.asarray(array.codes), array.categories, bool(array.ordered)))
     if isinstance(dtype, pandas.DatetimeTZDtype):
-        moments = numpy.asarray(array.astype(f"datetime64[{dtype.unit}, UTC]").tz_localize(None))
-        return _Extension("datetime", (moments.view("<i8"), dtype.unit, str(dtype.tz)))
+        times = numpy.asarray(array.astype(f"datetime64[{dtype.unit}, UTC]").tz_localize(None))
+        return _Extension("datetime", (times.view("<i8"), dtype.unit, str(dtype.tz)))
     missing = array.isna()
     items = [None if gone else item for item, gone in zip(array.astype(object), missing, strict=True)]
     name = str(dtype)
@@ -219,12 +289,12 @@ def build_extension(dtype: Any, parameters: Any) -> Any:
             return (codes, categories, ordered)
         return pandas.Categorical.from_codes(codes, categories=categories, ordered=ordered)
     if dtype == "datetime":
-        moments, unit, zone = parameters
+        times, unit, zone = parameters
         if not (type(unit) is str and _DATETIME_UNIT(unit) and type(zone) is str):
-            raise ProtocolError("a column of moments without unit or zone")
+            raise ProtocolError("a column of times without unit or zone")
         if pandas is None:
-            return (moments, unit, zone)
-        utc = pandas.array(moments.view(f"<M8[{unit}]"), dtype=f"datetime64[{unit}]").tz_localize("UTC")
+            return (times, unit, zone)
+        utc = pandas.array(times.view(f"<M8[{unit}]"), dtype=f"datetime64[{unit}]").tz_localize("UTC")
         return utc.tz_convert(zone)
     (items,) = parameters
     if type(items) is not list:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from planaria_kernel.errors import ProtocolError
 from planaria_kernel.protocol import format as f
 from planaria_kernel.protocol.values import ArrayValue, EnumMember, Repr
 
 __all__ = ["Fields", "build", "fields_of"]
+
+
+#: The bit of `type.__flags__` that classes made at run time have, and static types of C code have not.
+_HEAP_TYPE: Final = 1 << 9
 
 
 class Fields(NamedTuple):
@@ -30,7 +34,12 @@ def fields_of(value: Any) -> Fields | tuple[Any] | None:
     for base in kind.__mro__:
         take = _TAKE.get((base.__module__, base.__qualname__))
         if take is not None:
-            return take(value)
+            fields = take(value)
+            if isinstance(fields, Fields) and kind.__flags__ & _HEAP_TYPE and fields.code not in f.CHECKED:
+                # Subclasses, attributes and names are the code's own: what cannot be put together again on
+                # the other side must be found here, where there is still something to send in its place.
+                build(fields.code, list(fields.items))
+            return fields
     if hasattr(kind, "__dataclass_fields__"):
         return (
             {field.name: getattr(value, field.name) for field in sys.modules["dataclasses"].fields(value)},
@@ -78,15 +87,15 @@ def _take_timezone(zone: Any) -> Fields:
     return Fields(f.TIMEZONE, (offset, name[0] if name else None))
 
 
-def _zone(moment: Any) -> Any:
+def _zone(time: Any) -> Any:
     """The tzinfo of a date or time as something that can be encoded."""
     import datetime
 
-    zone = moment.tzinfo
+    zone = time.tzinfo
     if zone is None or isinstance(zone, datetime.timezone) or hasattr(zone, "key"):
         return zone
-    offset = moment.utcoffset()
-    return None if offset is None else datetime.timezone(offset, moment.tzname() or str(zone))
+    offset = time.utcoffset()
+    return None if offset is None else datetime.timezone(offset, time.tzname() or str(zone))
 
 
 def _take_time(t: Any) -> Fields:
@@ -127,6 +136,12 @@ def _take_extension(value: Any) -> Fields:
     return scientific.take_extension(value)
 
 
+def _take_pandas_scalar(value: Any) -> Fields | None:
+    from planaria_kernel.protocol import scientific
+
+    return scientific.take_scalar(value)
+
+
 def _take_array_value(value: ArrayValue) -> Fields:
     return Fields(f.ARRAY, (value.shape, value.dtype, value.data))
 
@@ -154,7 +169,19 @@ _TAKE: dict[tuple[str, str], Callable[[Any], Fields | tuple[Any] | None]] = {
     ("planaria_kernel.protocol.scientific", "_Extension"): _take_extension,
     ("numpy", "ndarray"): _take_array,
     ("numpy", "generic"): _take_array,
-    ("pandas._libs.tslibs.nattype", "NaTType"): lambda v: Fields(f.REPR, ("NaT", "NaTType")),
+    # Scalars of pandas: before version 3 they were known by the modules that define them.
+    ("pandas", "Timestamp"): _take_pandas_scalar,
+    ("pandas", "Timedelta"): _take_pandas_scalar,
+    ("pandas", "Period"): _take_pandas_scalar,
+    ("pandas", "Interval"): _take_pandas_scalar,
+    ("pandas.api.typing", "NaTType"): _take_pandas_scalar,
+    ("pandas.api.typing", "NAType"): _take_pandas_scalar,
+    ("pandas._libs.tslibs.timestamps", "Timestamp"): _take_pandas_scalar,
+    ("pandas._libs.tslibs.timedeltas", "Timedelta"): _take_pandas_scalar,
+    ("pandas._libs.tslibs.period", "Period"): _take_pandas_scalar,
+    ("pandas._libs.interval", "Interval"): _take_pandas_scalar,
+    ("pandas._libs.tslibs.nattype", "NaTType"): _take_pandas_scalar,
+    ("pandas._libs.missing", "NAType"): _take_pandas_scalar,
     ("pandas", "DataFrame"): _take_pandas,
     ("pandas", "Series"): _take_pandas,
     ("pandas", "Index"): _take_pandas,
@@ -309,6 +336,12 @@ def _index(kind: Any, name: Any, parameters: Any) -> Any:
     return scientific.build_index(kind, name, parameters)
 
 
+def _pandas_scalar(kind: Any, text: Any, parameters: Any) -> Any:
+    from planaria_kernel.protocol import scientific
+
+    return scientific.build_scalar(kind, text, parameters)
+
+
 def _extension(dtype: Any, parameters: Any) -> Any:
     from planaria_kernel.protocol import scientific
 
@@ -336,4 +369,5 @@ _BUILD: dict[int, Callable[..., Any]] = {
     f.SERIES: _series,
     f.INDEX: _index,
     f.EXTENSION: _extension,
+    f.PANDAS_SCALAR: _pandas_scalar,
 }

@@ -10,7 +10,7 @@ __all__ = ["ArrayValue", "EnumMember", "FrameValue", "Repr"]
 
 @dataclass(frozen=True, slots=True)
 class Repr:
-    """An object that cannot cross the boundary, as the text of its `repr` and the name of its type."""
+    """An object that cannot be serialised, as the text of its `repr` and the name of its type."""
 
     text: str
     type: str

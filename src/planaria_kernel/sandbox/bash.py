@@ -96,7 +96,7 @@ class SessionShell:
         commands.load()
         self._ask = ask
         self._bound_files = bound_files
-        #: Whether somebody shows prompts.
+        #: Whether a front end shows prompts.
         self._has_prompt = False
         self.shell = self._new()
         _only = self
@@ -143,7 +143,7 @@ class SessionShell:
                 self.shell.table[name] = Variable(text, EXPORT)
 
     def run(self, source: str, stdin: bytes = b"") -> tuple[str, dict[str, Any]]:
-        """Run a script; the report tells its exit status.
+        """Run a script; the report has its exit status.
 
         Without `stdin` it reads what the host gives, line by line.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 
 from planaria_kernel import startup
@@ -27,23 +28,28 @@ _ENVIRONMENT = {
     "MPLCONFIGDIR": "/var/cache/matplotlib",
 }
 
+#: Modules of the standard library that the build lacks.
+_MODULES = os.path.join(os.path.dirname(__file__), "modules")
+
 #: Kept alive: the host calls them by their addresses.
 _entry: Callable[[], None]
 _settle: Callable[[], None]
 
 
-def start(door: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> None:
-    """Start the kernel and tell the host where to enter and how to have it settle."""
+def start(call_host: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> None:
+    """Start the kernel and report to the host where to enter it and how to freeze it."""
     global _entry, _settle
     os.environ.update(_ENVIRONMENT)
     os.chdir(_ENVIRONMENT["HOME"])
-    kernel = startup.start(door, sandbox=True)
+    sys.path.append(_MODULES)
+    kernel = startup.start(call_host, sandbox=True)
     kernel.imports.modules = frozenset(tier_modules)
-    SessionShell(kernel.call_blocking, functools.partial(_bound_files, door)).connect(kernel)
+    SessionShell(kernel.call_blocking, functools.partial(_bound_files, call_host)).connect(kernel)
+    kernel.keep_interpreter()
     _entry = kernel.enter
-    _settle = functools.partial(settle, door)
-    door(b"B" + encode((id(_entry), id(_settle))))
+    _settle = functools.partial(settle, call_host)
+    call_host(b"B" + encode((id(_entry), id(_settle))))
 
 
-def _bound_files(door: Callable[[bytes], bytes], size: int | None, more: int | None) -> None:
-    door(b"F" + encode(("bounds", size, more)))
+def _bound_files(call_host: Callable[[bytes], bytes], size: int | None, more: int | None) -> None:
+    call_host(b"F" + encode(("bounds", size, more)))

@@ -70,10 +70,10 @@ class _Chunks:
         self._count += 1
 
 
-def settle(door: Callable[[bytes], bytes]) -> None:
-    """Forget what warming up left, keep the collector off what is here, and tell the host all objects.
+def settle(call_host: Callable[[bytes], bytes]) -> None:
+    """Forget what warming up left, keep the collector off what is here, and report all objects to the host.
 
-    The first address told is that of None, which is immortal from the beginning.
+    The first address reported is that of None, which is immortal from the beginning.
     """
     linecache.cache.pop(WARMING, None)
     cell.forget()
@@ -81,7 +81,7 @@ def settle(door: Callable[[bytes], bytes]) -> None:
     gc.collect()
     alive = _alive()  # held until the host has written: an address must not be used again before
     addresses = sorted(alive)
-    door(b"Z" + array("I", [id(None), *addresses]).tobytes())
+    call_host(b"Z" + array("I", [id(None), *addresses]).tobytes())
     last = addresses[-1]
     del alive, addresses
     gc.collect()  # frees what Python keeps to be used again, which lies everywhere
@@ -102,7 +102,7 @@ def _alive() -> dict[int, object]:
         found[address] = item
         waiting.extend(gc.get_referents(item))
         waiting.append(type(item))
-        # Code objects do not take part in garbage collection, so they do not tell what they hold.
+        # Code objects do not take part in garbage collection, so they do not report what they hold.
         if isinstance(item, CodeType):
             waiting += (
                 item.co_consts,
@@ -116,7 +116,7 @@ def _alive() -> dict[int, object]:
         elif isinstance(item, FunctionType):
             waiting.append(item.__code__)
         elif isinstance(item, type):
-            # Types written in C do not tell theirs either.
+            # Types written in C do not report theirs either.
             waiting += vars(item)
             waiting += vars(item).values()
             waiting += (item.__mro__, item.__bases__, item.__name__, item.__qualname__)

@@ -1,7 +1,7 @@
 """The standard library as a directory, for an interpreter that was started with it in a zip archive.
 
 Packages find their data files beside their modules, and the host's zlib inflates faster than the
-sandbox's. The modules that the interpreter has imported already are told where they are now.
+sandbox's. The modules that the interpreter has imported already get their new locations.
 """
 
 from __future__ import annotations

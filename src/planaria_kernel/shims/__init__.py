@@ -1,4 +1,4 @@
-"""What the sandbox's Python lacks or does badly, made good: applied once at boot, and only there.
+"""What the sandbox's Python lacks or does badly, emulated: applied once at boot, and only there.
 
 Each module has an `install` and one subject. WebAssembly has no threads, no processes, no users and no
 permission bits.
@@ -11,12 +11,14 @@ from collections.abc import Callable
 __all__ = ["install", "run_pending"]
 
 
-def install(door: Callable[[bytes], bytes]) -> None:
+def install(call_host: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
     from planaria_kernel.shims import (
         executors,
         integers,
         modes,
+        network,
+        notebooks,
         plotting,
         pools,
         processes,
@@ -28,8 +30,10 @@ def install(door: Callable[[bytes], bytes]) -> None:
 
     users.install()
     walking.install()
-    modes.install(door)
+    modes.install(call_host)
     threads.install()
+    network.install()
+    notebooks.install()
     executors.install()
     pools.install()
     processes.install()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from planaria_kernel.shims.importing import when_imported
+from planaria_kernel.shims.processes import warn_inline
 
 __all__ = ["ThreadPoolExecutor", "install"]
 
@@ -52,13 +53,20 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
         self._closed = True
 
 
-class ProcessPoolExecutor(concurrent.futures.Executor):
-    """Refused: there are no processes."""
+class ProcessPoolExecutor(ThreadPoolExecutor):
+    """An executor of processes that runs each call in `submit`, in this one, and warns that it does."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        from planaria_kernel.shims.processes import refuse
-
-        refuse("concurrent.futures.ProcessPoolExecutor")
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        mp_context: Any = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        *,
+        max_tasks_per_child: int | None = None,
+    ) -> None:
+        warn_inline("concurrent.futures.ProcessPoolExecutor")
+        super().__init__(max_workers, "", initializer, initargs)
 
 
 def _change_thread(module: Any) -> None:
@@ -72,6 +80,7 @@ def _change_process(module: Any) -> None:
 def install() -> None:
     """Put these in place of the executors of `concurrent.futures`."""
     ThreadPoolExecutor.__module__ = "concurrent.futures.thread"
+    ProcessPoolExecutor.__module__ = "concurrent.futures.process"
     when_imported("concurrent.futures.thread", _change_thread)
     when_imported("concurrent.futures.process", _change_process)
     # The package hands its classes out on first use, from the modules above.

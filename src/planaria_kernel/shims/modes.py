@@ -1,7 +1,7 @@
 """Permission bits of files, and more than one number for a descriptor, which WASI does not have.
 
 The sandbox's WASI puts a file's permission bits into the upper sixteen bits of `st_dev`; here they go to
-where they belong. Changing anything goes through the door's `F` operation.
+where they belong. Changing anything goes through the host-call operation `F`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["install", "with_mode"]
 
 _SHIFT: Final = 48
 _DEVICE: Final = (1 << _SHIFT) - 1
-#: What is told as `st_blksize`.
+#: The value of `st_blksize`.
 _BLOCK: Final = 4096
 #: Inodes that are named pipes: empty files to the system, which has none.
 _fifos: set[int] = set()
@@ -138,12 +138,12 @@ def _scandir_with_modes(path: Any = None) -> _Scan:
     return _Scan(_scandir(path))
 
 
-def install(door: Callable[[bytes], bytes]) -> None:
+def install(call_host: Callable[[bytes], bytes]) -> None:
     """Give `os` permission bits: stat, scandir, access, chmod, umask, modes of what is made."""
     mask = 0o022
 
     def ask(path: Any, *request: object) -> Any:
-        status, *answer = decode(door(b"F" + encode(request)))
+        status, *answer = decode(call_host(b"F" + encode(request)))
         if status != "ok":
             raise OSError(answer[0], os.strerror(answer[0]), path)
         return answer[0]
@@ -189,7 +189,7 @@ def install(door: Callable[[bytes], bytes]) -> None:
 
     def open_with_mode(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         """Open a file for low level IO.  Returns a file descriptor (integer)."""
-        # The system makes files with 0o666 and heeds the umask; only a new file gets another mode.
+        # The system creates files with 0o666 and applies the umask; only a new file gets another mode.
         new = flags & os.O_CREAT and (mode ^ 0o666) & 0o7777 & ~mask and dir_fd is None
         if new and not flags & os.O_EXCL and os.path.lexists(path):
             new = False

@@ -1,7 +1,7 @@
 """Matplotlib's import without the tables of properties in its docstrings.
 
 Making them, two hundred tables from seven thousand docstrings, takes a third of the import, in every session
-that draws. `matplotlib.artist.getp` and `ArtistInspector` still tell the properties of an artist.
+that draws. `matplotlib.artist.getp` and `ArtistInspector` still list the properties of an artist.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
-"""`multiprocessing` refused with a message that says what to do instead."""
+"""`multiprocessing` without processes: pools run their work in this one, all else is refused with a message
+that says what to do instead.
+"""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NoReturn
 
 from planaria_kernel.shims.importing import when_imported
 
-__all__ = ["NoProcessesError", "install", "refuse"]
+__all__ = ["NoProcessesError", "install", "refuse", "warn_inline"]
 
 _REFUSED = (
     "Array",
@@ -18,7 +21,6 @@ _REFUSED = (
     "Lock",
     "Manager",
     "Pipe",
-    "Pool",
     "Queue",
     "RLock",
     "RawArray",
@@ -42,6 +44,24 @@ def refuse(what: str) -> NoReturn:
     )
 
 
+def warn_inline(what: str) -> None:
+    """Say that calls run here, one after the other."""
+    warnings.warn(
+        f"the sandbox has no processes: {what} runs its calls one after the other, in this one",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _pool(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """A pool whose calls run one after the other, in this process."""
+    from planaria_kernel.shims.pools import ThreadPool
+
+    warn_inline("multiprocessing.Pool")
+    kwargs.pop("maxtasksperchild", None)
+    return ThreadPool(*args[:3], **kwargs)
+
+
 def _refusing(name: str) -> Any:
     def refused(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         """Refused: there are no processes."""
@@ -54,6 +74,7 @@ def _refusing(name: str) -> Any:
 def _change_context(module: Any) -> None:
     for name in _REFUSED:
         setattr(module.BaseContext, name, _refusing(name))
+    module.BaseContext.Pool = _pool
 
 
 def _change_process(module: Any) -> None:
@@ -61,6 +82,6 @@ def _change_process(module: Any) -> None:
 
 
 def install() -> None:
-    """Refuse what `multiprocessing` cannot do, when it is asked for (importing it is allowed)."""
+    """Change `multiprocessing` when it is imported."""
     when_imported("multiprocessing.context", _change_context)
     when_imported("multiprocessing.process", _change_process)

@@ -1,8 +1,8 @@
-"""Threads without threads: each runs to its end, on the stack of whoever waits for it.
+"""Threads without threads: each runs to its end, on the stack of the one that waits for it.
 
-`Thread.start` only queues a thread. It runs when somebody would block: in `join`, on a lock, event,
+`Thread.start` only queues a thread. It runs when another thread would block: in `join`, on a lock, event,
 condition or queue, in `time.sleep`, and at the end of a cell or when a cell parks (`run_pending`; daemons
-and timers excepted). Where real threads would take turns for ever or one would have to wait for another
+and timers excepted). Where real threads would take turns forever or one would have to wait for another
 that is below it on the stack, there is a RuntimeError that says so; without that the sandbox would trap.
 """
 
@@ -17,22 +17,27 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from planaria_kernel.shims.importing import when_imported
+from planaria_kernel.shims.polling import Poll
 
 __all__ = ["Lock", "install", "run_pending"]
 
 #: Threads that are started and have not run, oldest first; those that run, outermost first.
 _pending: list[threading.Thread] = []
 _running: list[threading.Thread] = []
+#: For each of those that run: when the one below it wanted to go on (None: when this one has ended), and what
+#: it was seen to wait for.
+_waits: list[tuple[float | None, Poll]] = []
 _sleep: Final = time.sleep
 _ADVICE: Final = (
     "the sandbox has no threads: each runs to its end when something waits for it, so two cannot take turns"
 )
 
 
-def _run(thread: threading.Thread) -> None:
-    """Run a queued thread to its end."""
+def _run(thread: threading.Thread, deadline: float | None = None) -> None:
+    """Run a queued thread to its end, for one that wants to go on at `deadline`."""
     _pending.remove(thread)
     _running.append(thread)
+    _waits.append((deadline, Poll()))
     active = threading._active  # type: ignore[attr-defined]
     ident = threading.get_ident()
     outer = active.get(ident)
@@ -52,6 +57,7 @@ def _run(thread: threading.Thread) -> None:
         if outer is not None:
             active[ident] = outer
         _running.remove(thread)
+        _waits.pop()
 
 
 def run_pending(*, all_of_them: bool = False) -> bool:
@@ -84,10 +90,10 @@ class Lock:
             raise ValueError("timeout value must be a non-negative number")
         deadline = time.monotonic() + timeout
         while self._locked and _pending:
-            _run(_pending[0])
+            _run(_pending[0], None if timeout == -1 else deadline)
         if self._locked:
             if timeout == -1:
-                raise RuntimeError(f"deadlock: this would wait for ever ({_ADVICE})")
+                raise RuntimeError(f"deadlock: this would wait forever ({_ADVICE})")
             left = deadline - time.monotonic()
             if left > 0:
                 _sleep(left)
@@ -150,7 +156,7 @@ def _is_alive(self: threading.Thread) -> bool:
 
 
 def _start_new_thread(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any = None, /) -> int:
-    """Queue a thread that nobody can join."""
+    """Queue a thread that cannot be joined."""
     thread = threading.Thread(target=function, args=args, kwargs=kwargs or {}, daemon=True)
     thread.start()
     return thread.ident or 0
@@ -161,8 +167,14 @@ def _sleep_and_run(seconds: float, /) -> None:
     if _pending and seconds >= 0:
         deadline = time.monotonic() + seconds
         while _pending:
-            _run(_pending[0])
+            _run(_pending[0], deadline)
         seconds = max(0.0, deadline - time.monotonic())
+    elif _waits:
+        overdue, poll = _waits[-1]
+        if poll.is_in_vain(1) and (overdue is None or time.monotonic() > overdue):
+            raise RuntimeError(
+                f"deadlock: this thread polls for what only the thread that waits for it could do ({_ADVICE})"
+            )
     _sleep(seconds)
 
 

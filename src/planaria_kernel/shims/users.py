@@ -89,7 +89,7 @@ def _kill(pid: int, sig: int, /) -> None:
 
 
 def _chown(path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
-    """Change the owner and group id of path to the numeric uid and gid: nobody can give a file away."""
+    """Change the owner and group id of path to the numeric uid and gid: no user may give a file away."""
     os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     if {operator.index(uid), operator.index(gid)} - {-1, NUMBER}:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)

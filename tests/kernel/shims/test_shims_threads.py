@@ -95,7 +95,7 @@ def test_waiting_runs_threads() -> None:
     ],
 )
 def test_deadlock(source: str) -> None:
-    """What would wait for ever raises an error that says why."""
+    """What would wait forever raises an error that says why."""
     out = python(f"import threading, queue\ntry:\n    {source}\nexcept RuntimeError as e: print(e)")
     assert "deadlock" in out
     assert "no threads" in out
@@ -199,15 +199,35 @@ def test_executor() -> None:
     "source",
     [
         "import multiprocessing as m; m.Process(target=print).start()",
-        "import multiprocessing as m; m.Pool(2)",
         "from multiprocessing import Queue; Queue()",
-        "from concurrent.futures import ProcessPoolExecutor; ProcessPoolExecutor()",
-        "import concurrent.futures as c; c.ProcessPoolExecutor(2)",
     ],
 )
 def test_processes_are_refused(source: str) -> None:
     """Processes are refused with a message that says what to do."""
     assert "ThreadPoolExecutor" in python(f"try:\n    {source}\nexcept NotImplementedError as e: print(e)")
+
+
+def test_pools_of_processes_run_their_calls_here() -> None:
+    """`multiprocessing.Pool` and `ProcessPoolExecutor` make their calls one after the other, and warn of that."""
+    out = python(
+        """
+        import multiprocessing, warnings
+        from concurrent.futures import ProcessPoolExecutor
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with multiprocessing.Pool(2) as pool:
+                print(pool.map(lambda n: n + 1, [1, 2]), pool.apply_async(pow, (2, 3)).get())
+            with ProcessPoolExecutor(max_workers=2, initializer=print, initargs=("begun",)) as executor:
+                print(list(executor.map(abs, [-1, 2])), executor.submit(int, "x").exception())
+        print([warning.category.__name__ for warning in warned])
+        """
+    )
+    assert out.splitlines() == [
+        "[2, 3] 8",
+        "begun",
+        "[1, 2] invalid literal for int() with base 10: 'x'",
+        "['RuntimeWarning', 'RuntimeWarning']",
+    ]
 
 
 def test_thread_pool() -> None:
@@ -225,3 +245,58 @@ def test_thread_pool() -> None:
         """
     )
     assert out == "[1, 2] [8] [3]\n16 False\nPool not running\n[2]\n"
+
+
+def test_a_thread_that_polls_in_vain_ends_with_an_error() -> None:
+    """A thread that sleeps until a flag changes, which only the thread below it could change, is told of a
+    deadlock; the one below goes on.
+    """
+    out = python(
+        """
+        import threading, time
+        threading.excepthook = lambda args: print(args.exc_type.__name__, str(args.exc_value)[:29])
+        stop = False
+        def work():
+            while not stop:
+                time.sleep(0.0001)
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(0.005)
+        stop = True
+        thread.join()
+        print("joined")
+        """
+    )
+    assert out.splitlines() == ["RuntimeError deadlock: this thread polls f", "joined"]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for n in range(300): time.sleep(0.0001)",
+        "while len(done) < 300: done.append(1); time.sleep(0.0001)",
+        "while count() < 300: time.sleep(0.0001)",
+    ],
+)
+def test_a_thread_that_sleeps_and_makes_progress_goes_on(loop: str) -> None:
+    """However often a thread sleeps, it runs to its end as long as anything that it refers to changes."""
+    out = python(
+        f"""
+        import itertools, threading, time
+        done = []
+        def count(numbers=itertools.count()):
+            global seen
+            seen = next(numbers)
+            return seen
+        def work():
+            global finished
+            seen
+            {loop}
+            print("finished")
+        seen = 0
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """
+    )
+    assert out == "finished\n"

@@ -118,13 +118,13 @@ class NativeProcess:
         if argv[0] not in COMMANDS:
             return self.run(argv, env=environment, cwd=cwd)
         child = NativeProcess(argv, cwd or self.cwd, self.stdin, self.stdout, self.stderr, environment)
-        result = COMMANDS[argv[0]](child)
+        result = COMMANDS[argv[0]](child)  # type: ignore[arg-type]
         return result if isinstance(result, int) else (yield from result)
 
 
 def drive(process: NativeProcess) -> int:
     """Run a command to its end."""
-    result = COMMANDS[process.argv[0]](process)
+    result = COMMANDS[process.argv[0]](process)  # type: ignore[arg-type]
     if isinstance(result, int):
         return result
     while True:

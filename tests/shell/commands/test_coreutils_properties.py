@@ -7,7 +7,9 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_core import COMMANDS, BytesInput, BytesOutput, NativeProcess, drive, ours, real
+from support_core import BytesInput, BytesOutput, NativeProcess, drive, ours, real
+
+from planaria_shell.run.command import COMMANDS
 
 few = settings(max_examples=30, deadline=None)
 
@@ -196,7 +198,7 @@ def test_a_command_without_end_stops_where_its_output_is_full(argv: list[str]) -
 
     out = Full()
     process = NativeProcess(argv, "/", Endless(b""), out, BytesOutput(), {})
-    running = COMMANDS[argv[0]](process)
+    running = COMMANDS[argv[0]](process)  # type: ignore[arg-type]
     assert not isinstance(running, int)
     next(running)
     assert 0 < len(out.data) <= 1 << 18

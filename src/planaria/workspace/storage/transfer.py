@@ -15,9 +15,10 @@ from typing import Final, Literal
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from planaria.errors import StorageError
+from planaria.storage.documents import Documents, Upload
+from planaria.storage.paths import check_workspace_id, folder_of
 from planaria.workspace.storage.file import FileStorage
-from planaria.workspace.storage.paths import check_workspace_id, folder_of
-from planaria.workspace.storage.storage import Documents, Storage, Upload
+from planaria.workspace.storage.storage import Storage
 
 __all__ = ["Action", "Change", "Item", "bootstrap", "diff", "items", "open_storage", "pull"]
 
@@ -181,10 +182,10 @@ def _digest(storage: Storage, item: Item) -> object:
 
 
 def _open(storage: Storage, item: Item) -> list[tuple[str, Iterator[bytes]]]:
-    """The documents of an item, as they are at one moment."""
+    """The documents of an item, as they are at one time."""
 
     def action(documents: Documents) -> list[tuple[str, Iterator[bytes]]]:
-        found = [(path, documents.pieces(path)) for path in item.paths]
+        found = [(path, documents.chunks(path)) for path in item.paths]
         return [(path, pieces) for path, pieces in found if pieces is not None]
 
     return storage.read(action)

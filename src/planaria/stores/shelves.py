@@ -1,0 +1,118 @@
+"""What a store of snapshots keeps, as documents:
+
+blob/ab/DIGEST      contents
+record/ab/DIGEST    snapshots
+name/@NAME/1        the versions of a name, whose folder is escaped and, where it is long, goes on below
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+from urllib.parse import unquote
+
+from planaria.storage.documents import Documents, Upload
+from planaria.storage.paths import escaped, folder_of
+
+__all__ = ["Kind", "Shelves"]
+
+#: What is kept by digest.
+Kind = Literal["blob", "record"]
+
+_MARK: Final = "@"
+#: Characters of an escaped name in one folder; filesystems take 255 with the mark.
+_SEGMENT: Final = 254
+#: How the files end that were not complete when a writer of an earlier version was killed.
+_PARTIAL: Final = ".partial"
+
+
+class Shelves:
+    """The blobs, records and names among some documents, valid inside one transaction."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    # -- by digest -----------------------------------------------------------------------------------------
+
+    def get(self, kind: Kind, digest: str) -> bytes | None:
+        return self._documents.fetch(_place(kind, digest))
+
+    def has(self, kind: Kind, digest: str) -> bool:
+        path = _place(kind, digest)
+        return path in self._documents.changes or self._documents.entry(path) is not None
+
+    def put(self, kind: Kind, digest: str, data: bytes) -> None:
+        self._documents.put(_place(kind, digest), data)
+
+    def sizes(self, kind: Kind) -> dict[str, int]:
+        """The bytes of everything of that kind, by digest."""
+        return {
+            digest: entry.size
+            for folder in self._documents.folders(kind)
+            for digest, entry in self._documents.entries(folder).items()
+            if not digest.endswith(_PARTIAL)
+        }
+
+    def remove(self, kind: Kind, digest: str) -> None:
+        self._documents.drop(_place(kind, digest))
+
+    def remove_partial(self) -> None:
+        """Remove what killed writers of an earlier version left."""
+        for kind in ("blob", "record", "name"):
+            for folder in self._documents.folders(kind):
+                for name in self._documents.entries(folder):
+                    if name.endswith(_PARTIAL):
+                        self._documents.drop(f"{folder}/{name}")
+
+    # -- by name -------------------------------------------------------------------------------------------
+
+    def names(self) -> Iterable[str]:
+        for folder in self._documents.folders("name"):
+            if any(name.isdecimal() for name in self._documents.entries(folder)):
+                segments = folder.removeprefix("name/").split("/")
+                yield unquote("".join(segment.removeprefix(_MARK) for segment in segments))
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers of the versions, in order; none for an unknown name."""
+        folder = _folder(name)
+        found = dict.fromkeys(self._documents.entries(folder), True)
+        for path, change in self._documents.changes.items():
+            if folder_of(path)[0] == folder:
+                found[folder_of(path)[1]] = change is not None
+        return sorted(int(one) for one, is_there in found.items() if is_there and one.isdecimal())
+
+    def versions(self, name: str) -> list[tuple[int, bytes]]:
+        """Number and contents of each version, in order."""
+        wanted = [str(number) for number in self.numbers(name)]
+        return [(int(one), data) for one, data in self._documents.load_many(_folder(name), wanted)]
+
+    def append(self, name: str, data: bytes) -> int:
+        """Add a version with the next number, and return that."""
+        number = max(self.numbers(name), default=0) + 1
+        self._documents.put(f"{_folder(name)}/{number}", data)
+        return number
+
+    def import_version(self, name: str, number: int, data: bytes) -> None:
+        """Add a version of an earlier format under its number, unless it was added already."""
+        path = f"{_folder(name)}/{number}"
+        if number not in self.numbers(name):
+            self._documents.put(path, data)
+        elif self._documents.fetch(path) != data:
+            self.append(name, data)
+
+    def put_upload(self, kind: Kind, digest: str, upload: Upload) -> None:
+        """As `put`, for what was uploaded."""
+        self._documents.adopt(_place(kind, digest), upload)
+
+    def forget(self, name: str, number: int) -> None:
+        self._documents.drop(f"{_folder(name)}/{number}")
+
+
+def _place(kind: Kind, digest: str) -> str:
+    return f"{kind}/{digest[:2]}/{digest}"
+
+
+def _folder(name: str) -> str:
+    text = escaped(name)
+    segments = [text[start : start + _SEGMENT] for start in range(0, len(text), _SEGMENT)]
+    return "/".join(["name", *(_MARK + segment for segment in segments)])

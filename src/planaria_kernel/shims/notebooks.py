@@ -1,0 +1,39 @@
+"""What notebooks import and call that needs a front end, a terminal or an operating system."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any, NoReturn
+
+from planaria_kernel.shims.importing import when_imported
+
+__all__ = ["install"]
+
+
+def _change_tqdm(module: Any) -> None:
+    """Bars of a notebook are bars of a terminal: there are no widgets."""
+    from tqdm import std  # type: ignore[import-untyped]
+
+    module.tqdm = module.tqdm_notebook = std.tqdm
+    module.trange = module.tnrange = std.trange
+
+
+def _alarm(seconds: int, /) -> int:
+    """Refused, but for 0, which cancels an alarm: there is none."""
+    if seconds:
+        _no_timer()
+    return 0
+
+
+def _no_timer(*_: Any) -> NoReturn:
+    raise OSError("the sandbox has no alarm signal: run the code with timeout=, or use asyncio.timeout()")
+
+
+def install() -> None:
+    """Put this in place, for modules when they are imported."""
+    when_imported("tqdm.notebook", _change_tqdm)
+    if not hasattr(signal, "alarm"):
+        _alarm.__name__ = _alarm.__qualname__ = "alarm"
+        _no_timer.__name__ = _no_timer.__qualname__ = "setitimer"
+        signal.alarm = _alarm
+        signal.setitimer = _no_timer

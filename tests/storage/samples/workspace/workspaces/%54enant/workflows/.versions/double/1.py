@@ -1,0 +1,1 @@
+def run(x): return 2 * x
