@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,9 @@ def programs(draw: st.DrawFn) -> str:
         source = "(" + draw(st.sampled_from(BINARY)).format(source, draw(arrays())) + ")"
     if draw(st.booleans()):
         source = "(" + draw(st.sampled_from(COMBINED)).format(source, draw(arrays())) + ")"
-    template = draw(st.sampled_from([*APPLIED, "{}"]))
+    # int64 with uint64 is float64, and what C makes of floats that do not fit an integer is undefined.
+    applied = [template for template in APPLIED if "uint64" not in source or "astype" not in template]
+    template = draw(st.sampled_from([*applied, "{}"]))
     return template.replace("{0}", "{}").format(*[source] * template.count("{"))
 
 
@@ -151,6 +154,11 @@ RIGHT = {
         [1, 4],
     ),
     "np.char.str_len(['ab']).dtype.name, np.ma.array([1, 2]).count(axis=0).dtype.name": ("int64", "int64"),
+    "np.put(a := np.zeros(2, int), np.array([1]), 10**10) or a.tolist()": [0, 10**10],
+    "np.where([1, 0], np.array([1, 2], 'l'), 0).dtype.name, np.where([1, 0])[0].dtype.name": (
+        "int32",
+        "int64",
+    ),
     "np.argmax([[1, 5]], axis=1, out=np.zeros(1, int)).tolist()": [1],
 }
 
@@ -180,7 +188,7 @@ SEEDED = [
     "np.random.RandomState(0).multinomial(10, [0.5, 0.5])",
     "np.random.RandomState(0).geometric(0.3, 4)",
     "np.random.RandomState(0).geometric(1e-11, 3)",
-    "np.random.RandomState(0).zipf(1.05, 6)",
+    "np.random.RandomState(0).zipf(3, 6)",
     "np.random.RandomState(0).hypergeometric(10, 5, 3, 4)",
     "np.random.RandomState(0).negative_binomial(5, 0.3, 3)",
     "np.random.RandomState(0).normal(size=3)",
@@ -208,20 +216,20 @@ def test_global_random(session: Any) -> None:
 def test_pandas(session: Any) -> None:
     """pandas' integers, from constructors, files, groups and indices, have 64 bits."""
     session.execute(
-        """
+        dedent("""
         import io
         import pandas as pd
         frame = pd.DataFrame({"a": [1, 1, 2], "b": [10**9] * 3})
-        """
+        """)
     )
     kinds = session.execute(
-        """
+        dedent("""
         [str(kind) for kind in (
             pd.Series([1]).dtype, pd.read_csv(io.StringIO("a\\n1")).a.dtype, frame.groupby("a").size().dtype,
-            frame.a.value_counts().dtype, pd.factorize(["b", "a"])[0].dtype, frame.b.argsort().dtype,
+            frame.a.value_counts().dtype, pd.factorize(frame.a)[0].dtype, frame.b.argsort().dtype,
             pd.Index([1, 2]).get_indexer([2]).dtype,
         )]
-        """
+        """)
     ).value
     assert kinds == ["int64"] * 7
     sums = session.execute("frame.groupby('a').b.sum().tolist() + [int(frame.b.sum())]").value
@@ -231,7 +239,7 @@ def test_pandas(session: Any) -> None:
 def test_scikit_learn(session: Any) -> None:
     """scikit-learn's and scipy's compiled code gets indices as it needs them; their callers get 64 bits."""
     session.execute(
-        """
+        dedent("""
         import numpy as np
         from sklearn.cluster import DBSCAN
         from sklearn.datasets import make_classification
@@ -239,16 +247,16 @@ def test_scikit_learn(session: Any) -> None:
         from sklearn.neighbors import KDTree, NearestNeighbors
         from sklearn.tree import DecisionTreeClassifier
         X, y = make_classification(60, random_state=0)
-        """
+        """)
     )
     assert session.execute("LogisticRegression().fit(X, y).score(X, y) > 0.8").value is True
     assert session.execute("DecisionTreeClassifier(random_state=0).fit(X, y).score(X, y)").value == 1.0
     kinds = session.execute(
-        """
+        dedent("""
         [kind.name for kind in (
             y.dtype, LogisticRegression().fit(X, y).predict(X).dtype, KDTree(X).query(X)[1].dtype,
             NearestNeighbors().fit(X).kneighbors(X)[1].dtype, DBSCAN().fit(X).labels_.dtype,
         )]
-        """
+        """)
     ).value
     assert kinds == ["int64"] * 5

@@ -9,6 +9,7 @@ get indices as they are; all other callers get int64, so that what they compute 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
 from gc import get_referents
@@ -27,7 +28,7 @@ _COMPILED: Final = frozenset(
 #: Methods of arrays that return indices.
 _METHODS: Final = ("argmax", "argmin", "argpartition", "argsort", "nonzero", "searchsorted")
 #: Functions of `numpy._core._multiarray_umath` that return indices or counts.
-_FUNCTIONS: Final = ("bincount", "count_nonzero", "lexsort", "ravel_multi_index", "unravel_index", "where")
+_FUNCTIONS: Final = ("bincount", "count_nonzero", "lexsort", "ravel_multi_index", "unravel_index")
 #: Functions of `numpy._core.strings` that return lengths, positions or counts.
 _STRINGS: Final = ("count", "find", "index", "rfind", "rindex", "str_len")
 #: Modules of numpy that return arrays which they make with `numpy.intp`.
@@ -151,6 +152,17 @@ def _widening_reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     return update_wrapper(wrapper, function)
 
 
+def _narrowing_put(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`put`, whose indices may be int64."""
+
+    def wrapper(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
+        if getattr(getattr(indices, "dtype", None), "char", "") == "q":
+            indices = indices.astype("l")
+        function(self, indices, values, mode)
+
+    return update_wrapper(wrapper, function)
+
+
 def _replace(owner: type, changes: dict[str, Any]) -> None:
     """Set attributes of a type, also of one written in C."""
     (attributes,) = get_referents(owner.__dict__)
@@ -233,7 +245,16 @@ def _widen_arrays(module: Any) -> None:
     methods = vars(module.ndarray)
     reductions = {name: _widening_reduction(methods[name]) for name in ("argmax", "argmin")}
     others = {name: _widening(methods[name]) for name in _METHODS if name not in reductions}
-    _replace(module.ndarray, reductions | others)
+    _replace(module.ndarray, reductions | others | {"put": _narrowing_put(methods["put"])})
+    where = module.where
+
+    def chosen(*args: Any) -> Any:
+        # With one argument these are indices, as `nonzero` returns them; otherwise the type is the arguments'.
+        result = where(*args)
+        return result if len(args) > 1 or _is_compiled(sys._getframe(1)) else _widened(result)
+
+    chosen.__name__ = "where"
+    module.where = chosen
     for name in _FUNCTIONS:
         function = _widening(getattr(module, name))
         function.__doc__ = None  # numpy adds it
@@ -338,6 +359,8 @@ def _widen_random(module: Any) -> None:
     def random_integers(self: Any, low: Any, high: Any = None, size: Any = None) -> Any:
         if high is None:
             low, high = 1, low
+        advice = f"This function is deprecated. Please call randint({low}, {high} + 1) instead"
+        warnings.warn(advice, DeprecationWarning, stacklevel=2)
         return methods["randint"](self, low, int(high) + 1, size, int64)
 
     def permutation(self: Any, x: Any) -> Any:
