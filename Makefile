@@ -4,7 +4,11 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint bench fuzz tools clean
+# How many processes run the tests.
+JOBS ?= auto
+PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
+
+.PHONY: install demo lint check test conformance coverage docs dist figures bench fuzz tools clean
 
 install: $(VENV)/installed
 
@@ -28,12 +32,60 @@ lint: $(VENV)/ready-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/generate_sync.py --check
+	$(BIN)/mypy --config-file tests/mypy.ini tests
+	@for file in $$(find tests -mindepth 2 -name conftest.py); do \
+		MYPYPATH=src:tests:$$(dirname $$file) $(BIN)/mypy --no-error-summary --config-file tests/mypy.ini $$file || exit; \
+	done
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+	$(BIN)/python tools/check_words.py
+	$(BIN)/python benchmarks/figures.py --check
+
+# What a change needs before it is committed: without the tests that are slow or need the full tier.
+check: lint
+	$(BIN)/planaria setup
+	$(PYTEST) -m "not slow and not full"
 
 # Compiled before, so that no test waits for it in the middle.
 # What lint finds fails the whole at the end, but does not hide what the tests say.
 test: $(VENV)/ready-for-tests tools
 	$(BIN)/planaria setup --full
-	@$(MAKE) --no-print-directory lint; linted=$$?; $(BIN)/python -m pytest && exit $$linted
+	@$(MAKE) --no-print-directory lint; linted=$$?; $(PYTEST) && exit $$linted
+
+# Cases that are not part of this repository: `make conformance CASES=directory`.
+conformance: $(VENV)/ready-for-tests
+	$(if $(CASES),,$(error CASES=directory is needed))
+	PLANARIA_CONFORMANCE_CASES=$(CASES) $(PYTEST) tests/conformance
+
+# Slower than `make test`; see [tool.coverage] in pyproject.toml.
+coverage: $(VENV)/ready-for-tests tools
+	$(BIN)/planaria setup --full
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html
+
+# The site, into site/; a warning is an error.
+docs: $(VENV)/ready-for-docs
+	$(BIN)/python tools/build_docs.py
+
+$(VENV)/ready-for-docs: $(VENV)/installed
+	$(BIN)/$(PIP_INSTALL) -e '.[docs]'
+	touch $@
+
+# The sdist and the wheel, into dist/, checked and installed into a fresh environment.
+dist: $(VENV)/ready-for-dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tools/smoke_test.py dist/*.whl
+
+$(VENV)/ready-for-dist: $(VENV)/installed
+	$(BIN)/$(PIP_INSTALL) -e '.[dist]'
+	touch $@
+
+# README's table of figures from benchmarks/results.json.
+figures: $(VENV)/ready-for-tests
+	$(BIN)/python benchmarks/figures.py
 
 # A real Redis for the store, an engine for containers (which the tests start and stop), and the real commands beside which the shell's own are tested: "program=package".
 TOOLS := redis-server jq gawk bc dc zip unzip xz=xz-utils bzip2 zstd cpio tree rg=ripgrep sqlite3 xxd file column=bsdextrautils \
@@ -59,9 +111,10 @@ $(PEERS)/installed:
 bench: install $(PEERS)/installed
 	$(BIN)/planaria setup --full
 	@peer=$$(ls $(CURDIR)/$(PEERS)/bin/python 2>/dev/null); \
-	for program in $(filter-out benchmarks/measure.py,$(sort $(wildcard benchmarks/*.py))); do \
+	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py,$(sort $(wildcard benchmarks/*.py))); do \
 		echo; echo "## $$program"; PEER_PYTHON=$$peer $(BIN)/python $$program || exit; \
 	done
+	$(BIN)/python benchmarks/figures.py
 
 # Coverage-guided; stops after a minute.
 fuzz: $(VENV)/ready-for-tests
@@ -69,4 +122,4 @@ fuzz: $(VENV)/ready-for-tests
 	$(BIN)/python fuzz/wasi.py -max_total_time=60
 
 clean:
-	rm -rf $(VENV) $(PEERS) out
+	rm -rf $(VENV) $(PEERS) out dist site htmlcov .coverage

@@ -8,6 +8,9 @@ it there is no peer.
 
 Work on the same machine makes wall time longer. Processor time (of all threads of the process) suffers
 less, so it is shown as well.
+
+pyperf measures one interpreter at a time; it has neither engines that take turns nor peers in another
+interpreter, memory, or targets, so it does not replace this file.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
+
+from results import Measurement, save
 
 __all__ = ["Row", "Stopwatch", "Task", "main", "pss", "run_python"]
 
@@ -189,7 +194,7 @@ def _cell(outcome: _Outcome | None, unit: Unit) -> str:
 
 
 def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "pyeryx") -> None:
-    """Measure all rows and print them as a table in Markdown."""
+    """Measure all rows and print them as a table in Markdown; a run of all is kept in `results.json`."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeats", type=int, help="samples of each row in each order")
     parser.add_argument("--only", metavar="TEXT", help="rows whose name contains this")
@@ -200,10 +205,12 @@ def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "
         _work(row, given.work[0], given.repeats)
         return
     engines = ["ours"] + ([peer_name] if os.environ.get("PEER_PYTHON") else [])
-    print(f"{circumstances()}.\n")
+    around = circumstances()
+    print(f"{around}.\n")
     print(f"| what | ours: wall (processor) | {peer_name} | ours/{peer_name} | target | |")
     print("|---|---|---|---|---|---|")
     notes = []
+    measured: dict[str, Measurement] = {}
     for number, row in enumerate(rows):
         if given.only and given.only not in row.name:
             continue
@@ -213,6 +220,7 @@ def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "
                 _measure(program, number, engine, given.repeats or row.repeats, outcomes[engine])
         ours, peer = outcomes["ours"], outcomes.get(peer_name)
         best, other = ours.wall, peer.wall if peer else None
+        measured[row.name] = {"unit": row.unit, "ours": best, "peer": other}
         ratio = f"{best / other:.3g}" if best is not None and other else ""
         cells = [
             row.name,
@@ -226,3 +234,5 @@ def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "
         notes += [f"{row.name}: {engine}: {why}" for engine, one in outcomes.items() for why in one.reasons]
     for note in notes:
         print(f"\n{note}")
+    if not given.only:
+        save(Path(program).name, {"circumstances": around, "peer": peer_name, "rows": measured})

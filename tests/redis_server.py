@@ -12,6 +12,9 @@ import pytest
 
 __all__ = ["RedisServer"]
 
+#: Between the choice of a port and the start of the server, another process may take the port.
+_ATTEMPTS = 5
+
 
 class RedisServer:
     """A `redis-server` on a free port, with its files in `directory`; skips the test where there is none."""
@@ -20,24 +23,34 @@ class RedisServer:
         program = shutil.which("redis-server")
         if program is None:
             pytest.skip("redis-server is NOT INSTALLED: what is kept in Redis is not tested (make tools)")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self._log = directory / "redis.log"
+        self._options = [program, "--bind", "127.0.0.1", "--dir", str(directory), "--save", ""]
+        self._options += ["--logfile", str(self._log), *options]
+        for _ in range(_ATTEMPTS):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.port: int = probe.getsockname()[1]
+            if self._try_to_start():
+                break
+        else:
+            raise AssertionError(f"redis-server did not start:\n{self._log.read_text()}")
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._command = [program, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(directory)]
-        self._command += ["--save", "", *options]
-        self.start()
 
     def start(self) -> None:
-        """Start it, also again after `kill`, and wait until it answers."""
-        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
-        for _ in range(500):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            assert self._process.poll() is None, "redis-server did not start"
+        """Start it again after `kill`, on the same port, and wait until it answers."""
+        assert self._try_to_start(), f"redis-server did not start:\n{self._log.read_text()}"
+
+    def _try_to_start(self) -> bool:
+        """Whether the server itself says that it listens: on the port another process may have answered."""
+        self._log.unlink(missing_ok=True)
+        self._process = subprocess.Popen([*self._options, "--port", str(self.port)])
+        while self._process.poll() is None:
+            if self._log.exists() and "Ready to accept connections" in self._log.read_text(
+                "utf-8", "replace"
+            ):
+                return True
             time.sleep(0.02)
-        raise AssertionError("redis-server does not answer")
+        return False
 
     def kill(self) -> None:
         """End it at once, as a crash does."""

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import planaria
-
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -27,7 +25,7 @@ def test_the_analysis_of_the_demo_runs(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "sales.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 
-@pytest.mark.skipif(not hasattr(planaria.AsyncSession, "from_base"), reason="sessions have no workspaces yet")
+@pytest.mark.slow
 def test_the_workspace_runs() -> None:
     """The code in the example calls a command, an MCP server and an HTTP interface, and saves a workflow."""
     done = subprocess.run(

@@ -49,33 +49,47 @@ if TYPE_CHECKING:
     from planaria.executors.executor import Executor as Executor
     from planaria.executors.inprocess import InProcessConfig as InProcessConfig
     from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
+    from planaria.executors.messages import HostCall as HostCall
+    from planaria.executors.pickled_variables import Variables as Variables
     from planaria.executors.subprocess import SubprocessConfig as SubprocessConfig
     from planaria.executors.subprocess import SubprocessExecutor as SubprocessExecutor
-    from planaria.executors.variables import Variables as Variables
     from planaria.executors.wasm import WasmExecutor as WasmExecutor
+    from planaria.files.filesystem import FileSystemSnapshot as FileSystemSnapshot
     from planaria.files.quota import Quota as Quota
     from planaria.files.storage import Mount as Mount
     from planaria.files.storage import VfsStorage as VfsStorage
+    from planaria.files.view import FileDifference as FileDifference
+    from planaria.files.view import Files as Files
     from planaria.images.image import Image as Image
     from planaria.limits import NOT_GIVEN as NOT_GIVEN
     from planaria.limits import Limits as Limits
     from planaria.limits import ShellLimits as ShellLimits
     from planaria.machine.wasi.clock import FrozenClock as FrozenClock
     from planaria.machine.wasi.clock import OffsetClock as OffsetClock
+    from planaria.session._async.bash import AsyncBash as AsyncBash
+    from planaria.session._async.execution import AsyncExecution as AsyncExecution
+    from planaria.session._async.sandbox import AsyncSandbox as AsyncSandbox
+    from planaria.session._async.session import AsyncSession as AsyncSession
+    from planaria.session._async.workspace import AsyncSessionWorkspace as AsyncSessionWorkspace
+    from planaria.session._sync.bash import Bash as Bash
+    from planaria.session._sync.execution import Execution as Execution
+    from planaria.session._sync.sandbox import Sandbox as Sandbox
+    from planaria.session._sync.session import Session as Session
+    from planaria.session._sync.workspace import SessionWorkspace as SessionWorkspace
     from planaria.session.analysis import ScriptAnalysis as ScriptAnalysis
-    from planaria.session.async_session import AsyncSession as AsyncSession
-    from planaria.session.bash import AsyncBash as AsyncBash
-    from planaria.session.bash import Bash as Bash
     from planaria.session.callbacks import Callback as Callback
     from planaria.session.callbacks import CallbackRegistry as CallbackRegistry
+    from planaria.session.history import HistoryEntry as HistoryEntry
+    from planaria.session.kernel_queries import Counters as Counters
+    from planaria.session.kernel_queries import Prompt as Prompt
     from planaria.session.result import Completions as Completions
     from planaria.session.result import Output as Output
     from planaria.session.result import Result as Result
-    from planaria.session.run import HostCall as HostCall
-    from planaria.session.sandbox import AsyncSandbox as AsyncSandbox
-    from planaria.session.sandbox import Sandbox as Sandbox
-    from planaria.session.session import Session as Session
+    from planaria.snapshot.difference import FileChanges as FileChanges
+    from planaria.snapshot.difference import SnapshotDifference as SnapshotDifference
+    from planaria.snapshot.difference import Variable as Variable
     from planaria.snapshot.snapshot import Snapshot as Snapshot
+    from planaria.snapshot.snapshot import SnapshotInfo as SnapshotInfo
     from planaria.stores.file import FileStore as FileStore
     from planaria.stores.memory import MemoryStore as MemoryStore
     from planaria.stores.redis import RedisStore as RedisStore
@@ -99,26 +113,35 @@ if TYPE_CHECKING:
     from planaria.workspace.workflows import Workflow as Workflow
     from planaria_kernel.protocol import Repr as Repr
 
-#: Where each public name lives; imported when it is first used, so that `import planaria` stays quick.
-_HOMES = {
+#: The module of each public name; imported when it is first used, so that `import planaria` stays quick.
+_MODULES = {
     **dict.fromkeys(errors.__all__, "planaria.errors"),
     "Artifact": "planaria.workspace.artifacts",
     "ArtifactQuota": "planaria.workspace.artifact_quota",
-    "AsyncBash": "planaria.session.bash",
-    "AsyncSandbox": "planaria.session.sandbox",
-    "AsyncSession": "planaria.session.async_session",
-    "Bash": "planaria.session.bash",
+    "AsyncBash": "planaria.session._async.bash",
+    "AsyncExecution": "planaria.session._async.execution",
+    "AsyncSandbox": "planaria.session._async.sandbox",
+    "AsyncSession": "planaria.session._async.session",
+    "AsyncSessionWorkspace": "planaria.session._async.workspace",
+    "Bash": "planaria.session._sync.bash",
     "Callback": "planaria.session.callbacks",
     "CallbackRegistry": "planaria.session.callbacks",
     "Completions": "planaria.session.result",
     "ContainerConfig": "planaria.executors.container",
     "ContainerExecutor": "planaria.executors.container",
+    "Counters": "planaria.session.kernel_queries",
     "Embedder": "planaria.workspace.embedding",
+    "Execution": "planaria.session._sync.execution",
     "Executor": "planaria.executors.executor",
+    "FileChanges": "planaria.snapshot.difference",
+    "FileDifference": "planaria.files.view",
     "FileStorage": "planaria.workspace.storage.file",
     "FileStore": "planaria.stores.file",
+    "FileSystemSnapshot": "planaria.files.filesystem",
+    "Files": "planaria.files.view",
     "FrozenClock": "planaria.machine.wasi.clock",
-    "HostCall": "planaria.session.run",
+    "HistoryEntry": "planaria.session.history",
+    "HostCall": "planaria.executors.messages",
     "Image": "planaria.images.image",
     "InProcessConfig": "planaria.executors.inprocess",
     "InProcessExecutor": "planaria.executors.inprocess",
@@ -128,16 +151,20 @@ _HOMES = {
     "NOT_GIVEN": "planaria.limits",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
+    "Prompt": "planaria.session.kernel_queries",
     "Quota": "planaria.files.quota",
     "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria_kernel.protocol",
     "Result": "planaria.session.result",
-    "Sandbox": "planaria.session.sandbox",
+    "Sandbox": "planaria.session._sync.sandbox",
     "ScriptAnalysis": "planaria.session.analysis",
-    "Session": "planaria.session.session",
+    "Session": "planaria.session._sync.session",
+    "SessionWorkspace": "planaria.session._sync.workspace",
     "ShellLimits": "planaria.limits",
     "Snapshot": "planaria.snapshot.snapshot",
+    "SnapshotDifference": "planaria.snapshot.difference",
+    "SnapshotInfo": "planaria.snapshot.snapshot",
     "SqliteStorage": "planaria.workspace.storage.sqlite",
     "SqliteStore": "planaria.stores.sqlite",
     "StaticEmbedder": "planaria.workspace.embedding",
@@ -152,25 +179,26 @@ _HOMES = {
     "ToolMiddleware": "planaria.workspace.tools.middleware",
     "ToolParameter": "planaria.workspace.tools.tool",
     "ToolRegistry": "planaria.workspace.tools.registry",
-    "Variables": "planaria.executors.variables",
+    "Variable": "planaria.snapshot.difference",
+    "Variables": "planaria.executors.pickled_variables",
     "VfsStorage": "planaria.files.storage",
     "WasmExecutor": "planaria.executors.wasm",
     "Workflow": "planaria.workspace.workflows",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'planaria' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(home), name)
+    value = getattr(import_module(module), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_MODULES})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
+
+from planaria.fork import in_forked_child
 
 __all__ = ["LoopThread"]
 
@@ -19,8 +20,7 @@ class LoopThread:
     def __init__(self, name: str) -> None:
         self._name = name
         self._forget()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
+        in_forked_child("threads")(self._forget)
 
     def _forget(self) -> None:
         self._lock = threading.Lock()

@@ -136,6 +136,9 @@ class _Stopped(PlanariaError):
         #: "kept": stopped at a line, everything up to it is there; "rewound": the session went
         #: back to its last checkpoint; "lost": there was none and it was reset.
         self.state = state
+        #: After how many executions the checkpoint was taken that the session went back to, when it is not
+        #: the state before this execution.
+        self.rewound_to: int | None = None
         self.type = type(self).__name__
         self.traceback = ""
         self.lineno: int | None = None
@@ -181,7 +184,7 @@ class CapabilityError(SessionError):
 
     def __init__(self, capability: str, executor: str) -> None:
         super().__init__(
-            f"a session with the {executor!r} executor has not got the capability {capability!r} "
+            f"a session with the {executor!r} executor does not support {capability!r} "
             "(see session.supported_capabilities()); the sandbox, which is the default executor, has it"
         )
         self.capability = capability

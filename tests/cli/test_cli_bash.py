@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from planaria_process import COMMAND, Run
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_script_runs_with_its_arguments(planaria: Run, tmp_path: Path) -> None:
     """FILE is $0 and what follows are $1 and so on, options included; messages begin with its name."""

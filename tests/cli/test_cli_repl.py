@@ -13,6 +13,8 @@ if sys.platform == "win32":
 
 from planaria_terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def terminal(environment: dict[str, str], tmp_path: Path) -> Iterator[Terminal]:

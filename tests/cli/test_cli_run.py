@@ -15,6 +15,8 @@ from planaria_process import COMMAND, Run
 from planaria.cli.report import as_json
 from planaria.session.result import Result
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_file_runs_with_its_arguments_as_sys_argv(planaria: Run, tmp_path: Path) -> None:
     """A program finds its name and everything after it in sys.argv, options included."""
@@ -29,6 +31,12 @@ def test_code_and_standard_input_are_programs_too(planaria: Run) -> None:
     assert planaria("run", "-c", "import sys; print(sys.argv)", "a").stdout == b"['-c', 'a']\n"
     done = planaria("run", "-", "a", stdin=b"import sys\nfor x in sys.argv:\n    print(x)\n")
     assert done.stdout == b"-\na\n"
+
+
+def test_a_program_comes_through_a_pipe(planaria: Run) -> None:
+    """Without FILE and -c the program is standard input, and sys.argv is [''], as with python."""
+    done = planaria("run", stdin=b"import sys\nprint(sys.argv)")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"['']\n", b"")
 
 
 def test_output_is_passed_on_byte_for_byte(planaria: Run) -> None:
@@ -255,7 +263,6 @@ for name in ("ro", "rw", "overlay"):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["run"], "say what to run"),
         (["run", "missing.py"], "cannot read missing.py: No such file or directory"),
         (["run", "--timeout", "0", "-c", "1"], "'0' is not a number of seconds greater than 0"),
         (["run", "--memory", "lots", "-c", "1"], "'lots' is not a size; write it as 512M or 1G"),

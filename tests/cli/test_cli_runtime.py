@@ -14,6 +14,8 @@ import planaria as package
 from planaria.cli.runtime import ProgressReport
 from planaria.runtime.tiers import Tier
 
+pytestmark = pytest.mark.slow
+
 
 def test_setup_says_what_is_there(planaria: Run) -> None:
     """Once the runtime is compiled, setup says so and does nothing."""

@@ -41,7 +41,8 @@ def engine() -> Iterator[str]:
     running.__exit__(None, None, None)
 
 
-@pytest.fixture(params=[*HOMES, "container"])
+# One engine serves all tests with containers: they run in one process of a parallel run.
+@pytest.fixture(params=[*HOMES, pytest.param("container", marks=pytest.mark.xdist_group("engine"))])
 def home(request: pytest.FixtureRequest) -> Callable[[], Executor]:
     """Makes executors of one kind."""
     if request.param == "container":

@@ -22,6 +22,7 @@ from planaria import (
     ExecutionError,
     Executor,
     Exited,
+    LimitError,
     Limits,
     Session,
     SessionClosed,
@@ -29,6 +30,8 @@ from planaria import (
     Suspend,
     TimeoutError,
 )
+
+pytestmark = pytest.mark.slow
 
 Home = Callable[[], Executor]
 
@@ -182,7 +185,7 @@ def test_input(home: Home) -> None:
     with Session(executor=home(), stdin="Ada\n") as session:
         result = session.run("print('hello', input('name? '))\ninput()")
         assert "hello Ada" in result.stdout
-        assert result.error is not None
+        assert isinstance(result.error, ExecutionError)
         assert result.error.type == "EOFError"
 
 
@@ -371,3 +374,19 @@ def test_fork_of_the_host(session: Session) -> None:
         os.waitpid(child, 0)
     assert waited == (child, 0)
     assert session.execute("x").value == 1
+
+
+def test_stopping_a_call_for_which_the_code_blocks(home: Home) -> None:
+    """A timeout or limit that ends a blocking call is never an exception that the code could take for the call's."""
+
+    async def hang() -> None:
+        await asyncio.sleep(600)
+
+    with Session(executor=home(), callbacks=[hang, abs], limits=Limits(callbacks=2)) as session:
+        caught = "try:\n    {}\nexcept Exception:\n    pass"
+        for _ in range(3):
+            assert isinstance(session.run(caught.format("hang.call()"), timeout=0.2).error, TimeoutError)
+            error = session.run(caught.format("[abs.call(n) for n in range(5)]")).error
+            assert isinstance(error, LimitError)
+            assert error.limit == "callbacks"
+        assert session.execute("abs.call(-1)").value == 1

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     import docker
 
 
+#: The engine is started once, so all of them run in one process of a parallel run.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engine")]
+
+
 def new(engine: str, limits: Limits | None = None, **settings: Any) -> Session:
     config = ContainerConfig(image=IMAGE, engine=engine, **settings)
     return Session(executor=ContainerExecutor(config), limits=limits)
@@ -248,7 +252,7 @@ import time; time.sleep(100)
 
 def test_orphans_are_swept(engine: str, client: docker.APIClient) -> None:
     """A container of a process that is no more is removed by the next session on that machine, others stay."""
-    from planaria.executors.engine import labels
+    from planaria.executors.container_engine import labels
 
     dead = subprocess.Popen(["true"])
     dead.wait()
@@ -275,8 +279,8 @@ def test_requirements_are_part_of_the_image(engine: str) -> None:
     with new(engine, deps=["sample-one==1.0"]) as session:
         assert session.execute("import sample_one\nsample_one.version").value == "1.0"
     with new(engine, deps=["sample-one==1.0"], network=True) as session:
-        assert session._executor.install(["sample-one"]).already_present == ["sample-one"]
-        assert session._executor.uninstall(["sample-one"]).failed.keys() == {"sample-one"}
+        assert session._engine.executor.packages.install(["sample-one"]).already_present == ["sample-one"]
+        assert session._engine.executor.packages.uninstall(["sample-one"]).failed.keys() == {"sample-one"}
     with new(engine) as session:
         assert error_type(session, "import sample_one") == "ModuleNotFoundError"
 
@@ -290,14 +294,14 @@ def test_requirements_that_cannot_be_had_are_told(engine: str) -> None:
 def test_packages_are_installed_into_the_container(engine: str) -> None:
     """With a network a session installs and removes packages, which go with its container."""
     with new(engine, network=True) as session:
-        executor = session._executor
+        packages = session._engine.executor.packages
         assert error_type(session, "import sample_one") == "ModuleNotFoundError"
-        assert executor.install(["sample-one==1.0"]).installed == ["sample-one==1.0"]
+        assert packages.install(["sample-one==1.0"]).installed == ["sample-one==1.0"]
         assert session.execute("import sample_one\nsample_one.version").value == "1.0"
-        outcome = executor.install(["sample-one", "sample-three"])
+        outcome = packages.install(["sample-one", "sample-three"])
         assert outcome.already_present == ["sample-one"]
         assert outcome.failed.keys() == {"sample-three"}
-        removed = executor.uninstall(["sample-one", "sample-three"])
+        removed = packages.uninstall(["sample-one", "sample-three"])
         assert removed.removed == ["sample-one"]
         assert removed.not_found == ["sample-three"]
         code = "import subprocess, sys\ndel sys.modules['sample_one']\nimport sample_one"
@@ -334,8 +338,9 @@ def test_capabilities_are_those_of_the_configuration() -> None:
     closed = ContainerExecutor(ContainerConfig())
     assert "network_isolation" in closed.capabilities
     assert "deps_install" not in closed.capabilities
+    assert closed.packages is None
     with pytest.raises(CapabilityError, match="deps_install"):
-        closed.install(["anything"])
+        closed.require("deps_install")
     opened = ContainerExecutor(ContainerConfig(network=True, snapshots=True))
     assert {"deps_install", "snapshot_pickle"} <= opened.capabilities
     assert "network_isolation" not in opened.capabilities

@@ -20,9 +20,11 @@ from planaria import (
     SubprocessConfig,
     SubprocessExecutor,
 )
-from planaria.executors import environment, installer
-from planaria.executors.environment import guest_directory
+from planaria.executors import installer, virtualenv
 from planaria.executors.interpreters import find_interpreter, find_uv
+from planaria.executors.virtualenv import guest_directory
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def new(**settings: object) -> Session:
 
 
 def executor_of(session: Session) -> SubprocessExecutor:
-    executor = session._executor
+    executor = session._engine.executor
     assert isinstance(executor, SubprocessExecutor)
     return executor
 
@@ -158,7 +160,7 @@ def test_an_environment_that_is_not_kept_goes_with_its_session(index: Path) -> N
 def test_a_directory_that_is_no_environment_is_refused(tmp_path: Path) -> None:
     """`venv_path` of a directory with other things in it is a RuntimeSetupError, and leaves it as it is."""
     (tmp_path / "something").write_text("mine", "utf-8")
-    with pytest.raises(RuntimeSetupError, match="no virtual environment"):
+    with pytest.raises(RuntimeSetupError, match="not a virtual environment"):
         new(venv_path=tmp_path)
     assert [one.name for one in tmp_path.iterdir()] == ["something"]
 
@@ -168,7 +170,7 @@ def test_an_environment_that_was_not_finished_is_made_anew(index: Path) -> None:
     with new(deps=["sample-one"]):
         pass
     [place] = (index.parent / "cache").glob("environment-*/")
-    (place / environment._READY).unlink()
+    (place / virtualenv._READY).unlink()
     shutil.rmtree(next(place.glob("lib/*/site-packages")))
     with new(deps=["sample-one"]) as session:
         assert session.execute("import sample_one\nsample_one.version").value == "2.0"
@@ -232,9 +234,11 @@ def test_another_version_is_found_and_runs(index: Path) -> None:
     pytest.skip("NOT TESTED: there is one version of Python on this machine only")
 
 
-def test_a_version_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_missing_version_is_reported_with_those_found() -> None:
     """The error for a missing version names the versions that were found."""
-    with pytest.raises(RuntimeSetupError, match=r"no Python 3\.98 on this machine; found: 3\.\d+"):
+    with pytest.raises(
+        RuntimeSetupError, match=r"Python 3\.98 was not found on this computer; found: 3\.\d+"
+    ):
         find_interpreter("3.98")
 
 

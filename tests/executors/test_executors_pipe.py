@@ -12,6 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planaria.errors import ProtocolError, RuntimeSetupError
+from planaria.executors.messages import (
+    Answer,
+    Answered,
+    Done,
+    EndOfInput,
+    Failed,
+    Ok,
+    Refused,
+    RunCode,
+    TierMissing,
+    Waiting,
+)
 from planaria.executors.pipe import MAX_FRAME, FrameReader, Pipe
 from planaria.executors.process import Process, ProcessExecutor
 from planaria.limits import Guard, Limits, Stopped
@@ -103,11 +115,11 @@ class _Nobody:
 
     def display(self, kind: str, data: object, metadata: object) -> None: ...
 
-    def call(self, name: str, arguments: object, keywords: object) -> tuple[object, ...]:
-        return ("ok", None)
+    def call(self, name: str, arguments: object, keywords: object) -> Answer:
+        return Ok(None)
 
-    def input(self, prompt: str) -> tuple[object, ...]:
-        return ("eof",)
+    def input(self, prompt: str) -> Answer:
+        return EndOfInput()
 
 
 class _Scripted(Process):
@@ -171,9 +183,8 @@ def test_whatever_bytes_a_kernel_sends_the_host_knows_what_to_make_of_it(pieces:
     executor = _ScriptedExecutor(b"".join(pieces))
     executor.start(_Nobody(), Limits())  # type: ignore[arg-type]
     try:
-        entered = executor.enter(("run", "1", 1, "full"), Guard(deadline=time.monotonic() + 5))
-        assert isinstance(entered.report, tuple)
-        assert entered.report
+        entered = executor.enter(RunCode("1", 1), Guard(deadline=time.monotonic() + 5))
+        assert isinstance(entered.report, (Done, Failed, Waiting, TierMissing, Answered, Refused))
     except (Stopped, ProtocolError):
         pass
     executor.close()

@@ -80,7 +80,7 @@ def test_code_that_cannot_be_stopped(here: Session) -> None:
         result = session.run("import time\ntime.sleep(1.5)\nprint('late')", timeout=0.2)
         assert isinstance(result.error, TimeoutError)
         assert result.error.state == "lost"
-        assert "cannot stop it" in str(result.error)
+        assert "cannot kill it" in str(result.error)
         assert "NameError" in str(session.run("x").error)
         assert session.run("import time\ntime.sleep(1.6)\nprint('mine')").stdout == "mine\n"
 

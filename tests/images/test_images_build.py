@@ -11,6 +11,8 @@ import pytest
 import planaria
 from planaria.machine.image import image_place
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[..., planaria.Image]
 
 

@@ -16,10 +16,12 @@ import planaria
 from planaria.images import registry
 from planaria.images.cleaning import remove_unneeded, unneeded
 from planaria.machine.image import image_place
+from planaria.machine.image_files import tree_path
 from planaria.machine.recipe import Recipe
-from planaria.machine.trees import tree_path
 from planaria.runtime.compiler import tier_recipe
 from planaria.runtime.tiers import Tier
+
+pytestmark = pytest.mark.slow
 
 OLD = Recipe(artifact="0" * 64, guest="1" * 64)
 

@@ -11,6 +11,8 @@ import pytest
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 _CHAPTER = Path(__file__).parents[2] / "docs" / "images.md"
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[..., planaria.Image]
 
 

@@ -56,7 +56,7 @@ class Host:
             try:
                 return encode(("ok", self.functions[name](*args, **kwargs)))
             except Exception as error:
-                fields = ({},) if isinstance(error, PlanariaError) else ()
+                fields: tuple[Any, ...] = ({},) if isinstance(error, PlanariaError) else ()
                 return encode(("error", type(error).__name__, str(error), *fields))
         else:
             raise AssertionError(f"unknown operation {operation!r}")

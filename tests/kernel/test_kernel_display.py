@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -99,7 +100,7 @@ def figures(host: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     matplotlib.use(figures.BACKEND)
     figures.connect(host.kernel.display.show)
     yield host
-    matplotlib.pyplot.close("all")
+    importlib.import_module("matplotlib.pyplot").close("all")
 
 
 def test_figures_are_shown_at_the_end(figures: Any) -> None:

@@ -86,7 +86,8 @@ def test_ways_agree_on_a_machine() -> None:
         session.execute(
             "import json, decimal\nx = [bytearray(5000) for _ in range(300)]\ny = json.dumps(list(range(1000)))"
         )
-        machine: Any = session._executor._live()
+        executor: Any = session._engine.executor
+        machine = executor._live()
         image = machine._image
         differing = pages_of(memory.compare(machine._base, machine.memory_bytes, image))
         for way in ways():

@@ -24,19 +24,26 @@ class Guest:
         return self.is_due
 
 
+def begin(ticker: Ticker, guest: Any) -> None:
+    """A guest starts to run, as `Machine` does it."""
+    ticker.running[guest] = None
+    if ticker.is_asleep:
+        ticker.wake()
+
+
 def test_visits() -> None:
     """A running guest is asked again and again, and the epoch moves only when one is due."""
     moved: list[int] = []
     ticker = Ticker(lambda: moved.append(ticker.epoch))
     guest = Guest()
-    ticker.begin(guest)
+    begin(ticker, guest)
     for _ in range(3):
         assert guest.asked.acquire(timeout=60)
     assert moved == []
     guest.is_due = True
     for _ in range(3):
         assert guest.asked.acquire(timeout=60)
-    ticker.end(guest)
+    ticker.running.pop(guest)
     assert moved
     assert moved == list(range(1, len(moved) + 1))
     ticker.visit()
@@ -49,9 +56,9 @@ def test_guests_on_the_main_thread_are_visited() -> None:
     ticker = Ticker(visited.set)
     guest = Guest()
     guest.on_main_thread = True
-    ticker.begin(guest)
+    begin(ticker, guest)
     assert visited.wait(60)
-    ticker.end(guest)
+    ticker.running.pop(guest)
 
 
 def test_sleeps_and_wakes() -> None:
@@ -59,13 +66,13 @@ def test_sleeps_and_wakes() -> None:
     ticker = Ticker(lambda: None)
     for _ in range(3):
         guest = Guest()
-        ticker.begin(guest)
+        begin(ticker, guest)
         assert guest.asked.acquire(timeout=60)
-        ticker.end(guest)
+        ticker.running.pop(guest)
         end = time.monotonic() + 60
-        while not ticker._asleep and time.monotonic() < end:
+        while not ticker.is_asleep and time.monotonic() < end:
             time.sleep(0.01)
-        assert ticker._asleep
+        assert ticker.is_asleep
         assert guest.asked.acquire(blocking=False) in (True, False)
 
 
@@ -75,12 +82,12 @@ def test_fork() -> None:
     """In a child of a fork, made while a guest runs or not, the ticker begins anew."""
     ticker = Ticker(lambda: None)
     running = Guest()
-    ticker.begin(running)
+    begin(ticker, running)
     assert running.asked.acquire(timeout=60)
     child = os.fork()
     if child == 0:
         guest: Any = Guest()
-        ticker.begin(guest)
+        begin(ticker, guest)
         os._exit(0 if guest.asked.acquire(timeout=30) else 1)
     assert os.waitpid(child, 0)[1] == 0
-    ticker.end(running)
+    ticker.running.pop(running)

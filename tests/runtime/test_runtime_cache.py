@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import wasmtime
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime import compiler, native, provision, tiers
+from planaria.runtime import compiler, doctor, native, tiers
 from planaria.runtime.artifact import EXPORTED_FUNCTIONS
 from planaria.runtime.cache import CompileCache, EntryRecord, hash_file
 from planaria.runtime.compiler import compile_into, file_recipe, spawn
@@ -46,7 +47,8 @@ def compiled(cache, recipe):
 def answer(module):
     store = wasmtime.Store(native.engine())
     store.set_epoch_deadline(1 << 40)
-    return wasmtime.Instance(store, module, []).exports(store)["answer"](store)
+    answer: Any = wasmtime.Instance(store, module, []).exports(store)["answer"]
+    return answer(store)
 
 
 def must_not_compile():
@@ -365,13 +367,13 @@ def test_importing_the_runtime_does_not_load_the_engine():
 
 
 def subjects(level):
-    return {finding.subject for finding in provision.diagnose(thorough=False) if finding.level is level}
+    return {finding.subject for finding in doctor.diagnose(thorough=False) if finding.level is level}
 
 
 def test_diagnosis_of_an_empty_cache_has_no_problems(cache):
     """Before anything was compiled the diagnosis notes what is missing and changes nothing."""
-    assert subjects(provision.Level.PROBLEM) == set()
-    assert {"cache", "core tier", "full tier"} <= subjects(provision.Level.NOTE)
+    assert subjects(doctor.Level.PROBLEM) == set()
+    assert {"cache", "core tier", "full tier"} <= subjects(doctor.Level.NOTE)
     assert not cache.directory.exists()
 
 
@@ -382,8 +384,8 @@ def test_diagnosis_names_damage_and_leftovers(cache, recipe, compiled):
     cache.module_path("core-other").write_bytes(b"x")
     (cache.directory / f"{key}.1.partial").write_bytes(b"x")
     cache.log_path(compiler.tier_recipe(tiers.Tier.FULL).key).write_text("no space is left\n")
-    assert subjects(provision.Level.PROBLEM) == {"core tier", "background compile"}
-    assert {"leftover", "old versions"} <= subjects(provision.Level.NOTE)
+    assert subjects(doctor.Level.PROBLEM) == {"core tier", "background compile"}
+    assert {"leftover", "old versions"} <= subjects(doctor.Level.NOTE)
 
 
 @posix
@@ -391,7 +393,7 @@ def test_diagnosis_names_a_cache_that_others_can_write(cache):
     """An unsafe cache directory is a problem that says what to do."""
     cache.prepare()
     cache.directory.chmod(0o777)
-    assert "cache" in subjects(provision.Level.PROBLEM)
+    assert "cache" in subjects(doctor.Level.PROBLEM)
 
 
 def test_record_tells_how_it_was_made(cache, recipe, compiled):

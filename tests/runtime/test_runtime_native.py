@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from typing import Any
 
 import pytest
 import wasmtime
@@ -43,7 +44,7 @@ class Guest:
         self.store = wasmtime.Store(native.engine())
         self.store.set_epoch_deadline(1 << 40)
         module = native.compile_module(native.engine(), bytes(wasmtime.wat2wasm(text)))
-        self.exports = self.linker.instantiate(self.store, module).exports(self.store)
+        self.exports: Any = self.linker.instantiate(self.store, module).exports(self.store)
 
     def function(self, name: str) -> native.RawFunction:
         return native.RawFunction(self.store, self.exports[name])

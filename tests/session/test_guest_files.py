@@ -9,6 +9,8 @@ import pytest
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def session() -> Iterator[planaria.Session]:

@@ -112,7 +112,7 @@ def test_given_up_calls_are_cancelled(new_session: Callable[..., Any]) -> None:
     assert result.callback_invocations == 5
     session.execute("await quick()")  # the loop of the callbacks has had its turn
     assert ended == ["first", "second", "third"]
-    assert not session._pending
+    assert not session._engine.pending
 
     async def main() -> None:
         async with planaria.AsyncSession(callbacks=[slow, quick]) as s:

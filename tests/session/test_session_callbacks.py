@@ -69,9 +69,8 @@ def test_ways_to_declare(new_session: Callable[..., Any]) -> None:
     assert session.execute("await lazy(), lazy.call()").value == ("lazily", "lazily")
     assert session.execute("await invoke('tools.math.double', x=1)").value == 2
     listed = session.execute("list_callbacks()").value
-    assert {"name": "plain", "description": "Gives it back.", "signature": "(x: int)"}.items() <= listed[
-        1
-    ].items() or (listed[1]["name"] == "plain")
+    plain_listed = next(one for one in listed if one["name"] == "plain")
+    assert (plain_listed["description"], plain_listed["signature"]) == ("Gives it back.", "(x: int)")
     double_told = next(one for one in listed if one["name"] == "tools.math.double")
     assert double_told["description"] == "Doubles"
     assert double_told["schema"] == {"type": "object"}
@@ -114,11 +113,11 @@ def test_unknown_name(new_session: Callable[..., Any]) -> None:
         ("'ValueError', 'bad'", "ValueError", "bad"),
         ("'KeyError', 'k'", "KeyError", "'k'"),
         ("'FileNotFoundError', 2, 'No such file', '/secret/place'", "FileNotFoundError", "No such file"),
-        ("'UnicodeDecodeError', 'utf-8', b'x', 0, 1, 'why'", "", "why"),
+        ("'UnicodeDecodeError', 'utf-8', b'x', 0, 1, 'why'", "RuntimeError", "why"),
         ("'StopIteration', 5", "RuntimeError", "StopIteration"),
         ("'TimeoutError', 'late'", "TimeoutError", "late"),
         ("'ZeroDivisionError'", "ZeroDivisionError", ""),
-        ("'ExceptionGroup', 'many', [ValueError(1)]", "", ""),
+        ("'ExceptionGroup', 'many', [ValueError(1)]", "RuntimeError", "ExceptionGroup: many"),
     ],
 )
 @pytest.mark.parametrize("call", ["await fail({})", "fail.call({})"])
@@ -127,7 +126,7 @@ def test_exceptions(new_session: Callable[..., Any], call: str, source: str, kin
     session = new_session(callbacks=[{"name": "fail", "fn": lambda: fail(*eval(f"({source},)"))}])
     error = session.run(call.format("")).error
     assert isinstance(error, planaria.ExecutionError)
-    assert error.type == kind or not kind
+    assert error.type == kind
     assert message in error.message
     assert "/secret" not in error.traceback
     assert __file__ not in error.traceback
@@ -282,7 +281,7 @@ def test_reentrance_of_async_sessions() -> None:
 
 def test_listeners_may_not_use_the_session(new_session: Callable[..., Any]) -> None:
     """A function that gets output is refused as well; what it raises is raised on the host."""
-    session = new_session(on_stdout=lambda text: session.clear_state())
+    session: planaria.Session = new_session(on_stdout=lambda text: session.clear_state())
     with pytest.raises(planaria.SessionBusy):
         session.execute("print(1)")
     assert session.run("2").value == 2

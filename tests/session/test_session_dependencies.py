@@ -15,6 +15,8 @@ import planaria
 from planaria import AsyncSession, FileStorage, Session
 from planaria.files.layout import SITE
 
+pytestmark = pytest.mark.slow
+
 MakeWheel = Callable[..., None]
 
 

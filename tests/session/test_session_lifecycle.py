@@ -116,7 +116,7 @@ def test_forgotten_without_the_collector() -> None:
     sessions[2].execute("x = 1")
     sessions[2].undo()
     sessions[3].snapshot_state()
-    machines = [weakref.ref(one._executor._machine) for one in sessions]  # type: ignore[attr-defined]
+    machines = [weakref.ref(one._engine.executor._machine) for one in sessions]  # type: ignore[attr-defined]
     gc.disable()
     try:
         sessions.clear()
@@ -132,7 +132,8 @@ def test_few_pages_are_written() -> None:
     """
     with planaria.Session() as session:
         session.execute("x = 1")
-        state = session._executor.capture()
+        executor: Any = session._engine.executor
+        state = executor.capture()
         assert 0 < sum(len(data) for _, data in state.runs) < 100 * 4096
 
 
@@ -255,16 +256,21 @@ def test_keywords_that_there_are_not(tmp_path: Path) -> None:
     """A wrong keyword is a TypeError that names the class that was called and what may have been meant."""
     for call, words in (
         (
-            lambda: planaria.Session(tiemout=1),
+            lambda: planaria.Session(tiemout=1),  # type: ignore[call-arg]
             r"Session\(\) got an unexpected .* 'tiemout'. Did you mean limits=.*timeout",
         ),
         (
-            lambda: planaria.Session.from_base(tmp_path, tiemout=1),
-            r"Session\(\) got .* 'tiemout'. Did you mean 'timeout'\?",
+            lambda: planaria.Session.from_base(tmp_path, tiemout=1),  # type: ignore[call-arg]
+            r"Session.from_base\(\) got .* 'tiemout'. Did you mean 'timeout'\?",
         ),
-        (lambda: planaria.AsyncSession(limit=1), r"AsyncSession\(\) got .*'limit'. Did you mean 'limits'\?"),
-        (lambda: planaria.Bash(zzzz=1), r"got an unexpected keyword argument 'zzzz'\Z"),
-        (lambda: planaria.Session(1), r"Session\(\) takes keyword arguments only"),  # type: ignore[misc]
+        (lambda: planaria.Session(volumes=[]), r"Session\(\) got .*'volumes'. Did you mean 'mounts'\?"),  # type: ignore[call-arg]
+        (
+            lambda: planaria.Sandbox(resource_limits=1),  # type: ignore[call-arg]
+            r"Sandbox\(\) got .*'resource_limits'. Did you mean 'limits'\?",
+        ),
+        (lambda: planaria.AsyncSession(limit=1), r"AsyncSession\(\) got .*'limit'. Did you mean 'limits'\?"),  # type: ignore[call-arg]
+        (lambda: planaria.Bash(zzzz=1), r"got an unexpected keyword argument 'zzzz'\Z"),  # type: ignore[call-arg]
+        (lambda: planaria.Session(1), r"Session\(\) takes keyword arguments only"),  # type: ignore[call-arg,arg-type,misc]
     ):
         with pytest.raises(TypeError, match=words):
             call()

@@ -74,8 +74,10 @@ def test_what_was_lost_is_told(new_session: Callable[..., Any]) -> None:
     session = new_session()
     session.execute("n = 1")
     session.checkpoint("one")
-    session._budget.allows = lambda: False
-    session._executor._tier = type(session._executor._tier).FULL  # the core tier always makes one
+    session._engine.history.budget.allows = lambda: False
+    session._engine.executor._tier = type(
+        session._engine.executor._tier
+    ).FULL  # the core tier always makes one
     session.execute("n = 2")
     error = session.run("n = 3; import os; os.abort()").error
     assert isinstance(error, planaria.CrashError)

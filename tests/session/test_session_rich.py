@@ -9,6 +9,8 @@ import pytest
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -60,9 +60,9 @@ def test_in_parallel() -> None:
 def test_misuse() -> None:
     """Wrong arguments are refused when the sandbox is made; an execution cannot wait in it."""
     with pytest.raises(TypeError, match="tiemout"):
-        planaria.Sandbox(tiemout=5)
+        planaria.Sandbox(tiemout=5)  # type: ignore[call-arg]
     with pytest.raises(planaria.CallbackError):
-        planaria.Sandbox(callbacks=[5])
+        planaria.Sandbox(callbacks=[5])  # type: ignore[list-item]
 
     def later() -> None:
         raise planaria.Suspend

@@ -6,9 +6,13 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import planaria
 import planaria_kernel
 import planaria_shell
+
+pytestmark = pytest.mark.slow
 
 PACKAGES = [Path(planaria_kernel.__file__).parent, Path(planaria_shell.__file__).parent]
 #: Code for executors outside of the sandbox.

@@ -21,7 +21,7 @@ def on_core(new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) ->
         with monkeypatch.context() as patch:
             patch.setattr(tiers, "is_compiled", lambda tier: False)
             session = new_session(**arguments)
-        assert session._executor.tier == "core"
+        assert session._engine.executor.tier == "core"
         return session
 
     return make
@@ -32,7 +32,7 @@ def test_foreseen(on_core: Callable[..., Any]) -> None:
     session = on_core()
     session.execute("x = [1]; open('f', 'w').write('kept')")
     assert session.execute("import numpy\nint(numpy.sum(x)), open('f').read()").value == (1, "kept")
-    assert session._executor.tier == "full"
+    assert session._engine.executor.tier == "full"
     assert session.execution_count == 2
 
 
@@ -87,5 +87,5 @@ def test_forks_on_core(on_core: Callable[..., Any]) -> None:
     session.execute("x = 1")
     copy = session.fork()[0]
     assert copy.execute("import numpy\nint(numpy.int64(x))").value == 1
-    assert (session._executor.tier, copy._executor.tier) == ("core", "full")
+    assert (session._engine.executor.tier, copy._engine.executor.tier) == ("core", "full")
     copy.close()

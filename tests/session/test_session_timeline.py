@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 import planaria
-from planaria.session import timeline
+from planaria.session import history
 
 
 class Sessions(RuleBasedStateMachine):
@@ -21,7 +21,7 @@ class Sessions(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.session = planaria.Session()
-        self.session._budget.allows = lambda: True  # type: ignore[method-assign]
+        self.session._engine.history.budget.allows = lambda: True  # type: ignore[method-assign]
         self.next = 0
         #: The present: numbers in the guest, and the number of executions.
         self.state: tuple[tuple[int, ...], int] = ((), 0)
@@ -131,7 +131,7 @@ Sessions.TestCase.settings = settings(
 )
 
 
-class TestSessions(Sessions.TestCase):  # type: ignore[misc]
+class TestSessions(Sessions.TestCase):  # type: ignore[misc,valid-type]
     """Any sequence of executions and goings back leaves what a model says."""
 
 
@@ -183,7 +183,7 @@ def test_labels_of_other_branches(session: Any) -> None:
     session.execute("way.append('left')")
     session.checkpoint("left")
     session.rewind(1)
-    session._budget.allows = lambda: True
+    session._engine.history.budget.allows = lambda: True
     session.execute("way.append('right')")
     session.execute("1")
     session.undo()
@@ -198,14 +198,14 @@ def test_points_are_bounded(new_session: Callable[..., Any], monkeypatch: pytest
     """Automatic points are thinned out, the oldest most; labelled ones stay; going to a lost one says
     which are left.
     """
-    monkeypatch.setattr(timeline, "_KEEP_POINTS", 8)
+    monkeypatch.setattr(history, "_KEEP_POINTS", 8)
     session = new_session()
-    session._budget.allows = lambda: True
+    session._engine.history.budget.allows = lambda: True
     session.execute("n = 0")
     session.checkpoint("mine")
     for _ in range(30):
         session.execute("n += 1")
-    assert len(session._timeline.points) <= 9
+    assert len(session._engine.history.points) <= 9
     session.undo()
     assert session.fork()[0].execute("n").value == 29
     kept = [entry.checkpoint for entry in session.history]
@@ -380,16 +380,16 @@ def test_settings_beside_the_usual() -> None:
 
 @pytest.mark.full  # on the core tier every state is kept
 def test_undo_tells_what_can_be_undone(session: Any) -> None:
-    """Where the state that is wanted was not kept, the error names the nearest ones that were."""
-    session._budget.allows = lambda: session.execution_count in (2, 6)
+    """Where the state that is wanted was not saved, the error names the nearest ones that were."""
+    session._engine.history.budget.allows = lambda: session.execution_count in (2, 6)
     for number in range(8):
         session.execute(f"x = {number}")
     with pytest.raises(
         planaria.SessionError,
-        match=r"execution 4 was not kept.*undo\(2\) undoes less and undo\(6\) undoes more",
+        match=r"execution 4 was not saved.*undo\(2\) undoes less and undo\(6\) undoes more",
     ):
         session.undo(4)
-    with pytest.raises(planaria.SessionError, match=r"execution 7 was not kept.*; undo\(2\) undoes more"):
+    with pytest.raises(planaria.SessionError, match=r"execution 7 was not saved.*; undo\(2\) undoes more"):
         session.undo()
     session.undo(2)
     assert session.execute("x").value == 5

@@ -274,7 +274,7 @@ def test_approval(decision: bool) -> None:
             assert done.value == 2
             assert [call.outcome for call in done.tool_calls] == ["suspended", "ok"]
         else:
-            assert done.error is not None
+            assert isinstance(done.error, planaria.ExecutionError)
             assert done.error.type == "ToolDenied"
         assert "can suspend" not in str(done.error)
         assert "only an awaited call can" in session.run("tools.add(a=1)").error.message
@@ -487,7 +487,7 @@ def test_snapshot_without_workspace(make: Any) -> None:
         Session.from_snapshot(snapshot)
     with Session.from_snapshot(snapshot, missing="ignore") as other:
         assert value(other, "x") == 1
-        assert "had a workspace; this has not" in other.run("tools.add(a=1)").error.message
+        assert "had a workspace; this one does not" in other.run("tools.add(a=1)").error.message
         with pytest.raises(planaria.SnapshotMismatch, match="needs a workspace"):
             Session.from_snapshot(bytes(other.snapshot_state()))
 
@@ -550,7 +550,7 @@ def test_no_workspace(session: Any) -> None:
         session.tool_stubs,
     ):
         with pytest.raises(
-            planaria.SessionError, match=r"no workspace: make it with Session.from_base\(path\)"
+            planaria.SessionError, match=r"no workspace: create it with Session.from_base\(path\)"
         ):
             call()
     assert session.run("tools").error.type == "NameError"
@@ -612,7 +612,9 @@ def test_messages_name_the_tool(base: Path) -> None:
     registry.middleware.append(Asking())
     with Session(tools=registry, limits=planaria.Limits(callbacks=3)) as session:
         assert "await tools.add(...)" in str(session.run("tools.add(a=1)").error)
-        assert "tools.handle() returned what cannot cross" in str(session.run("tools.handle()").error)
+        assert "tools.handle() returned a value that cannot be serialised" in str(
+            session.run("tools.handle()").error
+        )
         looping = "while True:\n    try: tools.echo.failing()\n    except ToolCallError: pass"
         assert "is reached at tools.echo.failing()" in str(session.run(looping).error)
 
@@ -676,14 +678,27 @@ def test_async(base: Path) -> None:
         asyncio.run(main(home))
 
 
-def test_same_methods() -> None:
-    """Session and AsyncSession have the same methods of a workspace in the same order."""
-    from planaria.session.workspace import AsyncWorkspaceSession, WorkspaceSession
-
-    def public(kind: type) -> list[str]:
-        return [name for name in vars(kind) if not name.startswith("_")]
-
-    assert public(AsyncWorkspaceSession) == public(WorkspaceSession)
+def test_parts_of_the_workspace(base: Path) -> None:
+    """`session.workspace` offers tools, workflows, artifacts, deps and storage; the flat methods are the same."""
+    with Session.from_base(base, tools=TOOLS) as session:
+        workspace = session.workspace
+        assert workspace.tools.list() == session.list_tools()
+        assert workspace.tools.search("numbers") == session.search_tools("numbers")
+        assert workspace.tools.stubs("names") == session.tool_stubs("names")
+        assert workspace.tools.registry is session.tools
+        workspace.workflows.add("w", "def run(): return 1", "One")
+        assert workspace.workflows.get("w") == session.get_workflow("w")
+        assert workspace.workflows.list() == session.list_workflows()
+        assert workspace.workflows.search("one") == session.search_workflows("one")
+        workspace.artifacts.save("a", (1, 2), metadata={"k": 1})
+        assert (workspace.artifacts.load("a"), workspace.artifacts.list()) == (
+            (1, 2),
+            session.list_artifacts(),
+        )
+        assert workspace.deps.list() == session.list_deps() == []
+        assert workspace.deps.sync() == session.sync_deps()
+        assert workspace.storage is session.storage
+        assert (workspace.workflows.remove("w"), workspace.artifacts.delete("a")) == (True, True)
 
 
 def test_imports() -> None:

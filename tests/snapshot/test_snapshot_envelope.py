@@ -11,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import planaria
-import planaria.files.contents
+import planaria.files.chunks
 import planaria.snapshot.envelope
 from planaria.errors import SnapshotCorrupt, SnapshotError, SnapshotKeyError, SnapshotVersionError
+from planaria.executors.messages import HostCall
 from planaria.machine.memory import MemoryFile, anonymous_file
 from planaria.snapshot.chunks import CHUNKS, chunk_sections, read_chunks
 from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, pack
@@ -21,7 +22,7 @@ from planaria.snapshot.header import Header
 from planaria.snapshot.pages import PAGES, changed_pages, overlay, page_sections, read_pages, runs_of, since
 from planaria.snapshot.record import Record
 from planaria.snapshot.snapshot import Snapshot
-from planaria.snapshot.state import HostCall, WaitingRun
+from planaria.snapshot.state import WaitingRun
 
 _GOLDEN = Path(__file__).parent / "golden"
 
@@ -33,7 +34,7 @@ def synthetic(key: bytes | None = None, parent: Snapshot | None = None) -> Snaps
     chunks = {}
     for size in (1, 100, 65535, 65536):
         chunk = dice.randbytes(size - 1) + b"\1"
-        chunks[planaria.files.contents.digest_of(chunk)] = chunk
+        chunks[planaria.files.chunks.digest_of(chunk)] = chunk
     call = HostCall(3, "tools.approve", (1, b"x"), {"amount": 900})
     record = Record(
         {
@@ -220,7 +221,7 @@ def test_keys() -> None:
             snapshot.check_key(key)
     for empty in (b"", ""):
         with pytest.raises(SnapshotKeyError, match="empty"):
-            synthetic(empty)
+            synthetic(empty)  # type: ignore[arg-type]
         with pytest.raises(SnapshotKeyError, match="empty"):
             signed.check_key(empty)
 
@@ -308,7 +309,7 @@ def test_memory_laws(image_pages: dict[int, bytes], states: list[dict[int, bytes
 @given(st.dictionaries(st.binary(min_size=1, max_size=9), st.none(), max_size=40))
 def test_chunks_come_back(contents: dict[bytes, None]) -> None:
     """Chunks come back under their digests, whatever order they were given in."""
-    chunks = {planaria.files.contents.digest_of(one): one for one in contents}
+    chunks = {planaria.files.chunks.digest_of(one): one for one in contents}
     sections = chunk_sections(chunks)
     assert read_chunks(sections) == chunks
     assert sections == chunk_sections(dict(reversed(chunks.items())))

@@ -78,7 +78,7 @@ def with_other(value: Any, path: tuple[Any, ...], other: Any) -> Any:
     return type(value)(items)
 
 
-_strange = (
+_strange: st.SearchStrategy[Any] = (
     st.none()
     | st.booleans()
     | st.integers(-(2**65), 2**65)

@@ -15,6 +15,8 @@ import planaria
 from planaria.runtime.cache import cache_directory
 from planaria.runtime.compiler import Tier, tier_recipe
 
+pytestmark = pytest.mark.slow
+
 _ALL = [*KINDS, *(pytest.param(name, marks=pytest.mark.full) for name in FULL)]
 
 _CHILD = """

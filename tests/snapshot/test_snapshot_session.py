@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -406,12 +407,12 @@ def test_inside_a_callback() -> None:
 
     def ask() -> None:
         try:
-            session.snapshot_state()
+            calling.snapshot_state()
         except planaria.SessionError as error:
             refused.append(error)
 
-    session = planaria.Session(callbacks=[ask])
-    session.execute("ask.call()\nawait ask()")
+    calling = planaria.Session(callbacks=[ask])
+    calling.execute("ask.call()\nawait ask()")
     assert [type(error) for error in refused] == [planaria.SessionBusy] * 2
 
 
@@ -472,7 +473,7 @@ def test_missing_callbacks() -> None:
     assert other.execute("await more()").value == 1
     assert other.execute("sorted(one['name'] for one in list_callbacks())").value == ["more", "price"]
     with pytest.raises(ValueError, match="missing="):
-        planaria.Session.from_snapshot(snapshot, missing="perhaps")
+        planaria.Session.from_snapshot(snapshot, missing="perhaps")  # type: ignore[arg-type]
 
 
 def test_missing_callbacks_stay_missing() -> None:
@@ -494,7 +495,7 @@ def test_changed_callbacks() -> None:
 
 
 @pytest.mark.parametrize("mode", ["ro", "rw", "overlay"])
-def test_mounts(tmp_path: Path, mode: str) -> None:
+def test_mounts(tmp_path: Path, mode: Literal["ro", "rw", "overlay"]) -> None:
     """A mounted directory of the host is listed and not captured; without it the snapshot needs missing=."""
     (tmp_path / "data.txt").write_text("from the host")
     mount = planaria.Mount(tmp_path, "/host", mode)

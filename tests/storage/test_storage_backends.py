@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
 
@@ -189,6 +190,6 @@ def test_model(backend: Backend, writes: list[list[tuple[str, bytes | None]]]) -
     folders = sorted({path.rpartition("/")[0] for path in model if not path.startswith("h")})
     assert backend.read(lambda one: one.folders("")) == folders
     for folder in ("", "f", "f/g", "h/.info"):
-        assert sorted(backend.read(lambda one, folder=folder: one.entries(folder))) == sorted(
+        assert sorted(backend.read(operator.methodcaller("entries", folder))) == sorted(
             path.rpartition("/")[2] for path in model if path.rpartition("/")[0] == folder
         )

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from made_snapshots import address, open_store
 
+pytestmark = pytest.mark.slow
+
 _WRITER = """
 import sys, time
 sys.path[:0] = sys.argv[3:]

@@ -21,6 +21,8 @@ from redis_server import RedisServer
 import planaria
 from planaria.workspace.storage.storage import Storage
 
+pytestmark = pytest.mark.slow
+
 _PROGRAM = """
 import sys
 sys.path[:0] = sys.argv[4:]

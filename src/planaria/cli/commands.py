@@ -67,8 +67,9 @@ def repl(**options: Any) -> None:
 def run(arguments: tuple[str, ...], code: str | None, as_json: bool, **options: Any) -> None:
     """Run the Python program FILE ("-": from standard input) in a sandbox; ARGS are its sys.argv[1:].
 
-    Options stand before FILE. Output is passed on as it comes. The exit status is the program's: that of
-    sys.exit(), 1 after an exception; 124 after a timeout, 130 after Ctrl-C.
+    Options stand before FILE. Without FILE, standard input is the program unless it is a terminal. Output is
+    passed on as it comes. The exit status is the program's: that of sys.exit(), 1 after an exception; 124
+    after a timeout, 130 after Ctrl-C.
     """
     from planaria.cli.program import Program, run_program
 

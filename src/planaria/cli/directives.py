@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from planaria.session.session import Session
+from planaria import Session
 
 __all__ = ["PREFIX", "DirectiveError", "directive_names", "obey"]
 

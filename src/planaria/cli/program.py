@@ -11,6 +11,7 @@ from typing import Final, Self
 
 import click
 
+from planaria import Session
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
 from planaria.cli.report import as_json as report
@@ -19,7 +20,6 @@ from planaria.errors import ExecutionError, Interrupted, PlanariaError
 from planaria.errors import TimeoutError as ExecutionTimeout
 from planaria.limits import Limits
 from planaria.session.result import Output, Result
-from planaria.session.session import Session
 
 __all__ = ["INTERRUPTED", "Program", "run_program", "tell_end"]
 
@@ -39,9 +39,9 @@ class Program:
         """The program that the command line means. Raises click.UsageError when there is none."""
         if code is not None:
             return cls(code, "<string>", ("-c", *arguments))
-        if not arguments:
+        if not arguments and (sys.stdin is None or sys.stdin.isatty()):
             raise click.UsageError("say what to run: a FILE, - for standard input, or -c CODE")
-        file = arguments[0]
+        file = arguments[0] if arguments else "-"
         try:
             data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
             source = decode_source(data)
@@ -49,7 +49,7 @@ class Program:
             raise click.UsageError(f"cannot read {file}: {error.strerror}") from None
         except (SyntaxError, UnicodeDecodeError) as error:
             raise click.UsageError(f"{file} is not a Python program: {error}") from None
-        return cls(source, "<stdin>" if file == "-" else file, tuple(arguments))
+        return cls(source, "<stdin>" if file == "-" else file, tuple(arguments) or ("",))
 
 
 class _Displays:

@@ -16,10 +16,10 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.python import PythonLexer
 
+from planaria import Session
 from planaria.cli.completeness import indentation, is_complete
 from planaria.cli.directives import PREFIX, directive_names
 from planaria.errors import PlanariaError
-from planaria.session.session import Session
 
 __all__ = ["Prompt", "kept_history"]
 

@@ -6,13 +6,12 @@ import os
 import sys
 from pathlib import Path
 
-from planaria import __version__
+from planaria import Session, __version__
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Exited, Interrupted, PlanariaError
 from planaria.session.result import Output, Result
-from planaria.session.session import Session
 
 __all__ = ["Repl", "interact"]
 

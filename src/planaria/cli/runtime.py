@@ -9,7 +9,7 @@ from typing import Final, Self
 from rich.console import Console
 from rich.status import Status
 
-from planaria.runtime.provision import Finding, Level, diagnose, setup
+from planaria.runtime.doctor import Finding, Level, diagnose, setup
 from planaria.runtime.tiers import Tier
 
 __all__ = ["ProgressReport", "clean_cache", "examine", "prepare"]
@@ -20,7 +20,7 @@ _COLOURS: Final = {Level.OK: "green", Level.NOTE: "yellow", Level.PROBLEM: "red"
 class ProgressReport:
     """Tells how compiling goes: a line that moves on a terminal, otherwise a line at each end.
 
-    Call it as `planaria.runtime.provision.setup` calls its `on_progress`.
+    Call it as `planaria.runtime.doctor.setup` calls its `on_progress`.
     """
 
     def __init__(self, console: Console) -> None:

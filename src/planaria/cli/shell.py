@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 
-from planaria import __version__
+from planaria import Bash, __version__
 from planaria.cli.options import SessionOptions
 from planaria.cli.program import INTERRUPTED, tell_end
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import Interrupted, PlanariaError
 from planaria.errors import TimeoutError as ExecutionTimeout
-from planaria.session.bash import Bash
 
 __all__ = ["run_shell"]
 

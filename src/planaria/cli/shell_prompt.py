@@ -13,9 +13,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.shell import BashLexer
 
+from planaria import Bash
 from planaria.cli.prompt import kept_history
 from planaria.errors import PlanariaError
-from planaria.session.bash import Bash
 
 __all__ = ["ShellPrompt"]
 

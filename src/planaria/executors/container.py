@@ -10,13 +10,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.executors import engine
-from planaria.executors.executor import Installed, Uninstalled
+from planaria.executors import container_engine
+from planaria.executors.executor import Installed, Packages, Uninstalled, WorkspaceOptions
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import Process, ProcessExecutor, check_texts
+from planaria.executors.process import Process, ProcessExecutor, check_strings
 from planaria.limits import NOT_GIVEN, NotGiven
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ _PROGRAM: Final = (
 )
 #: A figure of the engine's is asked for again after so many seconds.
 _FRESH: Final = 0.2
+#: Seconds in which the engine reports how a container ended.
+_END_PATIENCE: Final = 10.0
 #: Characters of an installer's message that are passed on.
 _MESSAGE: Final = 2000
 
@@ -94,7 +96,7 @@ class ContainerConfig:
                 raise TypeError(
                     "ContainerConfig(mounts=…): (directory, place in the container, can be written)"
                 )
-        check_texts("ContainerConfig", deps=self.deps, env=self.env)
+        check_strings("ContainerConfig", deps=self.deps, env=self.env)
 
 
 class ContainerExecutor(ProcessExecutor):
@@ -134,21 +136,36 @@ class ContainerExecutor(ProcessExecutor):
             capabilities.add("snapshot_pickle")
         self.capabilities = frozenset(capabilities)
 
-    def _settings(self) -> dict[str, Any]:
+    @property
+    def workspace_options(self) -> WorkspaceOptions:
+        config = self.config
+        return WorkspaceOptions(
+            tools_path=config.tools_path, deps=config.deps, allow_runtime_deps=config.allow_runtime_deps
+        )
+
+    @property
+    def packages(self) -> Packages | None:
+        return self if self.config.network else None
+
+    @property
+    def packages_path(self) -> None:
+        return None
+
+    def _settings(self) -> dict[str, object]:
         return {"path": [_PACKAGES] if self.config.network else [], "watches": True}
 
     def _launch(self) -> Process:
         if self._client is None:
-            self._client = engine.connect(self.config.engine)
-            engine.sweep(self._client)
+            self._client = container_engine.connect(self.config.engine)
+            container_engine.sweep(self._client)
         if self._image is None:
             config = self.config
             deps = [*config.deps, *(["cloudpickle"] if config.snapshots else [])]
             base = config.image or f"python:{config.python_version}-slim"
-            self._image = engine.image_for_kernels(self._client, base, deps, config.install_timeout)
+            self._image = container_engine.image_for_kernels(self._client, base, deps, config.install_timeout)
         return Container(self._client, self._description())
 
-    def _description(self) -> dict[str, Any]:
+    def _description(self) -> dict[str, object]:
         """What the engine is asked for."""
         assert self._client is not None
         config = self.config
@@ -167,13 +184,13 @@ class ContainerExecutor(ProcessExecutor):
             limits["pids_limit"] = config.pids_limit
         return {
             "image": self._image,
-            "command": ["python3", "-I", "-c", _PROGRAM, engine.GUEST, "0", "1", "0"],
+            "command": ["python3", "-I", "-c", _PROGRAM, container_engine.GUEST, "0", "1", "0"],
             "entrypoint": [],
             "stdin_open": True,
             "user": config.user,
             "working_dir": _WORK if _WORK in tmpfs else "/",
             "environment": {"HOME": "/tmp", "LANG": "C.UTF-8", **config.env},
-            "labels": engine.labels(),
+            "labels": container_engine.labels(),
             "volumes": [bind["bind"] for bind in binds.values()],
             "host_config": self._client.create_host_config(
                 auto_remove=True,
@@ -209,7 +226,6 @@ class ContainerExecutor(ProcessExecutor):
     # -- packages ------------------------------------------------------------------------------------------
 
     def install(self, requirements: Sequence[str]) -> Installed:
-        self.require("deps_install")
         outcome = Installed()
         for requirement in requirements:
             status, said = self._pip("install", "--dry-run", "--no-deps", "--no-index", "--", requirement)
@@ -224,7 +240,6 @@ class ContainerExecutor(ProcessExecutor):
         return outcome
 
     def uninstall(self, names: Sequence[str]) -> Uninstalled:
-        self.require("deps_install")
         outcome = Uninstalled()
         for name in names:
             status, said = self._pip("uninstall", "--yes", "--", name)
@@ -282,24 +297,25 @@ class _Unpacker:
 class Container(Process):
     """A container whose first process is the kernel."""
 
-    def __init__(self, client: docker.APIClient, description: dict[str, Any]) -> None:
+    def __init__(self, client: docker.APIClient, description: dict[str, object]) -> None:
         self._client = client
         self._owner = os.getpid()
         self._unpacker = _Unpacker()
         self._figures: tuple[float, float | None, int] = (0.0, None, 0)
-        with engine.failures("the container cannot be started"):
+        self._created = time.time()
+        with container_engine.failures("the container cannot be started"):
             self._id: str = client.create_container(**description)["Id"]
             try:
                 parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
                 self._attached = client.attach_socket(self._id, params=parameters)
-                self.pipe = Pipe(engine.raw_socket(self._attached), unpack=self._unpacker)
+                self.pipe = Pipe(container_engine.raw_socket(self._attached), unpack=self._unpacker)
                 client.start(self._id)
             except BaseException:
                 self._remove()
                 raise
 
     def interrupt(self) -> None:
-        with engine.gone():
+        with container_engine.gone():
             self._client.kill(self._id, signal.SIGINT)
 
     def end(self, seconds: float) -> None:
@@ -313,22 +329,41 @@ class Container(Process):
         self._remove()
 
     def _remove(self) -> None:
-        with engine.gone():
+        with container_engine.gone():
             self._client.remove_container(self._id, force=True, v=True)
 
     def _wait(self, seconds: float) -> int | None:
-        """The status with which it ended; None when it goes on, or nobody knows."""
+        """The status with which it ended; None when it still runs, or that is not known."""
         import requests
 
-        with contextlib.suppress(requests.exceptions.RequestException), engine.gone():
+        with contextlib.suppress(requests.exceptions.RequestException), container_engine.gone():
             return int(self._client.wait(self._id, timeout=seconds)["StatusCode"])
         return None
 
     def forget(self) -> None:
         self.pipe.close()
 
+    def _end_event(self) -> tuple[int | None, bool]:
+        """The status with which it ended, and whether it ran out of memory.
+
+        The engine's events say so also when it has removed the container already, or is slow to tell.
+        """
+        import requests
+
+        status, out_of_memory = None, False
+        chosen = {"container": self._id, "event": ["oom", "die"]}
+        with contextlib.suppress(requests.exceptions.RequestException), container_engine.gone():
+            until = time.time() + _END_PATIENCE
+            for event in self._client.events(since=self._created, until=until, filters=chosen, decode=True):
+                if event.get("status") == "oom":
+                    out_of_memory = True
+                elif event.get("status") == "die":
+                    status = int(event["Actor"]["Attributes"]["exitCode"])
+                    break
+        return status, out_of_memory
+
     def ending(self) -> tuple[str, int | None]:
-        status = self._wait(2.0)
+        status, out_of_memory = self._end_event()
         said = bytes(self._unpacker.said).decode("utf-8", "replace").strip()
         words = f"; it said:\n{said}" if said else ""
         if status is None:
@@ -338,13 +373,16 @@ class Container(Process):
                 name = signal.Signals(status - 128).name
             except ValueError:
                 name = f"signal {status - 128}"
-            hint = ", perhaps for want of memory" if name == "SIGKILL" else ""
+            if out_of_memory:
+                hint = ": the container's memory limit is reached"
+            else:
+                hint = ", perhaps because of the memory limit" if name == "SIGKILL" else ""
             return f"its process was killed by {name}{hint}{words}", None
         return f"the code ended its process with status {status}{words}", status
 
     def execute(self, command: list[str], variables: dict[str, str]) -> tuple[int, str]:
         """Run another program in the container; its status and what it prints."""
-        with engine.failures(f"{shlex.join(command)} cannot be run in the container"):
+        with container_engine.failures(f"{shlex.join(command)} cannot be run in the container"):
             started = self._client.exec_create(self._id, command, environment=variables)
             said = self._client.exec_start(started["Id"])
             status = self._client.exec_inspect(started["Id"])["ExitCode"]
@@ -352,7 +390,7 @@ class Container(Process):
 
     def _measure(self) -> tuple[float, float | None, int]:
         if time.monotonic() - self._figures[0] > _FRESH:
-            with engine.gone():
+            with container_engine.gone():
                 found = self._client.stats(self._id, decode=None, stream=False, one_shot=True)
                 used = found.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage")
                 memory = found.get("memory_stats", {}).get("usage") or 0

@@ -15,13 +15,23 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from planaria.errors import RuntimeSetupError, SessionError
-from planaria.executors.capture import captured, switched
-from planaria.executors.door import Door
-from planaria.executors.executor import Entered, Executor, Host, Installed, Origin, Uninstalled
+from planaria.executors.executor import (
+    Entered,
+    Executor,
+    Host,
+    Installed,
+    Packages,
+    SandboxSetup,
+    Uninstalled,
+    WorkspaceOptions,
+)
+from planaria.executors.host_endpoint import HostEndpoint
+from planaria.executors.messages import Command, Request, RunCode
 from planaria.executors.signals import Interrupts
+from planaria.executors.stdout_capture import captured, switched
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria_kernel import in_thread
 from planaria_kernel.execution.streams import Streams
@@ -29,7 +39,9 @@ from planaria_kernel.execution.trampolines import place_of
 from planaria_kernel.kernel import Kernel
 
 if TYPE_CHECKING:
-    from planaria.executors.environment import Environment
+    from typing_extensions import Buffer
+
+    from planaria.executors.virtualenv import Environment
 
 __all__ = ["InProcessConfig", "InProcessExecutor"]
 
@@ -56,14 +68,14 @@ class InProcessConfig:
     """Seconds that one installation may take."""
 
 
-class _GivenUp(BaseException):
-    """Raised in a kernel's thread that nobody listens to any more, to end it."""
+class _Abandoned(BaseException):
+    """Raised in a kernel's thread that was abandoned, to end it."""
 
 
-class _Home:
-    """A kernel's thread, and what it and the thread that entered it hand each other.
+class _KernelThread:
+    """A kernel's thread, and what it exchanges with the thread that entered it.
 
-    It knows the host only while it is entered: a session that nobody uses any more is collected, and ends it.
+    It knows the host only while it is entered: a session without references is collected, and ends it.
     """
 
     def __init__(self) -> None:
@@ -72,7 +84,7 @@ class _Home:
         #: Requests that the thread that entered has to answer, None when the entry is over, b"" to look up.
         self.events: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.replies: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self.given_up = False
+        self.abandoned = False
         #: Whether no entry is under way.
         self.resting = True
         #: Whether the kernel has taken the command of the present entry.
@@ -80,16 +92,16 @@ class _Home:
         #: The kernel said that an interrupt hit no code of the user's.
         self.dropped = False
         self.host: Host | None = None
-        self.door: Door | None = None
+        self.endpoint: HostEndpoint | None = None
         self.kernel: Kernel
         self.identifier = 0
         ready: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-        threading.Thread(target=self._live, args=(ready,), name="planaria-kernel", daemon=True).start()
+        threading.Thread(target=self._serve, args=(ready,), name="planaria-kernel", daemon=True).start()
         error = ready.get()
         if error is not None:
             raise error
 
-    def _live(self, ready: queue.SimpleQueue[BaseException | None]) -> None:
+    def _serve(self, ready: queue.SimpleQueue[BaseException | None]) -> None:
         try:
             self.identifier = threading.get_ident()
             streams = Streams(lambda descriptor: _Output(self, descriptor))
@@ -109,8 +121,8 @@ class _Home:
                 self.resting = True
                 self.events.put(None)
             except KeyboardInterrupt:
-                continue  # it came a moment late and is nobody's
-            except _GivenUp:
+                continue  # it came too late to interrupt the code
+            except _Abandoned:
                 break
         with contextlib.suppress(BaseException):
             for task in asyncio.all_tasks(self.kernel.loop):  # they end with the session
@@ -118,28 +130,28 @@ class _Home:
             self.kernel.loop.close()
 
     def _answer(self, request: bytes) -> bytes:
-        """The door, on the kernel's thread; functions of the user's are called on the thread that entered."""
-        if self.given_up:
-            raise _GivenUp
-        match request[:1]:
-            case b"C" | b"I":
-                self.events.put(request)
-                reply: bytes | None = self.replies.get()
-            case b"K":
-                self.dropped = True
-                reply = b""
-            case b"N":
+        """Answer the kernel, on its thread; functions of the user's run on the thread that entered."""
+        if self.abandoned:
+            raise _Abandoned
+        reply: bytes | None = b""
+        kind = request[0]
+        if kind in (Request.CALL, Request.INPUT):
+            self.events.put(request)
+            reply = self.replies.get()
+        elif kind == Request.INTERRUPT_DROPPED:
+            self.dropped = True
+        else:
+            if kind == Request.COMMAND:
                 self.taken = True
-                reply = None if self.door is None else self.door.answer(request)
-            case _:
-                reply = None if self.door is None else self.door.answer(request)
-        if self.given_up:
-            raise _GivenUp
+            if self.endpoint is not None:
+                reply = self.endpoint.answer(request)
+        if self.abandoned:
+            raise _Abandoned
         return reply or b""
 
     def end(self) -> None:
         """Let the thread end when its code does."""
-        self.given_up = True
+        self.abandoned = True
         self.entries.put(None)
         self.replies.put(b"")
 
@@ -147,19 +159,19 @@ class _Home:
 class _Output(io.RawIOBase):
     """What is written to a standard stream of a kernel's thread."""
 
-    def __init__(self, home: _Home, descriptor: int) -> None:
-        self._home = home
+    def __init__(self, thread: _KernelThread, descriptor: int) -> None:
+        self._thread = thread
         self._descriptor = descriptor
 
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any, /) -> int:
-        if self._home.given_up:
-            raise _GivenUp
+    def write(self, data: Buffer, /) -> int:
+        if self._thread.abandoned:
+            raise _Abandoned
         taken = bytes(data)
-        if self._home.host is not None:  # else a thread of the user's goes on between executions
-            self._home.host.output(self._descriptor, taken)
+        if self._thread.host is not None:  # else a thread of the user's goes on between executions
+            self._thread.host.output(self._descriptor, taken)
         return len(taken)
 
 
@@ -168,8 +180,8 @@ class InProcessExecutor(Executor):
 
     The code can do whatever the process can; nothing isolates it. It sees the modules of the host's
     interpreter. Its output is captured, that of other threads is not. A timeout raises KeyboardInterrupt in
-    it; code that does not heed that cannot be stopped: it goes on in the background, its output is dropped,
-    and the session begins afresh. `env`, `argv` and `seed` are the process's and not to be had.
+    it; code that ignores that cannot be stopped: it keeps running in the background, its output is dropped,
+    and the session restarts. `env`, `argv` and `seed` belong to the process and cannot be set.
     """
 
     name = "in-process"
@@ -182,21 +194,36 @@ class InProcessExecutor(Executor):
     def __init__(self, config: InProcessConfig | None = None) -> None:
         self.config = config or InProcessConfig()
         self.default_timeout = self.config.default_timeout
-        self._home: _Home | None = None
+        self._thread: _KernelThread | None = None
         self._environment: Environment | None = None
         self._interrupts = Interrupts(self._look_up)
 
-    def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
+    def start(self, host: Host, limits: Limits, setup: SandboxSetup | None = None) -> None:
         if hasattr(self, "_host"):
-            raise SessionError("this executor has a session already; make another one")
+            raise SessionError("this executor has a session already; create another one")
         self._host = host
-        self._door = Door(host, self._interrupts.outside)
+        self._endpoint = HostEndpoint(host, self._interrupts.outside)
         if self.config.deps:
             failed = self.install(self.config.deps).failed
             if failed:
                 reasons = "\n".join(f"{name}: {reason}" for name, reason in failed.items())
                 raise RuntimeSetupError(f"the requirements of this session cannot be installed:\n{reasons}")
         self.reset()
+
+    @property
+    def packages(self) -> Packages:
+        return self
+
+    @property
+    def packages_path(self) -> None:
+        return None
+
+    @property
+    def workspace_options(self) -> WorkspaceOptions:
+        config = self.config
+        return WorkspaceOptions(
+            tools_path=config.tools_path, deps=config.deps, allow_runtime_deps=config.allow_runtime_deps
+        )
 
     @property
     def memory_bytes(self) -> int:
@@ -208,34 +235,34 @@ class InProcessExecutor(Executor):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
     def reset(self) -> None:
-        self._end_home()
-        self._home = home = _Home()
-        self._end = weakref.finalize(self, home.end)
+        self._end_thread()
+        self._thread = thread = _KernelThread()
+        self._end = weakref.finalize(self, thread.end)
 
     def close(self) -> None:
-        self._end_home()
+        self._end_thread()
         environment, self._environment = self._environment, None
         if environment is not None:
             _import_from(environment.package_directories, [])
             environment.close()
 
-    def _end_home(self) -> None:
-        if self._home is not None:
-            self._home = None
+    def _end_thread(self) -> None:
+        if self._thread is not None:
+            self._thread = None
             self._end()
 
     def abandon(self) -> None:
         # The thread does not exist in a child of a fork.
-        if self._home is not None:
-            self._home = None
+        if self._thread is not None:
+            self._thread = None
             self._end.detach()
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
         self._interrupts.ask(reason)
 
     def _look_up(self) -> None:
-        if self._home is not None:
-            self._home.events.put(b"")
+        if self._thread is not None:
+            self._thread.events.put(b"")
 
     # -- dependencies --------------------------------------------------------------------------------------
 
@@ -243,8 +270,8 @@ class InProcessExecutor(Executor):
         # Most sessions install nothing.
         from packaging.utils import canonicalize_name
 
-        from planaria.executors.environment import prepare
         from planaria.executors.requirements import is_met
+        from planaria.executors.virtualenv import prepare
 
         present: dict[str, str] = {
             canonicalize_name(one.name): one.version for one in importlib.metadata.distributions() if one.name
@@ -270,48 +297,48 @@ class InProcessExecutor(Executor):
 
     # -- entering ------------------------------------------------------------------------------------------
 
-    def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
-        home = self._home
-        if home is None:
+    def enter(self, command: Command, guard: Guard) -> Entered:
+        thread = self._thread
+        if thread is None:
             raise Stopped("the kernel is gone", None)
-        self._door.begin(command)
-        home.host, home.door = self._host, self._door
-        if command[0] == "run":
-            home.kernel.display.leave_open()
-        clock = None if guard.cpu is None else _Clock(home.identifier, guard.cpu)
+        self._endpoint.begin(command)
+        thread.host, thread.endpoint = self._host, self._endpoint
+        if isinstance(command, RunCode):
+            thread.kernel.display.leave_open()
+        clock = None if guard.cpu is None else _Clock(thread.identifier, guard.cpu)
         with self._interrupts.watching(guard), switched():
-            home.resting = home.taken = False
-            home.entries.put(True)
+            thread.resting = thread.taken = False
+            thread.entries.put(True)
             try:
-                self._attend(home, clock)
+                self._attend(thread, clock)
             except BaseException:
-                self._end_home()
+                self._end_thread()
                 raise
             finally:
-                home.host = home.door = None
-        if not self._door.has_report:
-            self._end_home()
-        return self._door.ended(self._interrupts.reason)
+                thread.host = thread.endpoint = None
+        if not self._endpoint.has_report:
+            self._end_thread()
+        return self._endpoint.ended(self._interrupts.reason)
 
-    def _attend(self, home: _Home, clock: _Clock | None) -> None:
+    def _attend(self, thread: _KernelThread, clock: _Clock | None) -> None:
         """Answer the kernel until it is over, and interrupt it when it is due."""
         interrupts = self._interrupts
         while True:
             try:
-                event = home.events.get(timeout=_TICK)
+                event = thread.events.get(timeout=_TICK)
             except queue.Empty:
                 event = b""
-            if home.resting:
+            if thread.resting:
                 return
             if event:
-                home.replies.put(self._door.answer(event) or b"")
-            if home.dropped:
-                home.dropped = False
+                thread.replies.put(self._endpoint.answer(event) or b"")
+            if thread.dropped:
+                thread.dropped = False
                 interrupts.delivered = False
             if interrupts.due(clock is not None and clock.is_used_up):
-                interrupts.delivered = _interrupt(home)
+                interrupts.delivered = _interrupt(thread)
             if interrupts.is_hopeless:
-                raise Stopped("the code heeds no interrupt", interrupts.reason, goes_on=True)
+                raise Stopped("the code ignored the interrupt", interrupts.reason, goes_on=True)
 
 
 def _import_from(no_more: Sequence[Path], now: Sequence[Path]) -> None:
@@ -323,14 +350,14 @@ def _import_from(no_more: Sequence[Path], now: Sequence[Path]) -> None:
     importlib.invalidate_caches()
 
 
-def _interrupt(home: _Home) -> bool:
+def _interrupt(thread: _KernelThread) -> bool:
     """Raise KeyboardInterrupt in the user's code, if that is what runs; whether it was."""
-    frame = sys._current_frames().get(home.identifier)
+    frame = sys._current_frames().get(thread.identifier)
     match place_of(frame):
         case "user":
-            _raise_in_thread(home.identifier, KeyboardInterrupt)
+            _raise_in_thread(thread.identifier, KeyboardInterrupt)
         case "loop":
-            home.kernel.interrupt_loop()
+            thread.kernel.interrupt_loop()
         case "kernel":
             return False
     return True

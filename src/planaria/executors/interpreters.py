@@ -1,4 +1,4 @@
-"""The Python interpreters of this machine."""
+"""The Python interpreters of this computer."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from findpython.providers import ALL_PROVIDERS
+
 from planaria.errors import RuntimeSetupError
 
 __all__ = ["Interpreter", "find_interpreter", "find_uv"]
 
-#: What the kernel needs.
+#: The oldest version that the kernel runs on.
 OLDEST: Final = (3, 11)
-#: Where looking for others ends.
-_NEWEST: Final = 20
 _VERSION: Final = re.compile(r"3\.\d{1,3}(\.\d{1,3})?")
 _PROBE: Final = (
     "import sys, json; print(json.dumps([sys._base_executable, sys.version_info[:3], "
     "sys.implementation.cache_tag]))"
 )
+#: Seconds that an interpreter has to answer.
 _PATIENCE: Final = 30.0
 
 
@@ -52,16 +53,16 @@ class Interpreter:
 def find_interpreter(version: str | None = None) -> Interpreter:
     """An interpreter of a version such as "3.12", by default that of this process.
 
-    Looked for where this process is from, on PATH, among those of pyenv and of uv. Raises ValueError for
-    what is no version, RuntimeSetupError when there is none, with those that there are.
+    Searched for where this process is from, then wherever findpython looks: PATH, pyenv, uv and others.
+    Raises ValueError for an invalid version, RuntimeSetupError when no interpreter has it, with those found.
     """
     ours = _ours()
     if version is None:
         if ours is None:
-            raise RuntimeSetupError("the interpreter of this process has no executable: give python_version=")
+            raise RuntimeSetupError("this process has no Python executable: give python_version=")
         return ours
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
-        raise ValueError(f'python_version={version!r}: a text such as "3.12" or "3.12.1"')
+        raise ValueError(f'python_version={version!r}: expected a string such as "3.12" or "3.12.1"')
     if tuple(map(int, version.split(".")))[:2] < OLDEST:
         raise ValueError(f"python_version={version!r}: the kernel needs Python 3.11 or newer")
     found: dict[Interpreter, None] = {}
@@ -71,7 +72,7 @@ def find_interpreter(version: str | None = None) -> Interpreter:
         if candidate.version[:2] >= OLDEST:
             found[candidate] = None
     known = ", ".join(f"{'.'.join(map(str, one.version))} ({one.path})" for one in found) or "none"
-    raise RuntimeSetupError(f"there is no Python {version} on this machine; found: {known}")
+    raise RuntimeSetupError(f"Python {version} was not found on this computer; found: {known}")
 
 
 def _ours() -> Interpreter | None:
@@ -82,57 +83,44 @@ def _ours() -> Interpreter | None:
 
 
 def _candidates(version: str) -> Iterator[Interpreter]:
-    """Interpreters, the likeliest first."""
+    """Interpreters, the likeliest first; each is started only when those before it did not fit."""
     ours = _ours()
     if ours is not None:
         yield ours
+    providers = (provider.create() for provider in ALL_PROVIDERS.values())
+    paths = {
+        one.executable.resolve(): str(one.executable)
+        for provider in providers
+        if provider is not None
+        for one in provider.find_pythons()
+    }
     short = ".".join(version.split(".")[:2])
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    paths = [
-        *sorted(map(str, pyenv.glob(f"{short}*/bin/python")), reverse=True),
-        shutil.which(f"python{short}"),
-    ]
-    uv = find_uv()
-    if uv is not None:
-        paths.append(_output([uv, "python", "find", "--no-python-downloads", version]))
-    # Only to tell what there is instead.
-    for minor in range(OLDEST[1], _NEWEST):
-        paths += sorted(map(str, pyenv.glob(f"3.{minor}*/bin/python")))
-        paths.append(shutil.which(f"python3.{minor}"))
-    for path in dict.fromkeys(paths):
-        interpreter = _probe(path) if path else None
+    # Most paths tell the version: .../3.12.1/bin/python, or python3.12.
+    for path in sorted(paths.values(), key=lambda path: short not in path):
+        interpreter = _probe(path)
         if interpreter is not None:
             yield interpreter
 
 
 @cache
 def _probe(path: str) -> Interpreter | None:
-    """What an executable says that it is; None when it is no Python that can be started."""
-    text = _output([path, "-I", "-S", "-c", _PROBE])
+    """What an executable says it is; None when it is not a Python that starts."""
     try:
-        base, version, tag = json.loads(text or "")
+        run = subprocess.run(
+            [path, "-I", "-S", "-c", _PROBE],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_PATIENCE,
+            check=True,
+        )
+        base, version, tag = json.loads(run.stdout)
         major, minor, micro = map(int, version)
         return Interpreter(Path(str(base)), (major, minor, micro), str(tag))
-    except (ValueError, TypeError):
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
         return None
 
 
 def find_uv() -> str | None:
     """The program uv, on PATH or beside this interpreter."""
     return shutil.which("uv") or shutil.which("uv", path=os.path.dirname(sys.executable or ""))
-
-
-def _output(command: list[str]) -> str | None:
-    """What a program prints; None when it fails."""
-    try:
-        run = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            timeout=_PATIENCE,
-        )
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
-        return None
-    return run.stdout.strip() if run.returncode == 0 else None

@@ -94,7 +94,7 @@ class Pipe:
         self._beside = {source: number for number, source in (beside or {}).items()}
         #: Gets the number of a descriptor and what was written to it, always before frames that came later.
         self.written: Callable[[int, bytes], None] | None = None
-        #: The last that was written while nobody wanted it.
+        #: The last that was written while there was no listener.
         self.stray = bytearray()
         self._unpack = unpack
         self._frames = FrameReader()
@@ -141,7 +141,7 @@ class Pipe:
             self._poll.modify(self._number, select.POLLIN)
 
     def wait(self, seconds: float | None) -> None:
-        """Wait until something has arrived or been sent, somebody calls `wake`, or the time is over."""
+        """Wait until something has arrived or been sent, `wake` is called, or the time is over."""
         events = self._poll.poll(None if seconds is None else max(0.0, seconds * 1e3))
         for number, event in events:
             if number == self._number:

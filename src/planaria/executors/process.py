@@ -1,24 +1,25 @@
-"""What homes in another process have in common: a kernel at the other end of a pipe."""
+"""What executors in another process have in common: a kernel at the other end of a pipe."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from planaria.errors import ProtocolError, RuntimeSetupError, SessionError
-from planaria.executors.door import Door, unknown
-from planaria.executors.executor import Entered, Executor, Host, Origin
+from planaria.executors.executor import Entered, Executor, Host, SandboxSetup
+from planaria.executors.host_endpoint import HostEndpoint, answer_frame, unknown_request
+from planaria.executors.messages import Command, Configure, Raised, Request
 from planaria.executors.pipe import Pipe
 from planaria.executors.signals import Interrupts
+from planaria.fork import in_forked_child
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["Process", "ProcessExecutor", "check_texts"]
+__all__ = ["Process", "ProcessExecutor", "check_strings"]
 
 #: How often what only answers when asked (`Guard.interrupted`, a clock) is asked, in seconds.
 _TICK: Final = 0.05
@@ -33,21 +34,18 @@ _FRAMES: Final = 64
 _living: Final[weakref.WeakSet[ProcessExecutor]] = weakref.WeakSet()
 
 
+@in_forked_child("executors")
 def _after_fork() -> None:
     for executor in list(_living):
         executor.abandon()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-def check_texts(name: str, **fields: Sequence[str] | Mapping[str, str]) -> None:
-    """Raise TypeError for the first field that is not a list, or a dict, of texts."""
+def check_strings(name: str, **fields: Sequence[str] | Mapping[str, str]) -> None:
+    """Raise TypeError for the first field that is not a list, or a dict, of strings."""
     for field, value in fields.items():
-        texts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else value
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise TypeError(f"{name}({field}={value!r}): texts are wanted, in a list or a dict")
+        strings = [*value.keys(), *value.values()] if isinstance(value, Mapping) else value
+        if isinstance(strings, str) or not all(isinstance(string, str) for string in strings):
+            raise TypeError(f"{name}({field}={value!r}): expected a list of strings or a dict of strings")
 
 
 class Process(ABC):
@@ -61,21 +59,21 @@ class Process(ABC):
 
     @abstractmethod
     def end(self, seconds: float) -> None:
-        """Close the connection, have it end with all that it has started, and give everything back.
+        """Close the connection, end the process with all that it has started, and release everything.
 
-        It has so many seconds to end by itself. Ending twice is harmless.
+        It has `seconds` to end by itself. Ending twice is harmless.
         """
 
     @abstractmethod
     def forget(self) -> None:
-        """In a child of a fork: give back what this process has of it, and let it live."""
+        """In a child of a fork: release what this process has of it, and let it run."""
 
     @abstractmethod
     def ending(self) -> tuple[str, int | None]:
         """It has closed its connection: in words how it ended, and the status if it ended itself with one."""
 
     def cpu_seconds(self) -> float | None:
-        """The processor time that it has used; None when nobody knows."""
+        """The processor time that it has used; None when that is not known."""
         return None
 
     def memory_bytes(self) -> int:
@@ -99,11 +97,9 @@ class ProcessExecutor(Executor):
     def __init__(self) -> None:
         self._interrupts = Interrupts(self._look_up)
         self._process: Process | None = None
-        #: What the kernel has to be told before its next command.
-        self._untold: list[tuple[Any, ...]] = []
+        #: Commands that the kernel has to be sent before its next one.
+        self._deferred: list[Command] = []
         self._again = 0.0
-        #: The kernel's version of Python.
-        self._version: tuple[int, int, int] | None = None
 
     @abstractmethod
     def _launch(self) -> Process:
@@ -113,37 +109,41 @@ class ProcessExecutor(Executor):
         """The limits that the process sets itself, by their names in the module resource."""
         return {"RLIMIT_CORE": 0}
 
-    def _settings(self) -> dict[str, Any]:
-        """What else the process is told."""
+    def _settings(self) -> dict[str, object]:
+        """Further settings of the process."""
         return {}
 
-    def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
+    def start(self, host: Host, limits: Limits, setup: SandboxSetup | None = None) -> None:
         if hasattr(self, "_host"):
-            raise SessionError("this executor has a session already; make another one")
+            raise SessionError("this executor has a session already; create another one")
         self._host = host
         self._limits = limits
-        self._door = Door(host, self._interrupts.outside)
+        self._endpoint = HostEndpoint(host, self._interrupts.outside)
         _living.add(self)
         self.reset()
 
     # -- the life of a process -------------------------------------------------------------------------
 
     def reset(self) -> None:
-        self._give_up(self._limits.grace)
+        self._end_process(self._limits.grace)
         self._process = process = self._launch()
         self._end = weakref.finalize(self, process.end, 0.0)
-        self._untold.clear()
+        self._deferred.clear()
         try:
             self._greet(process)
         except BaseException:
-            self._give_up(0)
+            self._end_process(0)
             raise
 
     def _greet(self, process: Process) -> None:
         """Tell a fresh process its settings, and see that it is the kernel."""
         token = secrets.token_bytes(16)
-        settings = {"token": token, "resources": self._resources(), "read_output": self._output_by_frames}
-        settings |= self._settings()
+        settings: dict[str, object] = {
+            "token": token,
+            "resources": self._resources(),
+            "read_output": self._output_by_frames,
+            **self._settings(),
+        }
         pipe = process.pipe
         pipe.send(encode(settings))
         end = time.monotonic() + self._patience
@@ -162,21 +162,21 @@ class ProcessExecutor(Executor):
             match frame[:1], decode(frame[1:]):
                 case b"A", (bytes(given), (int(), int(), int()) as version, int()):
                     if secrets.compare_digest(given, token):
-                        self._version = version
+                        self.python_version = f"{version[0]}.{version[1]}"
                         return
         except ProtocolError as error:
             raise RuntimeSetupError(f"what answered is not the kernel that was started: {error}") from error
         raise RuntimeSetupError("what answered is not the kernel that was started: it sent another token")
 
-    def _give_up(self, seconds: float) -> None:
-        """End the process, which may take so many seconds to end by itself."""
+    def _end_process(self, seconds: float) -> None:
+        """End the process, which has `seconds` to end by itself."""
         process, self._process = self._process, None
         if process is not None:
             self._end.detach()
             process.end(seconds)
 
     def close(self) -> None:
-        self._give_up(self._limits.grace if hasattr(self, "_limits") else 0)
+        self._end_process(self._limits.grace if hasattr(self, "_limits") else 0)
 
     def abandon(self) -> None:
         process, self._process = self._process, None
@@ -184,7 +184,7 @@ class ProcessExecutor(Executor):
             self._end.detach()
             process.forget()
 
-    def _live(self) -> Process:
+    def _running(self) -> Process:
         if self._process is None:
             raise Stopped(
                 "the kernel's process is gone, or belongs to the process that this one is a fork of", None
@@ -195,46 +195,40 @@ class ProcessExecutor(Executor):
     def memory_bytes(self) -> int:
         return 0 if self._process is None else self._process.memory_bytes()
 
-    @property
-    def python_version(self) -> str:
-        self.require("snapshot_pickle")
-        assert self._version is not None
-        return f"{self._version[0]}.{self._version[1]}"
-
     def cpu_seconds(self) -> float:
         used = None if self._process is None else self._process.cpu_seconds()
         return 0.0 if used is None else used
 
     # -- entering ------------------------------------------------------------------------------------------
 
-    def tell(self, settings: Mapping[str, Any]) -> Entered:
-        return self.enter(("configure", dict(settings)), Guard(deadline=time.monotonic() + self._patience))
+    def configure(self, settings: Mapping[str, object]) -> Entered:
+        return self.enter(Configure(settings), Guard(deadline=time.monotonic() + self._patience))
 
-    def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
-        while self._untold:
-            told = self._untold.pop()
-            self._enter(told, Guard(deadline=time.monotonic() + self._patience))
+    def enter(self, command: Command, guard: Guard) -> Entered:
+        while self._deferred:
+            before = self._deferred.pop()
+            self._enter(before, Guard(deadline=time.monotonic() + self._patience))
         return self._enter(command, guard)
 
-    def _enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
-        self._door.begin(command)
-        process = self._live()
+    def _enter(self, command: Command, guard: Guard) -> Entered:
+        self._endpoint.begin(command)
+        process = self._running()
         pipe = process.pipe
         pipe.written = self._host.output
         try:
             with self._interrupts.watching(guard):
                 self._attend(process, guard)
-            return self._door.ended(self._interrupts.reason)
+            return self._endpoint.ended(self._interrupts.reason)
         except BaseException:
-            # In the midst of an entry: what it is at, nobody knows.
-            self._give_up(0)
+            # In the middle of an entry: the state of the kernel is unknown.
+            self._end_process(0)
             raise
         finally:
             pipe.written = None
 
     def _attend(self, process: Process, guard: Guard) -> None:
         """Answer the kernel until it has reported; interrupt it when that is due."""
-        pipe, door = process.pipe, self._door
+        pipe, endpoint = process.pipe, self._endpoint
         cpu_end = None
         if guard.cpu is not None:
             used = process.cpu_seconds()
@@ -252,7 +246,7 @@ class ProcessExecutor(Executor):
                 self._look(process, cpu_end)
                 continue
             self._answer(pipe, frame)
-            if door.has_report:
+            if endpoint.has_report:
                 return
             frames += 1
             if not frames % _FRAMES:
@@ -268,7 +262,7 @@ class ProcessExecutor(Executor):
         return seconds
 
     def _look(self, process: Process, cpu_end: float | None) -> None:
-        """Interrupt the kernel if that is due. Raises Stopped when it was in vain."""
+        """Interrupt the kernel if that is due. Raises Stopped when it did not respond in time."""
         interrupts = self._interrupts
         used = None if cpu_end is None else process.cpu_seconds()
         used_up = used is not None and cpu_end is not None and used >= cpu_end
@@ -280,26 +274,26 @@ class ProcessExecutor(Executor):
 
     def _answer(self, pipe: Pipe, frame: bytes) -> None:
         """Handle a request; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""
-        kind = frame[:1]
-        if kind == b"O":
+        kind = frame[0]
+        if kind == Request.OUTPUT:
             descriptor = frame[1] - 48 if len(frame) > 1 else 0
             if descriptor not in (1, 2):
                 raise ProtocolError(f"the kernel wrote to a stream that is not there: {frame[:2]!r}")
             self._host.output(descriptor, frame[2:])
-        elif kind == b"K":
+        elif kind == Request.INTERRUPT_DROPPED:
             self._interrupts.delivered = False
             self._again = time.monotonic() + _AGAIN
-        elif kind == b"S":
+        elif kind == Request.OUTPUT_TAKEN:
             pipe.send(encode(None))
         else:
-            reply = self._door.answer(frame)
+            reply = self._endpoint.answer(frame)
             if reply is None:
-                raise unknown(frame)
-            if kind in (b"C", b"I") and self._interrupts.due():
+                raise unknown_request(frame)
+            if kind in (Request.CALL, Request.INPUT) and self._interrupts.due():
                 # The kernel learns it from the answer: after that, a signal may come when the code is over.
-                reply = encode(("error", "KeyboardInterrupt", ""))
+                reply = encode(answer_frame(Raised("KeyboardInterrupt", "")))
                 self._interrupts.delivered = True
-            if kind not in (b"R", b"D"):
+            if kind not in (Request.REPORT, Request.DISPLAY):
                 pipe.send(reply)
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:

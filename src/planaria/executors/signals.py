@@ -1,4 +1,4 @@
-"""When a kernel that runs in a home of the system's has to be interrupted, and when that was in vain."""
+"""When a kernel outside of the sandbox has to be interrupted, and when that had no effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Interrupts"]
 
 
 class Interrupts:
-    """The interrupts of one entry after the other; whoever attends the kernel asks `due` now and then.
+    """The interrupts of one entry after the other; the thread that entered asks `due` now and then.
 
     `look_up` is called, from any thread or a signal handler, when there is reason to ask at once.
     """
@@ -29,7 +29,7 @@ class Interrupts:
         self._impatient = False
         #: Why the present entry was interrupted, if it was.
         self.reason: StopReason | None = None
-        #: Whether the interrupt has reached code that can heed it.
+        #: Whether the interrupt has reached code that can respond to it.
         self.delivered = False
 
     @contextmanager
@@ -67,7 +67,7 @@ class Interrupts:
         self._outside += 1
         try:
             if self.reason == "interrupt" and self._raised_at is None:
-                # It was pressed a moment before, and the kernel is not to learn it before this returns.
+                # It was pressed just before, and the kernel is not to learn it before this returns.
                 raise KeyboardInterrupt
             yield
         except KeyboardInterrupt:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.executors.environment import Environment, guest_directory, prepare
-from planaria.executors.executor import Installed, Uninstalled
+from planaria.executors.executor import Installed, Packages, Uninstalled, WorkspaceOptions
+from planaria.executors.messages import Query
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import Process, ProcessExecutor, check_texts
+from planaria.executors.process import Process, ProcessExecutor, check_strings
+from planaria.executors.virtualenv import Environment, guest_directory, prepare
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.process_groups import kill_group
 
@@ -112,14 +113,14 @@ class SubprocessConfig:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise ValueError(f"SubprocessConfig({name}={value!r}): greater than 0")
-        check_texts("SubprocessConfig", deps=self.deps, inherit=self.inherit, env=self.env)
+        check_strings("SubprocessConfig", deps=self.deps, inherit=self.inherit, env=self.env)
 
 
 class SubprocessExecutor(ProcessExecutor):
     """A kernel in a child process with an interpreter and a virtual environment of its own.
 
-    The process is no sandbox: the code has the rights of the user who runs it, sees the files and the
-    network. What it has not is the host's memory, descriptors and environment; and the host outlives whatever
+    The process is not a sandbox: the code has the rights of the user who runs it, sees the files and the
+    network. It does not have the host's memory, descriptors and environment; and the host outlives whatever
     it does.
     """
 
@@ -136,6 +137,21 @@ class SubprocessExecutor(ProcessExecutor):
         self._environment: Environment | None = None
         if self.config.snapshots:
             self.capabilities = self.capabilities | {"snapshot_pickle"}
+
+    @property
+    def workspace_options(self) -> WorkspaceOptions:
+        config = self.config
+        return WorkspaceOptions(
+            tools_path=config.tools_path, deps=config.deps, allow_runtime_deps=config.allow_runtime_deps
+        )
+
+    @property
+    def packages(self) -> Packages:
+        return self
+
+    @property
+    def packages_path(self) -> None:
+        return None
 
     def _launch(self) -> Process:
         config = self.config
@@ -191,7 +207,7 @@ class SubprocessExecutor(ProcessExecutor):
         environment = self._prepared()
         outcome, left = environment.uninstall(names)
         if left is not None:
-            self._untold.append(("leave_path", str(left)))
+            self._deferred.append(Query("leave_path", (str(left),)))
         return outcome
 
 
@@ -251,7 +267,7 @@ class ChildProcess(Process):
             return None if code is None else (os.CLD_EXITED if code >= 0 else os.CLD_KILLED, abs(code))
         try:
             found = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:  # where SIGCHLD is ignored nobody knows
+        except ChildProcessError:  # where SIGCHLD is ignored, that is not known
             return os.CLD_KILLED, signal.SIGKILL
         return None if found is None else (found.si_code, found.si_status)
 

@@ -1,4 +1,4 @@
-"""The default home: CPython in WebAssembly inside this process."""
+"""The default executor: CPython in WebAssembly inside this process."""
 
 from __future__ import annotations
 
@@ -6,14 +6,26 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+from weakref import WeakMethod
 
 from planaria.errors import ProtocolError, SessionError
-from planaria.executors.door import Door, unknown
-from planaria.executors.executor import Entered, Executor, Host, Installed, Origin, Uninstalled
-from planaria.files.filesystem import FileSystem, FileSystemSnapshot
+from planaria.executors.executor import (
+    Entered,
+    Executor,
+    Host,
+    Installed,
+    Packages,
+    SandboxSetup,
+    Snapshots,
+    TierNeeded,
+    Uninstalled,
+)
+from planaria.executors.host_endpoint import HostEndpoint, unknown_request
+from planaria.executors.messages import Command, Configure, Done, Refused, Request
+from planaria.executors.wasm_state import WasmState
+from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.image import Image, make_immortal
@@ -30,7 +42,7 @@ from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["TierNeeded", "WasmExecutor", "WasmState"]
+__all__ = ["WasmExecutor"]
 
 _EMPTY: Final = b""
 #: More changed memory than this, in bytes, is kept in a file and mapped rather than copied.
@@ -41,38 +53,12 @@ _MOST_COPIED: Final = 128 << 10
 _PATIENCE: Final = 60.0
 
 
-#: Kept for ever: their instances have frames on the stack of a thread that a fork left behind.
+#: Kept forever: their instances have frames on the stack of a thread that a fork left behind.
 _abandoned: Final[list[Machine]] = []
 
 
-class TierNeeded(Exception):
-    """In the midst of an execution the code imports modules that only the full tier has."""
-
-    def __init__(self, modules: list[str]) -> None:
-        super().__init__(", ".join(modules))
-        self.modules = modules
-
-
-@dataclass(frozen=True, slots=True)
-class WasmState:
-    """Everything a kernel at rest is: what its memory has beyond the image, its system's tables, its
-    files.
-    """
-
-    image: Image
-    memory: MemoryFile
-    """The image's own memory, or one that a session with much in it was moved onto."""
-    size: int
-    runs: list[MemoryRun]
-    """What is written over `memory`."""
-    system: dict[str, Any]
-    files: FileSystemSnapshot
-    untold: Mapping[str, Any] | None = None
-    """Settings that the kernel has yet to be told, before its next command."""
-
-
 class WasmExecutor(Executor):
-    """The default home: a kernel in a WebAssembly machine of its own, over virtual files."""
+    """The default executor: a kernel in a WebAssembly machine of its own, over virtual files."""
 
     name = "wasm"
 
@@ -93,7 +79,7 @@ class WasmExecutor(Executor):
             "files",
         }
     )
-    packages_path = SITE
+    is_sandbox = True
 
     #: Whether the guest may have objects made immortal.
     _settles = False
@@ -103,10 +89,10 @@ class WasmExecutor(Executor):
     _files: FileSystem
 
     def __init__(self) -> None:
-        self._untold: Mapping[str, Any] | None = None
-        #: What a kernel has been told that was not entered otherwise: its state is that of the image with
-        #: these settings untold.
-        self._birth: Mapping[str, Any] | None = None
+        self._deferred: Mapping[str, object] | None = None
+        #: The settings of a kernel that was not entered otherwise: its state is that of the image with
+        #: these settings deferred.
+        self._birth: Mapping[str, object] | None = None
         #: The memory of a kernel that was not entered since it became a state, or was captured, need not be
         #: read: a memory, and what is written over it.
         self._at_rest: tuple[MemoryFile, list[MemoryRun]] | None = None
@@ -114,19 +100,19 @@ class WasmExecutor(Executor):
         #: The clock's state when the kernel, at rest since, was first captured.
         self._clock_at_rest: dict[str, int] | None = None
 
-    def start(self, host: Host, limits: Limits, origin: Origin | None = None) -> None:
-        if origin is None:
-            raise TypeError("a sandboxed kernel needs an Origin: the image and the files it stands on")
+    def start(self, host: Host, limits: Limits, setup: SandboxSetup | None = None) -> None:
+        if setup is None:
+            raise TypeError("a sandboxed kernel needs a SandboxSetup: the image and the files it starts from")
         if hasattr(self, "_host"):
-            raise SessionError("this executor has a session already; make another one")
+            raise SessionError("this executor has a session already; create another one")
         self._host = host
-        self._image = origin.image
-        self._files = origin.files
+        self._image = setup.image
+        self._files = setup.files
         self._memory_limit = limits.memory
-        self._environment = dict(origin.environment)
-        self._clock = origin.clock
-        self._random = origin.random
-        self._door = Door(host, weak_method(self._outside))
+        self._environment = dict(setup.environment)
+        self._clock = setup.clock
+        self._random = setup.random
+        self._endpoint = HostEndpoint(host, weak_method(self._outside))
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
 
@@ -141,14 +127,26 @@ class WasmExecutor(Executor):
         return self._files
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def snapshots(self) -> Snapshots:
+        return self
+
+    @property
+    def packages(self) -> Packages:
+        return self
+
+    @property
+    def packages_path(self) -> str:
+        return SITE
+
+    @property
+    def settings(self) -> Mapping[str, object]:
         return SETTINGS
 
     @property
     def memory_bytes(self) -> int:
-        return self._live().memory_bytes
+        return self._running().memory_bytes
 
-    def _live(self) -> Machine:
+    def _running(self) -> Machine:
         if self._machine is None:
             raise Stopped("the sandbox is gone", None)
         return self._machine
@@ -164,7 +162,7 @@ class WasmExecutor(Executor):
         )
         self._connect(wasi)
         machine = Machine(
-            tiers.load(self._tier), wasi, weak_method(self._answer), memory_limit=self._memory_limit
+            tiers.load(self._tier), wasi, WeakMethod(self._answer), memory_limit=self._memory_limit
         )
         machine.too_large = _too_large
         if state is None:
@@ -180,7 +178,7 @@ class WasmExecutor(Executor):
         old, self._machine = self._machine, machine
         self._begins(state)
         if old is not None:
-            # Only now: a file without a name lives as long as somebody has it open.
+            # Only now: a file without a name exists as long as it is open.
             old.close()
             old.wasi.close()
 
@@ -213,7 +211,7 @@ class WasmExecutor(Executor):
         """The kernel is that of the image, or of `state`, and nothing was done since."""
         self._clock_at_rest = self._birth = None
         self._at_rest = (self._image.memory, []) if state is None else (state.memory, state.runs)
-        self._untold = None if state is None else state.untold
+        self._deferred = None if state is None else state.deferred
 
     def reset(self) -> None:
         """A fresh instance of the image; files stay as they are."""
@@ -224,7 +222,7 @@ class WasmExecutor(Executor):
 
         Afterwards it is of no use as a session: objects in it are never freed.
         """
-        machine = self._live()
+        machine = self._running()
         self._settles = True
         try:
             machine.enter(self._image.settle, Guard(deadline=time.monotonic() + _PATIENCE))
@@ -234,42 +232,42 @@ class WasmExecutor(Executor):
             self._settles = False
         return machine.capture(), machine.wasi.state()
 
-    def tell(self, settings: Mapping[str, Any]) -> Entered:
-        entered = super().tell(settings)
+    def configure(self, settings: Mapping[str, object]) -> Entered:
+        entered = super().configure(settings)
         self._birth = settings
         self._at_rest = self._image.memory, []
         return entered
 
-    def tell_later(self, settings: Mapping[str, Any]) -> None:
-        self._untold = {**(self._untold or {}), **settings}
+    def configure_later(self, settings: Mapping[str, object]) -> None:
+        self._deferred = {**(self._deferred or {}), **settings}
 
     def capture(
         self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
     ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
-        Pieces of memory that `known` has are shared with it. With `complete` nothing is left untold, the
-        kernel is told first. `shared` says that others will go on from this state beside this executor.
+        Pieces of memory that `known` has are shared with it. With `complete` nothing is left deferred, the
+        kernel takes it first. `shared` says that others will continue from this state beside this executor.
         """
-        machine = self._live()
-        if complete and self._untold is not None:
-            entered = self.enter(("configure", {}), Guard(deadline=time.monotonic() + _PATIENCE))
+        machine = self._running()
+        if complete and self._deferred is not None:
+            entered = self.enter(Configure({}), Guard(deadline=time.monotonic() + _PATIENCE))
             if entered.reason == "interrupt":
                 raise KeyboardInterrupt
-            if entered.report[0] != "done":
-                raise SessionError(f"the kernel does not take its settings: {entered.report!r}")
+            if not isinstance(entered.report, Done):
+                raise SessionError(f"the kernel refuses its settings: {entered.report!r}")
         if complete and self._birth is not None:
             self._birth = self._at_rest = None
         most = _MOST_COPIED if shared else _MOST_RUNS
         if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
             self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))
         memory, runs = self._at_rest
-        untold = {**(self._birth or {}), **(self._untold or {})} or None
+        deferred = {**(self._birth or {}), **(self._deferred or {})} or None
         system = machine.wasi.state()
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
         return WasmState(
-            self._image, memory, machine.memory_bytes, runs, system, self.files.snapshot(), untold
+            self._image, memory, machine.memory_bytes, runs, system, self.files.snapshot(), deferred
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -302,7 +300,7 @@ class WasmExecutor(Executor):
         self.restore(state, files=False)
 
     def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
-        """Another executor with these settings that goes on from `state`, over `files` of that moment."""
+        """Another executor with these settings that continues from `state`, over `files` of that time."""
         other = WasmExecutor()
         other._host = host
         other._files = files
@@ -310,7 +308,7 @@ class WasmExecutor(Executor):
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
-        other._door = Door(host, weak_method(other._outside))
+        other._endpoint = HostEndpoint(host, weak_method(other._outside))
         other._image = state.image
         other._tier = self._tier
         other.restore(state, files=False)
@@ -345,29 +343,34 @@ class WasmExecutor(Executor):
 
     # -- entering ------------------------------------------------------------------------------------------
 
-    def enter(self, command: tuple[Any, ...], guard: Guard) -> Entered:
-        untold, self._untold = self._untold, None
+    def enter(self, command: Command, guard: Guard) -> Entered:
+        deferred, self._deferred = self._deferred, None
+        endpoint = self._endpoint
         try:
-            self._door.begin(command if untold is None else ("begin", untold, command))
+            endpoint.begin(command, deferred)
         except BaseException:
-            self._untold = untold
+            self._deferred = deferred
             raise
         self._birth = self._at_rest = self._clock_at_rest = None
-        machine = self._live()
+        machine = self._machine
+        if machine is None:
+            raise Stopped("the sandbox is gone", None)
         try:
             reason = machine.enter(self._image.entry, guard)
         except ProcessExit as ended:
             self.close()
             raise Stopped(f"the code called os._exit({ended.code})", None, ended.code) from None
         except BaseException:
-            # It stopped in the midst of a call: its memory is no state.
+            # It stopped in the middle of a call: its memory is not a state.
             self.close()
             raise
-        if not self._door.has_report:
+        try:
+            entered = endpoint.ended(reason)
+        except Stopped:
             self.close()
-        entered = self._door.ended(reason)
-        if entered.report[0] == "refused":
-            self._untold = untold
+            raise
+        if type(entered.report) is Refused:
+            self._deferred = deferred
         return entered
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
@@ -375,32 +378,32 @@ class WasmExecutor(Executor):
             self._machine.interrupt(reason)
 
     def _outside(self) -> AbstractContextManager[None]:
-        return self._live().outside()
+        return self._running().outside()
 
     def _answer(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""
-        reply = self._door.answer(request)
+        reply = self._endpoint.answer(request)
         if reply is not None:
             return reply
-        match request[:1]:
-            case b"K":
-                self._live().interrupt_dropped()
-                return _EMPTY
-            case b"Z" if self._settles:
-                make_immortal(self._live().memory, request[1:])
-                return _EMPTY
-        match request[:1], decode(request[1:]):
-            case b"F", tuple(change):
+        kind = request[0] if request else 0
+        if kind == Request.INTERRUPT_DROPPED:
+            self._running().interrupt_dropped()
+            return _EMPTY
+        if kind == Request.IMMORTAL and self._settles:
+            make_immortal(self._running().memory, request[1:])
+            return _EMPTY
+        match kind, decode(request[1:]):
+            case Request.FILES, tuple(change):
                 return encode(self._change(change))
-            case b"T", list(modules):
+            case Request.TIER, list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
-                raise TierNeeded(modules)
-        raise unknown(request)
+                raise TierNeeded([str(name) for name in modules])
+        raise unknown_request(request)
 
-    def _change(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _change(self, request: tuple[object, ...]) -> tuple[object, ...]:
         """What WASI has no functions for: permission bits, and other numbers for descriptors."""
-        wasi = self._live().wasi
+        wasi = self._running().wasi
         try:
             match request:
                 case "chmod", bytes(path), int(mode), bool(follow):
@@ -423,7 +426,7 @@ class WasmExecutor(Executor):
 
 
 def _too_large(request: bytes) -> bytes:
-    """What the guest is told when it has no memory for the answer to `request`."""
-    if request[:1] == b"N":
+    """What the guest gets when it has no memory for the answer to `request`."""
+    if request[0] == Request.COMMAND:
         return encode(("refuse",))
     return encode(("error", "MemoryError", "the answer does not fit the memory of this sandbox"))

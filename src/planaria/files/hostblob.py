@@ -9,7 +9,7 @@ from os import PathLike
 from stat import S_ISREG
 from typing import Self
 
-from planaria.files.contents import DIGEST_SIZE
+from planaria.files.chunks import DIGEST_SIZE
 
 __all__ = ["HostBlob"]
 

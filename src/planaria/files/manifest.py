@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from planaria.errors import SnapshotError
-from planaria.files.contents import CHUNK, SHIFT, Chunk, digest_of, frozen
+from planaria.files.chunks import CHUNK, SHIFT, Chunk, digest_of, frozen
 from planaria.files.filesystem import FileKind, Manifest
 from planaria.files.hostblob import HostBlob
+from planaria.files.inodes import Record, RecordTable
 from planaria.files.quota import CHUNK_COST, MAX_FILE_SIZE, NAME_COST, NODE_COST, Quota
-from planaria.files.records import Record, RecordTable
 
 if TYPE_CHECKING:
     from planaria.files.memory import MemorySnapshot

@@ -15,12 +15,12 @@ from typing import Final, Self, cast
 
 from planaria.files.filesystem import FileKind, FileSystemSnapshot, FileSystemUsage, Manifest
 from planaria.files.hostblob import HostBlob
+from planaria.files.inodes import Record, RecordTable
 from planaria.files.memory_directory import MemoryDirectory
 from planaria.files.memory_file import MemoryFile, MemoryHostFile
 from planaria.files.memory_nodes import ROOT, Clock, MemoryNode, MemoryStore, MemorySymbolicLink
 from planaria.files.node import MountPoint
 from planaria.files.quota import NODE_COST, Quota
-from planaria.files.records import Record, RecordTable
 
 __all__ = ["MemoryFileSystem", "MemorySnapshot"]
 

@@ -7,11 +7,11 @@ from typing import Any, Final, cast
 
 from planaria.files.failure import failure
 from planaria.files.filesystem import Columns, DirEntry, FileKind
+from planaria.files.inodes import Record
 from planaria.files.memory_file import MemoryFile
 from planaria.files.memory_nodes import ROOT, MemoryNode, MemoryStore, MemorySymbolicLink
 from planaria.files.node import Node
 from planaria.files.quota import NAME_COST, NODE_COST
-from planaria.files.records import Record
 
 __all__ = ["MemoryDirectory"]
 

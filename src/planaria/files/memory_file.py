@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 from typing import Any, Final, cast
 
-from planaria.files.contents import CHUNK, MASK, SHIFT, Chunk, Chunks, frozen
+from planaria.files.chunks import CHUNK, MASK, SHIFT, Chunk, Chunks, frozen
 from planaria.files.failure import failure
 from planaria.files.filesystem import OpenFlags
 from planaria.files.hostblob import HostBlob
+from planaria.files.inodes import Record
 from planaria.files.memory_nodes import MemoryHandle, MemoryNode, MemoryStore
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import CHUNK_COST, NODE_COST
-from planaria.files.records import Record
 
 __all__ = ["MemoryFile", "MemoryHostFile"]
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from planaria.files.failure import failure
 from planaria.files.filesystem import FileKind, OpenFlags, Stat
+from planaria.files.inodes import Record, RecordTable
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota
-from planaria.files.records import Record, RecordTable
 from planaria.files.resolution import NodeFileSystem
 
 if TYPE_CHECKING:

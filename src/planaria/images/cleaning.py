@@ -12,12 +12,12 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from planaria.errors import ImageError
-from planaria.executors.environment import guest_place
+from planaria.executors.virtualenv import guest_place
 from planaria.images import registry
 from planaria.images.image import current
 from planaria.machine.image import files_of_image, image_place
+from planaria.machine.image_files import tree_path
 from planaria.machine.recipe import Recipe
-from planaria.machine.trees import tree_path
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import tier_recipe
 from planaria.runtime.tiers import Tier

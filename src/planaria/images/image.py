@@ -20,8 +20,8 @@ from planaria.images import registry
 from planaria.images.layers import image_of, root_files
 from planaria.machine import image as machine_image
 from planaria.machine.image import MOMENT
+from planaria.machine.image_files import keep_tree
 from planaria.machine.recipe import Recipe
-from planaria.machine.trees import keep_tree
 
 if TYPE_CHECKING:
     from planaria.runtime.packages import Wheel

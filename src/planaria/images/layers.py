@@ -11,15 +11,28 @@ import time
 from typing import Any, Final
 
 from planaria.errors import ImageError, ProtocolError, RuntimeSetupError
-from planaria.executors.executor import Origin
-from planaria.executors.wasm import TierNeeded, WasmExecutor
+from planaria.executors.executor import SandboxSetup, TierNeeded
+from planaria.executors.messages import (
+    Answer,
+    Answered,
+    Command,
+    Configure,
+    Done,
+    EndOfInput,
+    Failed,
+    Query,
+    Raised,
+    RunCode,
+    Waiting,
+)
+from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import SITE, standard_layout
 from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
 from planaria.limits import LEAST_MEMORY, Guard, Limits, Stopped
 from planaria.machine.image import MOMENT, Image, boot_image, keep_image, load_image
+from planaria.machine.image_files import find_tree, keep_tree
 from planaria.machine.recipe import SETTINGS, Recipe
-from planaria.machine.trees import find_tree, keep_tree
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.random import SeededRandom
 from planaria.runtime.guest_files import library
@@ -74,14 +87,14 @@ class BuildingHost:
         self.printed += data
         del self.printed[:-65536]
 
-    def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+    def display(self, kind: str, data: dict[str, object], metadata: dict[str, object]) -> None:
         pass
 
-    def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-        return ("error", "RuntimeError", f"{name}() cannot be called while an image is built")
+    def call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Answer:
+        return Raised("RuntimeError", f"{name}() cannot be called while an image is built")
 
-    def input(self, prompt: str) -> tuple[Any, ...]:
-        return ("eof",)
+    def input(self, prompt: str) -> Answer:
+        return EndOfInput()
 
 
 def _make(recipe: Recipe, patience: float, memory_limit: int | None) -> Image:
@@ -121,9 +134,9 @@ def _build(
     tree = standard_layout(root=files, library=library(), clock=clock.realtime, random=bytes)
     host = BuildingHost()
     executor = WasmExecutor()
-    origin = Origin(image=base, files=tree, clock=clock, random=SeededRandom(0))
+    setup = SandboxSetup(image=base, files=tree, clock=clock, random=SeededRandom(0))
     limit = None if memory_limit is None else max(memory_limit, LEAST_MEMORY)
-    executor.start(host, Limits(memory=limit), origin)
+    executor.start(host, Limits(memory=limit), setup)
     try:
         if tier is Tier.FULL:
             executor.move_up()
@@ -175,30 +188,30 @@ class _Kernel:
         self._deadline = deadline
 
     def evaluate(self, expression: str) -> Any:
-        return self._enter(("evaluate", expression))
+        return self._enter(Query("evaluate", (expression,)))
 
     def run(self, source: str, name: str) -> None:
-        self._enter(("run", source, 0, "full", name))
+        self._enter(RunCode(source, 0, "full", name))
 
     def configure(self) -> None:
-        self._enter(("configure", {**SETTINGS, "reseed": bytes(16)}))
+        self._enter(Configure({**SETTINGS, "reseed": bytes(16)}))
 
-    def _enter(self, command: tuple[Any, ...]) -> Any:
+    def _enter(self, command: Command) -> Any:
         report = self._executor.enter(command, Guard(deadline=self._deadline)).report
         match report:
-            case ("done", _):
+            case Done():
                 return None
-            case ("answer", value):
+            case Answered(value):
                 return value
-            case ("error", dict(details)):
-                if details.get("type") == "KeyboardInterrupt":
+            case Failed():
+                if report.type == "KeyboardInterrupt":
                     raise ImageError("the image could not be built: its code was stopped, it took too long")
                 printed = self._host.printed.decode("utf-8", "replace")
-                told = details.get("traceback") or f"{details.get('type')}: {details.get('message')}"
+                told = report.traceback or f"{report.type}: {report.message}"
                 raise ImageError(f"the image could not be built, its code raised:\n{printed}{told}".rstrip())
-            case ("waiting", *_):
+            case Waiting():
                 raise ImageError(
                     "the image could not be built: its setup waits, but time stands still while an image is "
                     "built; leave out what sleeps or calls the host"
                 )
-        raise RuntimeSetupError(f"the kernel of a new image reported {report[0]!r}")
+        raise RuntimeSetupError(f"the kernel of a new image reported {type(report).__name__}")

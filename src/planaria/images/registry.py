@@ -14,8 +14,8 @@ from filelock import FileLock
 
 from planaria.errors import ImageError
 from planaria.machine.image import Image, files_of_image, forget_image, image_place
+from planaria.machine.image_files import tree_path
 from planaria.machine.recipe import Recipe
-from planaria.machine.trees import tree_path
 from planaria.runtime.cache import CompileCache
 from planaria.storage.atomic import write_atomically
 

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from planaria.errors import ImageError, ProtocolError
-from planaria.executors.wasm import WasmExecutor, WasmState
+from planaria.executors.executor import Snapshots
+from planaria.executors.messages import Configure
+from planaria.executors.wasm_state import WasmState
+from planaria.files.filesystem import FileSystem
 from planaria.files.manifest import text_of
 from planaria.files.mount import MountFileSystem
 from planaria.images import registry
@@ -17,8 +20,8 @@ from planaria.images.layers import BuildingHost, root_files
 from planaria.limits import Guard, Stopped
 from planaria.machine import image as machine_image
 from planaria.machine.image import keep_image, load_image
+from planaria.machine.image_files import keep_tree
 from planaria.machine.recipe import SETTINGS, Recipe
-from planaria.machine.trees import keep_tree
 from planaria_kernel.protocol import encode
 
 __all__ = ["save_image"]
@@ -27,20 +30,22 @@ __all__ = ["save_image"]
 _PATIENCE: Final = 60.0
 
 
-def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
-    """Register `state`, which is the present one of `executor`, as the image `name`.
+def save_image(name: str, snapshots: Snapshots, files: FileSystem, state: WasmState) -> Image:
+    """Register `state`, which is the present one of a sandbox, as the image `name`.
 
-    The executor is not touched: a copy of it becomes the image. Raises ImageError.
+    The sandbox is not touched: a copy of it becomes the image. Raises ImageError.
     """
     registry.check_name(name)
-    tree = executor.files.fork()
+    tree = files.fork()
     assert isinstance(tree, MountFileSystem)
     _check_open_files(tree, state)
-    copy = executor.spawn(BuildingHost(), state, tree)
+    copy = snapshots.spawn(BuildingHost(), state, tree)
     try:
         guard = Guard(deadline=time.monotonic() + _PATIENCE)
-        copy.enter(("configure", {**SETTINGS, "workspace": None}), guard)
-        memory, system = copy.settle()
+        copy.enter(Configure({**SETTINGS, "workspace": None}), guard)
+        copied = copy.snapshots
+        assert copied is not None
+        memory, system = copied.settle()
     except (Stopped, ProtocolError) as error:
         raise ImageError(f"this session cannot be saved as an image: {error}") from error
     finally:
@@ -48,8 +53,8 @@ def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
     # Locks are the session's; the time at which it was saved is of no use to those that begin from it.
     system = {**system, "locks": [], "clock": {one: system["clock"][one] for one in ("monotonic", "cpu")}}
     contents = root_files(tree)
-    files = keep_tree(contents)
-    digest = hashlib.sha256(encode((system, files)))
+    kept = keep_tree(contents)
+    digest = hashlib.sha256(encode((system, kept)))
     with memory.view() as view:
         digest.update(view)
     origin = state.image
@@ -61,9 +66,7 @@ def save_image(name: str, executor: WasmExecutor, state: WasmState) -> Image:
 
     def keep() -> machine_image.Image:
         keep_tree(contents)
-        return keep_image(
-            recipe, memory, entry=origin.entry, settle=origin.settle, system=system, files=files
-        )
+        return keep_image(recipe, memory, entry=origin.entry, settle=origin.settle, system=system, files=kept)
 
     return Image(*registry.register(name, recipe, lambda: load_image(recipe, keep)))
 

@@ -26,10 +26,10 @@ from planaria.errors import ProtocolError, RuntimeSetupError
 from planaria.files.layout import standard_layout
 from planaria.files.memory import MemorySnapshot
 from planaria.limits import Guard, Stopped
+from planaria.machine.image_files import find_tree, tree_path
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
 from planaria.machine.recipe import SETTINGS, Recipe
-from planaria.machine.trees import find_tree, tree_path
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.random import SeededRandom
@@ -101,7 +101,7 @@ class Image:
     digest: str
     """SHA-256 of the memory: the identity against which snapshots are deltas."""
     files: str | None = None
-    """The digest of the files that sessions begin with, None for the standard ones; see `machine.trees`."""
+    """The digest of the files that sessions begin with, None for the standard ones (`image_files`)."""
 
     @property
     def is_whole(self) -> bool:

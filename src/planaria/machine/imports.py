@@ -96,7 +96,10 @@ def _door() -> HostFunction:
             reply_at, reply_length_at = view[8], view[12]
             memory = machine.memory
             request = memory.read(view[0], view[4])
-            reply = machine.door(request)
+            door = machine.find_door()
+            if door is None:
+                raise ReferenceError("what answered this machine is gone")
+            reply = door(request)
             address = 0
             if reply:
                 address = machine.allocate(len(reply))

@@ -16,6 +16,7 @@ from functools import cache, partial
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakMethod
 
 import wasmtime
 
@@ -85,19 +86,23 @@ _main_thread: Final = threading.main_thread().ident
 class Machine:
     """One instance. One thread at a time may be inside; `Session` sees to that.
 
-    `door` answers the guest's requests; `memory_limit` is in bytes. The machine closes itself when it traps.
+    `door` answers the guest's requests, a function or a weak reference to a method.
+    `memory_limit` is in bytes. The machine closes itself when it traps.
     """
 
     def __init__(
         self,
         module: wasmtime.Module,
         wasi: Wasi,
-        door: Callable[[bytes], bytes],
+        door: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
         *,
         memory_limit: int | None = None,
     ) -> None:
         self.module = module
-        self.door = door
+        #: Gives the door; None when what it belongs to is gone.
+        self.find_door: Callable[[], Callable[[bytes], bytes] | None] = (
+            door if isinstance(door, WeakMethod) else lambda: door
+        )
         #: Answers a request in short when the guest has no memory for the door's reply.
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
@@ -281,7 +286,9 @@ class Machine:
 
         handler = self._take_signals()
         ticker = _ticker()
-        ticker.begin(self)
+        ticker.running[self] = None  # dictionary operations are atomic, so no lock is taken
+        if ticker.is_asleep:
+            ticker.wake()
         try:
             if self._epoch != ticker.epoch:
                 self._epoch = ticker.epoch
@@ -293,7 +300,7 @@ class Machine:
                 raise self.failure from None
             raise Stopped(trap.message, self._reason) from None
         finally:
-            ticker.end(self)
+            ticker.running.pop(self, None)
             if handler is not None:
                 _signal.signal(_SIGINT, handler)
             self.failure = None

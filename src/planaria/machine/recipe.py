@@ -49,7 +49,7 @@ class Recipe:
     setup: str = ""
     """Source that is run in `__main__`."""
     files: str | None = None
-    """The digest of the files it is made with (see `machine.trees`); None for those of its base."""
+    """The digest of the files it is made with (see `machine.image_files`); None for those of its base."""
     saved: str | None = None
     """Of an image that was once a session, what it is by its contents: it cannot be made again."""
 

@@ -9,11 +9,12 @@ the child of a `fork()`.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
 from typing import Final, Protocol
+
+from planaria.fork import in_forked_child
 
 __all__ = ["TICK_SECONDS", "Ticker", "Watched"]
 
@@ -41,29 +42,24 @@ class Ticker:
         self._increment_engine = increment
         #: How often the epoch was incremented.
         self.epoch = 0
-        self._running: dict[Watched, None] = {}
+        #: The guests that run; each puts itself here and takes itself away.
+        self.running: dict[Watched, None] = {}
         self._start()
-        os.register_at_fork(after_in_child=self._start)
+        in_forked_child("ticker")(self._start)
 
     def _start(self) -> None:
         # In the child of a fork no other thread exists: whatever ran there is not running here.
-        self._running = {}
-        self._asleep = True
-        self._wake = threading.Event()
+        self.running = {}
+        self.is_asleep = True
+        self._awake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def begin(self, guest: Watched) -> None:
-        """`guest` starts to run. Dictionary operations are atomic, so no lock is taken."""
-        self._running[guest] = None
-        if self._asleep:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._loop, name="planaria-ticker", daemon=True)
-                self._thread.start()
-            self._wake.set()
-
-    def end(self, guest: Watched) -> None:
-        """`guest` runs no more."""
-        self._running.pop(guest, None)
+    def wake(self) -> None:
+        """Called after a guest was put into `running` while `is_asleep`."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._loop, name="planaria-ticker", daemon=True)
+            self._thread.start()
+        self._awake.set()
 
     def visit(self) -> None:
         """Visit every running guest now, from whichever thread."""
@@ -72,9 +68,9 @@ class Ticker:
 
     def _loop(self) -> None:
         idle = tick = 0
-        self._asleep = False
+        self.is_asleep = False
         while True:
-            if self._running:
+            if self.running:
                 idle = 0
                 tick += 1
                 if self._anybody_due(tick):
@@ -82,20 +78,20 @@ class Ticker:
             else:
                 idle += 1
                 if idle > _IDLE_TICKS:
-                    self._asleep = True
+                    self.is_asleep = True
                     if (
-                        not self._running
-                    ):  # looked at after `_asleep` is set: `begin` looks the other way round
-                        self._wake.wait()
-                    self._wake.clear()
-                    self._asleep = False
+                        not self.running
+                    ):  # looked at after `is_asleep` is set: who begins to run looks the other way round
+                        self._awake.wait()
+                    self._awake.clear()
+                    self.is_asleep = False
                     idle = 0
                     continue
             time.sleep(TICK_SECONDS)
 
     def _anybody_due(self, tick: int) -> bool:
         """In a frame of its own, so that the sleeping thread keeps no guest alive."""
-        running = list(self._running)
+        running = list(self.running)
         now = time.monotonic()
         due = [guest for guest in running if guest.due(now)]
         return bool(due) or (tick % _VISIT_TICKS == 0 and any(guest.on_main_thread for guest in running))

@@ -23,6 +23,8 @@ import wasmtime
 from wasmtime import _bindings, _extern, _ffi
 from wasmtime._managed import Managed
 
+from planaria.fork import in_forked_child
+
 __all__ = [
     "CONFIGURATION",
     "HOST_STACK_SIZE",
@@ -130,13 +132,10 @@ _engine: wasmtime.Engine | None = None
 _engine_lock = threading.Lock()
 
 
+@in_forked_child("runtime")
 def _after_fork() -> None:
     global _engine_lock
     _engine_lock = threading.Lock()  # another thread of the parent may have held it
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def new_engine(**settings: Any) -> wasmtime.Engine:

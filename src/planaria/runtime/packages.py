@@ -1,21 +1,14 @@
-"""Packages for the guest: resolved and fetched on the host, unpacked into a tree, never executed.
+"""Packages for the guest: resolved and downloaded on the host, unpacked into a tree, never executed.
 
-The work of resolving is pip's. It is told to take nothing but wheels in pure Python, and that the guest is
-what it resolves for; of what the runtime brings itself it is given wheels without contents, so that those
-count as there, in the versions that they have.
+Only wheels in pure Python are taken; a package that the runtime has counts as installed, in its version.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
-import json
 import os
 import re
-import shutil
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +17,9 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import urlsplit
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from planaria.errors import FileSystemError, ImageError, ProtocolError
@@ -34,49 +29,18 @@ from planaria.files.layout import SITE, make_directories
 from planaria.files.transfer import copy_tree
 from planaria.files.view import Files
 from planaria.runtime.artifact import artifact
+from planaria.runtime.resolution import (
+    COMMON_TAGS,
+    GUEST_PYTHON,
+    Candidate,
+    Pip,
+    Unresolvable,
+    resolve,
+)
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Wheel", "bundled", "fetch", "installed", "remove", "unpack"]
 
-#: The guest's Python, for which packages are chosen.
-_PYTHON: Final = "3.15"
-#: The newest Python for which projects usually have wheels; only used to find out which need native code.
-_COMMON_PYTHON: Final = "3.13"
-#: What the requirements of packages ask of the place they are for (PEP 508).
-_ENVIRONMENT: Final = {
-    "implementation_name": "cpython",
-    "implementation_version": f"{_PYTHON}.0",
-    "os_name": "posix",
-    "platform_machine": "wasm32",
-    "platform_python_implementation": "CPython",
-    "platform_release": "",
-    "platform_system": "WASI",
-    "platform_version": "",
-    "python_full_version": f"{_PYTHON}.0",
-    "python_version": _PYTHON,
-    "sys_platform": "wasi",
-}
-#: pip chooses files for another Python, but looks at markers with its own: those are replaced. And what a
-#: requirement names by its address it would build, wheels only or not, which runs its code: refused.
-_PIP: Final = f"""
-from pip._internal.distributions.sdist import SourceDistribution
-from pip._internal.exceptions import InstallationError
-from pip._vendor.packaging import markers
-def refuse(self, *arguments, **options):
-    raise InstallationError(f"{{self.req}} is no wheel: nothing is built; a wheel is needed")
-SourceDistribution.prepare_distribution_metadata  # an error where pip has it no more
-SourceDistribution.prepare_distribution_metadata = refuse
-markers.default_environment = lambda: {_ENVIRONMENT!r}
-import runpy
-runpy.run_module("pip", run_name="__main__")
-"""
-_PURE: Final = ("--implementation", "py", "--abi", "none", "--platform", "any", "--python-version", _PYTHON)
-_NATIVE: Final = (
-    *("--python-version", _COMMON_PYTHON, "--implementation", "cp"),
-    *("--abi", f"cp{_COMMON_PYTHON.replace('.', '')}", "--abi", "abi3", "--abi", "none"),
-    *("--platform", "manylinux_2_28_x86_64", "--platform", "manylinux_2_17_x86_64"),
-    *("--platform", "manylinux2014_x86_64", "--platform", "any"),
-)
 _NATIVE_SUFFIXES: Final = (".so", ".pyd", ".dll", ".dylib")
 #: What is written beside the metadata of a distribution: its files, as a frame.
 _FILES: Final = "planaria-files"
@@ -86,8 +50,6 @@ _MOST_FILES: Final = 200_000
 _DIST_INFO: Final = re.compile(r"[^/]+\.dist-info/METADATA")
 _DIRECTORY: Final = re.compile(r"(?P<name>[A-Za-z0-9._]+)-(?P<version>[^-]+)\.dist-info")
 _DATA: Final = re.compile(r"^[^/]+\.data/(?:purelib|platlib)/")
-#: Seconds that resolving and fetching may take.
-_PATIENCE: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +81,12 @@ class Wheel:
 @cache
 def bundled() -> dict[str, str]:
     """The distributions that the runtime brings: versions by normal names."""
-    return {name: version for name, (version, _) in _bundled_metadata().items()}
-
-
-@cache
-def _bundled_metadata() -> dict[str, tuple[str, bytes]]:
-    found: dict[str, tuple[str, bytes]] = {}
+    found: dict[str, str] = {}
     with zipfile.ZipFile(artifact().library) as archive:
         for member in archive.namelist():
-            if re.fullmatch(r"[^/]+\.dist-info/METADATA", member):
-                text = archive.read(member)
-                headers = HeaderParser().parsestr(text.decode("utf-8", "replace"))
-                found[canonicalize_name(headers["Name"])] = (headers["Version"], text)
+            if _DIST_INFO.fullmatch(member):
+                headers = HeaderParser().parsestr(archive.read(member).decode("utf-8", "replace"))
+                found[canonicalize_name(headers["Name"])] = headers["Version"]
     return found
 
 
@@ -145,112 +101,65 @@ def fetch(
     index: bool = True,
     fixed: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Wheel]:
-    """Download the wheels that satisfy `requirements` (as pip takes them) and all that they need.
+    """Download the wheels that satisfy `requirements` (as pip takes them) and everything they depend on.
 
-    What the runtime brings is not among them. `find_links` are directories or pages with wheels, beside the
-    index that pip is configured for; without `index` there is nothing but them. `fixed` are versions that
-    must be kept, by name. Raises ImageError, which names all packages that need native code.
+    What the runtime has is not among them. `find_links` are directories or pages with wheels, beside the
+    index that pip is configured for; without `index` they are the only source. `fixed` are versions that
+    must be kept, by name. Raises ImageError, which lists all packages that need native code.
     """
-    for requirement in requirements:
-        if not isinstance(requirement, str) or requirement.lstrip().startswith("-"):
-            raise ImageError(f"{requirement!r} is no requirement; write it as 'attrs' or 'attrs>=24'")
-    stand_ins = directory / "stand-ins"
-    _write_stand_ins(stand_ins)
-    links = ["--find-links", str(stand_ins)]
-    for link in find_links:
-        links += ["--find-links", os.fspath(link)]
+    parsed = [_requirement(one) for one in requirements]
+    sources = [option for link in find_links for option in ("--find-links", os.fspath(link))]
     if not index:
-        links.append("--no-index")
-    constraints = directory / "constraints.txt"
-    versions = {**fixed, **bundled()}
-    constraints.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()), "utf-8")
-    common = [*links, "--constraint", str(constraints), *requirements]
+        sources.append("--no-index")
+    pip = Pip(sources)
     target = directory / "wheels"
-    problem = _pip(["download", "--dest", str(target), "--only-binary", ":all:", *_PURE, *common])
-    if problem is not None:
-        raise _refusal(requirements, common, directory, problem)
+    try:
+        chosen = _resolve(parsed, pip, fixed, directory)
+        if not chosen:
+            return []
+        pip.download([one.pin for one in chosen], str(target))
+    except Unresolvable as problem:
+        native = _native_packages(parsed, Pip(sources, COMMON_TAGS), fixed, directory)
+        _refuse_native(native)
+        raise ImageError(
+            f"no wheels in pure Python for Python {GUEST_PYTHON} satisfy {', '.join(requirements)} (versions "
+            f"of what the runtime brings are fixed):\n{problem}"
+        ) from None
     wheels = [Wheel.of(path) for path in sorted(target.iterdir())]
-    wheels = [wheel for wheel in wheels if wheel.name not in bundled()]
     _refuse_native([wheel.name for wheel in wheels if not _is_pure_inside(wheel)])
     return wheels
 
 
-def _write_stand_ins(directory: Path) -> None:
-    """Wheels with the metadata of what the runtime brings, and nothing else."""
-    directory.mkdir()
-    for name, (version, text) in _bundled_metadata().items():
-        stem = f"{name.replace('-', '_')}-{version}"
-        with zipfile.ZipFile(directory / f"{stem}-py3-none-any.whl", "w") as wheel:
-            wheel.writestr(f"{stem}.dist-info/METADATA", _without_requirements(text))
-            wheel.writestr(
-                f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-            )
-            wheel.writestr(f"{stem}.dist-info/RECORD", "")
-
-
-def _without_requirements(metadata: bytes) -> bytes:
-    """What a bundled package needs is bundled with it, as far as it can be had at all."""
-    headers, separator, body = metadata.replace(b"\r\n", b"\n").partition(b"\n\n")
-    kept = [line for line in headers.split(b"\n") if not line.lower().startswith(b"requires-")]
-    return b"\n".join(kept) + separator + body
-
-
-def _pip(arguments: Sequence[str]) -> str | None:
-    """Run pip; None, or what it complained about."""
-    try:
-        done = subprocess.run(
-            [*_interpreter(), "-c", _PIP, *arguments, "--quiet", "--no-input", "--disable-pip-version-check"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PATIENCE,
-        )
-    except subprocess.TimeoutExpired:
-        return f"no end after {_PATIENCE:g} s"
-    if done.returncode == 0:
-        return None
-    lines = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
-    return "\n".join(dict.fromkeys(lines)) or done.stderr.strip() or f"pip ended with {done.returncode}"
-
-
-def _interpreter() -> list[str]:
-    """A Python that has pip: this one, or one that uv gives it to."""
-    if importlib.util.find_spec("pip") is not None:
-        return [sys.executable]
-    uv = shutil.which("uv")
-    if uv is None:
-        raise ImageError(
-            "packages= needs pip or uv on this computer, and neither is there: "
-            "install one (python -m ensurepip, or docs.astral.sh/uv)"
-        )
-    return [uv, "run", "--quiet", "--no-project", "--with", "pip", "python"]
-
-
-def _refusal(requirements: Sequence[str], common: list[str], directory: Path, problem: str) -> ImageError:
-    """Why there is no solution: what needs native code, or else what pip said."""
-    report = directory / "report.json"
-    other = _pip(
-        [
-            *("install", "--dry-run", "--ignore-installed", "--only-binary", ":all:"),
-            *("--report", str(report), "--target", str(directory / "nowhere"), *_NATIVE, *common),
-        ]
-    )
-    if other is None:
-        chosen = json.loads(report.read_text("utf-8"))["install"]
-        files = [one["download_info"]["url"].rpartition("/")[2].partition("#")[0] for one in chosen]
-        wheels = [Wheel.of(Path(file)) for file in files]
-        native = [wheel.name for wheel in wheels if not wheel.is_pure and wheel.name not in bundled()]
+def _requirement(text: str) -> Requirement:
+    """A requirement as pip takes it: of PEP 508, or the path or address of a wheel. Raises ImageError."""
+    if isinstance(text, str) and not text.lstrip().startswith("-"):
+        place = text.strip()
+        if urlsplit(place).path.endswith(".whl") and " @ " not in place:
+            address = place if "://" in place else Path(place).expanduser().absolute().as_uri()
+            return Requirement(f"{Wheel.of(Path(urlsplit(address).path)).name} @ {address}")
         try:
-            _refuse_native(native)
-        except ImageError as refusal:
-            return refusal
-    wanted = ", ".join(requirements)
-    return ImageError(
-        f"no wheels in pure Python for Python {_PYTHON} satisfy {wanted} (versions of what the runtime "
-        f"brings "
-        f"are fixed):\n{problem}"
-    )
+            return Requirement(place)
+        except InvalidRequirement:
+            pass
+    raise ImageError(f"{text!r} is not a requirement; write it as 'attrs' or 'attrs>=24'")
+
+
+def _resolve(
+    requirements: Sequence[Requirement], pip: Pip, fixed: Mapping[str, str], directory: Path
+) -> list[Candidate]:
+    nowhere = str(directory / "nowhere")
+    return resolve(requirements, pip, bundled=bundled(), fixed=fixed, nowhere=nowhere)
+
+
+def _native_packages(
+    requirements: Sequence[Requirement], pip: Pip, fixed: Mapping[str, str], directory: Path
+) -> list[str]:
+    """The packages with native code among those that a common computer would be given."""
+    try:
+        chosen = _resolve(requirements, pip, fixed, directory)
+    except Unresolvable:
+        return []
+    return [one.name for one in chosen if not Wheel.of(Path(one.filename)).is_pure]
 
 
 def _refuse_native(names: Iterable[str]) -> None:
@@ -390,7 +299,7 @@ def remove(name: str, tree: FileSystem) -> bool:
 def _remove_compiled(view: Files, folder: str, source: str) -> None:
     if not source.endswith(".py"):
         return
-    tag = f"{source[:-3]}.cpython-{_PYTHON.replace('.', '')}"
+    tag = f"{source[:-3]}.cpython-{GUEST_PYTHON.replace('.', '')}"
     for ending in (".pyc", ".opt-1.pyc", ".opt-2.pyc"):
         with contextlib.suppress(FileSystemError):
             view.remove(f"{folder}/{tag}{ending}")

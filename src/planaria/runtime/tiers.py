@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from planaria.errors import RuntimeSetupError
+from planaria.fork import in_forked_child
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import Recipe, Tier, spawn, tier_recipe
 
@@ -27,14 +28,11 @@ _modules: dict[Tier, wasmtime.Module] = {}
 _background: subprocess.Popen[bytes] | None = None
 
 
+@in_forked_child("runtime")
 def _after_fork() -> None:
     global _lock, _background
     _lock = threading.RLock()
     _background = None  # not our child
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def is_compiled(tier: Tier) -> bool:

@@ -7,7 +7,7 @@ import inspect
 import keyword
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar, overload
 
 from planaria.errors import (
     ArtifactError,
@@ -18,16 +18,15 @@ from planaria.errors import (
     ToolCallError,
     WorkflowError,
 )
+from planaria.executors.messages import Raised
+from planaria.snapshot.record import Declaration
 
-__all__ = ["Callback", "CallbackRegistry", "Callbacks", "describe_exception"]
+__all__ = ["Callback", "CallbackRegistry", "Callbacks", "raised"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 #: What arrives in the sandbox as what it is.
 _OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
-
-#: What a user may give as `callbacks=`.
-Callbacks = "CallbackRegistry | Iterable[Callback | Mapping[str, Any] | Callable[..., Any]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +37,9 @@ class Callback:
     """
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., object]
     description: str = ""
-    schema: Mapping[str, Any] | None = None
+    schema: Mapping[str, object] | None = None
     """A JSON schema of the arguments, shown by `list_callbacks()`."""
     signature: inspect.Signature | None = field(init=False, compare=False)
     is_async: bool = field(init=False, compare=False)
@@ -66,7 +65,7 @@ class Callback:
         object.__setattr__(self, "is_async", asynchronous)
 
     @classmethod
-    def of(cls, item: Callback | Mapping[str, Any] | Callable[..., Any]) -> Callback:
+    def of(cls, item: Callback | Mapping[str, object] | Callable[..., object]) -> Callback:
         """Make one of what a user gave: a Callback, a dict, or a function with a name."""
         if isinstance(item, Callback):
             return item
@@ -81,7 +80,7 @@ class Callback:
                         else f"got {sorted(item)}"
                     )
                 )
-            return cls(item["name"], item["fn"], item.get("description") or "", item.get("schema"))
+            return _of_dict(item)
         name = getattr(item, "__name__", None)
         if callable(item) and name:
             return cls(name, item, inspect.getdoc(item) or "")
@@ -90,28 +89,39 @@ class Callback:
             f"not a {type(item).__name__}"
         )
 
-    def declaration(self) -> dict[str, Any]:
-        """What the kernel is told about it."""
-        told: dict[str, Any] = {"name": self.name, "description": self.description}
+    def declaration(self) -> Declaration:
+        """What the kernel is configured with."""
+        declared: Declaration = {"name": self.name, "description": self.description}
         if self.schema is not None:
-            told["schema"] = dict(self.schema)
+            declared["schema"] = dict(self.schema)
         if self.signature is not None:
-            told["signature"] = [_declared(one) for one in self.signature.parameters.values()]
-        return told
+            declared["signature"] = [_declared(one) for one in self.signature.parameters.values()]
+        return declared
 
 
-def _declared(parameter: inspect.Parameter) -> tuple[Any, ...]:
-    """A parameter as the kernel takes it: name, kind, annotation, and the default as text if it has one."""
+def _of_dict(item: Mapping[str, object]) -> Callback:
+    name, function, schema = item["name"], item["fn"], item.get("schema")
+    # The constructor refuses a name or function of another type with the words for it.
+    return Callback(
+        name,  # type: ignore[arg-type]
+        function,  # type: ignore[arg-type]
+        str(item.get("description") or ""),
+        schema if isinstance(schema, Mapping) else None,
+    )
+
+
+def _declared(parameter: inspect.Parameter) -> tuple[object, ...]:
+    """A parameter as the kernel takes it: name, kind, annotation, and the repr of its default if any."""
     annotation = None
     if parameter.annotation is not parameter.empty:
         annotation = parameter.annotation
         if not isinstance(annotation, str):
             annotation = inspect.formatannotation(annotation)
-    told = (parameter.name, parameter.kind.name, annotation)
+    declared = (parameter.name, parameter.kind.name, annotation)
     if parameter.default is parameter.empty:
-        return told
+        return declared
     default = repr(parameter.default)
-    return (*told, "..." if "0x" in default else default)  # not the address of an object of the host
+    return (*declared, "..." if "0x" in default else default)  # not the address of an object of the host
 
 
 class CallbackRegistry:
@@ -128,13 +138,15 @@ class CallbackRegistry:
     Session(callbacks=registry)
     """
 
-    def __init__(self, callbacks: Iterable[Callback | Mapping[str, Any] | Callable[..., Any]] = ()) -> None:
+    def __init__(
+        self, callbacks: Iterable[Callback | Mapping[str, object] | Callable[..., object]] = ()
+    ) -> None:
         self._callbacks: dict[str, Callback] = {}
         for item in callbacks:
             self.add(item)
 
     @classmethod
-    def of(cls, callbacks: Any) -> CallbackRegistry:
+    def of(cls, callbacks: object) -> CallbackRegistry:
         """What a user gave as `callbacks=`, as a registry."""
         if isinstance(callbacks, CallbackRegistry):
             return callbacks
@@ -145,7 +157,7 @@ class CallbackRegistry:
             )
         return cls(callbacks)
 
-    def add(self, item: Callback | Mapping[str, Any] | Callable[..., Any]) -> Callback:
+    def add(self, item: Callback | Mapping[str, object] | Callable[..., object]) -> Callback:
         """Add one; raises CallbackError when the name is taken, or is a namespace of another's."""
         callback = Callback.of(item)
         name = callback.name
@@ -155,14 +167,26 @@ class CallbackRegistry:
         self._callbacks[name] = callback
         return callback
 
+    @overload
+    def callback(self, function: Function) -> Function: ...
+
+    @overload
+    def callback(
+        self,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        schema: Mapping[str, object] | None = None,
+    ) -> Callable[[Function], Function]: ...
+
     def callback(
         self,
         function: Function | None = None,
         *,
         name: str | None = None,
         description: str | None = None,
-        schema: Mapping[str, Any] | None = None,
-    ) -> Any:
+        schema: Mapping[str, object] | None = None,
+    ) -> Function | Callable[[Function], Function]:
         """Decorate a function, plainly or with arguments; the function itself is returned unchanged."""
 
         def register(function: Function) -> Function:
@@ -183,25 +207,27 @@ class CallbackRegistry:
         return self._callbacks.get(name)
 
 
-def describe_exception(error: BaseException) -> tuple[str, str] | tuple[str, str, dict[str, Any]]:
-    """The builtin type and the message with which a host exception arrives in the sandbox.
+#: What a user may give as `callbacks=`.
+Callbacks = CallbackRegistry | Iterable[Callback | Mapping[str, object] | Callable[..., object]]
 
-    The type is the nearest builtin class of its ancestors. Names of host files are left out. Exceptions of a
-    session or a workspace arrive as what they are: the third item is what they are made with beside the
-    message.
+
+def raised(error: BaseException) -> Raised:
+    """A host exception as it arrives in the sandbox: with the nearest builtin class of its ancestors.
+
+    Names of host files are left out. Exceptions of a session or a workspace arrive as what they are.
     """
     if isinstance(error, ToolCallError):
-        return type(error).__name__, str(error), error.fields()
+        return Raised(type(error).__name__, str(error), error.fields())
     if isinstance(error, SessionError):
-        return "SessionError", str(error), {}
+        return Raised("SessionError", str(error), {})
     if isinstance(error, _OWN):
-        return type(error).__name__, str(error), {}
+        return Raised(type(error).__name__, str(error), {})
     kind = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
     if isinstance(error, OSError) and error.errno is not None:
-        return kind, f"[Errno {error.errno}] {error.strerror}"
+        return Raised(kind, f"[Errno {error.errno}] {error.strerror}")
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
-        return kind, error.args[0]
+        return Raised(kind, error.args[0])
     try:
-        return kind, str(error)
+        return Raised(kind, str(error))
     except Exception:
-        return kind, f"<{type(error).__name__} without a message>"
+        return Raised(kind, f"<{type(error).__name__} without a message>")

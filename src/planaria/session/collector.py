@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from planaria.session.result import Output
 
@@ -86,7 +86,7 @@ class Listeners:
         self,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
-        on_output: Callable[[str, Any], object] | None = None,
+        on_output: Callable[[str, str | Output], object] | None = None,
         on_bytes: Callable[[int, bytes], object] | None = None,
     ) -> None:
         self.bytes = on_bytes
@@ -104,7 +104,7 @@ class Listeners:
 
     @property
     def any(self) -> bool:
-        """Whether anybody listens."""
+        """Whether there is a listener."""
         return bool(self.stdout or self.stderr or self.display or self.bytes)
 
 
@@ -124,7 +124,7 @@ class Collector:
             self._bytes(descriptor, data)
         self._streams[descriptor].write(data)
 
-    def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+    def display(self, kind: str, data: dict[str, object], metadata: dict[str, object]) -> None:
         if kind == "clear":
             self.outputs.clear()
             return

@@ -1,244 +1,351 @@
-"""The host calls of a session: who is called, how, and what becomes of the answer."""
+"""The host calls of a session: which function is called, how, and what becomes of the answer."""
 
 from __future__ import annotations
 
-import asyncio
-import builtins
+import contextvars
 import inspect
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from planaria.errors import LimitError, SessionError, Suspend
-from planaria.executors.door import written
-from planaria.session.callbacks import Callback, describe_exception
-from planaria.session.core import Answer, SessionCore, calling_back
-from planaria.session.flight import Flight
-from planaria.session.run import HostCall
-from planaria.session.threads import submit
-from planaria.snapshot.record import WORKSPACE
+from planaria.errors import LimitError, Suspend
+from planaria.executors.executor import Executor
+from planaria.executors.host_endpoint import call_name
+from planaria.executors.messages import Answer, EndOfInput, HostCall, Ok, Raised, Suspended
+from planaria.session.alarm import Alarm
+from planaria.session.callbacks import Callback, raised
+from planaria.session.event_loops import EventLoop, callback_loop
+from planaria.session.execution_state import ExecutionState
+from planaria.session.settings import SessionSettings
+from planaria.session.worker_threads import submit
+from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
+    from planaria.session.workspace_link import WorkspaceLink
     from planaria.workspace.tools.call import Outcome
 
-__all__ = ["HostCalls", "end_tool_calls"]
+__all__ = ["HostCalls", "calling_back", "end_tool_calls"]
+
+#: The sessions, as ids of their `HostCalls`, inside whose callbacks the present code runs; a session refuses
+#: to be entered again from there.
+calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.ContextVar(
+    "planariacalling_back", default=frozenset()
+)
+
+Arguments = tuple[object, ...]
+Keywords = Mapping[str, object]
 
 
-class HostCalls(SessionCore):
-    """Calls from the code to functions of the host."""
+class HostCalls:
+    """Calls from the code to functions of the host.
 
-    def _admit(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Callback:
+    With a `loop` of the user's, callbacks run on that, plain ones on threads beside. Without, plain callbacks
+    run on the thread that executes and asynchronous ones on a loop that all sessions of the process share.
+    """
+
+    def __init__(self, settings: SessionSettings, executor: Executor) -> None:
+        self._settings = settings
+        self._executor = executor
+        self._read_line = settings.line_reader()
+        self.workspace: WorkspaceLink | None = None
+        self.loop: EventLoop | None = None
+        #: Declarations of callbacks that a restored snapshot had and this session lacks.
+        self.missing: dict[str, Declaration] = {}
+        #: Answers on their way, by the id of their call.
+        self.answers: dict[int, Future[Answer]] = {}
+        self.alarm = Alarm()
+
+    def copy_for(self, executor: Executor) -> HostCalls:
+        """The host calls of a fork of this session."""
+        copy = HostCalls(self._settings, executor)
+        copy._read_line = self._read_line
+        copy.missing = dict(self.missing)
+        return copy
+
+    # -- calls for which the guest blocks ------------------------------------------------------------------
+
+    def call(self, execution: ExecutionState, name: str, arguments: Arguments, keywords: Keywords) -> Answer:
+        """Answer a call for which the guest blocks; comes on the thread that is inside the kernel.
+
+        Raises KeyboardInterrupt when the execution is stopped meanwhile: the code then sees nothing else.
+        """
+        try:
+            callback = self._admit(execution, name, arguments, keywords)
+        except Exception as error:
+            self._check_not_stopped(execution)
+            return raised(error)
+        if not self._runs_here(callback):
+            answer = self._block(execution, self._spawn(callback, arguments, keywords))
+        else:
+            if self.loop is None:
+                answer = self._call_here(callback, arguments, keywords)
+            else:
+                # On a thread beside, so that it can be abandoned; the loop is only used when that is needed.
+                answer = self._block(
+                    execution, submit(lambda: self._call_here(callback, arguments, keywords))
+                )
+            if isinstance(answer, Ok) and inspect.isawaitable(answer.value):
+                answer = self._block(execution, self._spawn_awaitable(callback, answer.value))
+        self._check_not_stopped(execution)
+        return _cannot_suspend(name, arguments) if isinstance(answer, Suspended) else answer
+
+    def input(self, execution: ExecutionState, prompt: str) -> Answer:
+        """A line for `input()`."""
+        if self._read_line is None:
+            return EndOfInput()
+        try:
+            line: object = self._read_line(prompt)
+        except Exception as error:
+            return raised(error)
+        self._check_not_stopped(execution)
+        if line is None:
+            return EndOfInput()
+        if not isinstance(line, str):
+            message = f"stdin= returned a {type(line).__name__}, not a line (a str) or None"
+            return Raised("TypeError", message)
+        return Ok(line.removesuffix("\n"))
+
+    @staticmethod
+    def _check_not_stopped(execution: ExecutionState) -> None:
+        """Another answer could have the code end in its own way before the interrupt reaches it."""
+        if execution.asked:
+            raise KeyboardInterrupt
+
+    def _block(self, execution: ExecutionState, future: Future[Answer]) -> Answer:
+        """Wait for an answer while the guest blocks. Raises KeyboardInterrupt when none comes in time."""
+        while not future.done() and not execution.asked:
+            seconds = execution.seconds_left()
+            if seconds == 0:
+                break
+            with execution.alarm.armed() as alarm:
+                if not execution.asked:
+                    _wait_for_either(alarm, future, seconds)
+        if future.done():
+            return _outcome(future)
+        end_tool_calls(execution, "interrupted")
+        future.cancel()
+        if not execution.asked:
+            self._executor.interrupt("timeout")
+        raise KeyboardInterrupt
+
+    # -- calls that the code awaits ------------------------------------------------------------------------
+
+    def start(self, execution: ExecutionState, call: HostCall) -> None:
+        """Begin a call that the code awaits; one that is refused raises in the code."""
+        keywords = call.kwargs or {}
+        try:
+            callback = self._admit(execution, call.name, call.args, keywords)
+        except Exception as error:
+            self.settle(execution, call, raised(error))
+        else:
+            self.start_function(execution, call, callback)
+
+    def start_function(self, execution: ExecutionState, call: HostCall, callback: Callback) -> None:
+        """Have a function answer a call that waits."""
+        keywords = call.kwargs or {}
+        if self.loop is not None or not self._runs_here(callback):
+            self._expect(call, self._spawn(callback, call.args, keywords))
+            return
+        answer = self._call_here(callback, call.args, keywords)
+        if isinstance(answer, Ok) and inspect.isawaitable(answer.value):
+            self._expect(call, self._spawn_awaitable(callback, answer.value))
+        else:
+            self.settle(execution, call, answer)
+
+    def _expect(self, call: HostCall, future: Future[Answer]) -> None:
+        self.answers[call.id] = future
+        alarm = self.alarm
+        future.add_done_callback(lambda _: alarm.ring())
+
+    def settle(self, execution: ExecutionState, call: HostCall, answer: Answer) -> None:
+        """Feed an answer to the execution, unless no task waits for it any more."""
+        if call.id not in execution.pending:
+            return
+        if isinstance(answer, Suspended):
+            execution.suspended[call.id] = answer.reason
+        elif isinstance(answer, (Ok, Raised)):
+            execution.answer(call.id, answer)
+
+    def any_expected(self, execution: ExecutionState) -> bool:
+        """Whether an answer to a pending call is on its way."""
+        return any(one in execution.pending for one in self.answers)
+
+    def collect(self, execution: ExecutionState) -> None:
+        """Take the answers that have come; cancel those that no task awaits any more."""
+        pending = execution.pending
+        if execution.stop.reason is not None:
+            end_tool_calls(execution, "interrupted")  # before their cancellation is recorded
+        for identifier, answer in list(self.answers.items()):
+            if identifier not in pending:
+                answer.cancel()
+            elif not answer.done():
+                continue
+            else:
+                self.settle(execution, pending[identifier], _outcome(answer))
+            del self.answers[identifier]
+
+    def drop_answers(self) -> None:
+        """Cancel the answers on their way: no task waits for them any more."""
+        for answer in self.answers.values():
+            answer.cancel()
+        self.answers.clear()
+
+    def answer_from_outside(self, execution: ExecutionState, identifier: int, answer: Ok | Raised) -> None:
+        """An answer to a call that waits, given by `Execution.resolve`. Raises KeyError."""
+        call = execution.pending.get(identifier)
+        if call is None:
+            pending = list(execution.pending.values())
+            raise KeyError(f"no call {identifier} is pending; pending: {pending}")
+        reason = execution.suspended.pop(identifier, "")
+        if reason and isinstance(answer, Ok) and self.workspace is not None and call.name == "@tools.call":
+            from planaria.workspace.tools.middleware import asks_approval
+
+            if asks_approval(reason):
+                # The answer is a decision: the call continues with it and then has a value.
+                self.start_function(execution, call, self.workspace.resuming(answer.value))
+                return
+        self.settle(execution, call, answer)
+
+    # -- functions -----------------------------------------------------------------------------------------
+
+    def _admit(
+        self, execution: ExecutionState, name: str, arguments: Arguments, keywords: Keywords
+    ) -> Callback:
         """The callback of that name, counted; raises what the guest shall see instead.
 
         The kernel has checked the arguments already; but the guest could send anything.
         """
-        flight = self._flight
-        assert flight is not None
         callback = self._named(name)
         if callback is None:
-            if name[:1] == "@" and WORKSPACE in self._missing:
-                raise NameError("the session that this snapshot was taken from had a workspace; this has not")
-            if name[:1] == "!":
-                raise NameError(f"this session has no such command; give it in commands={{{name[1:]!r}: …}}")
-            if name in self._missing:
-                raise NameError(
-                    f"the session that this snapshot was taken from had a callback {name!r}; this has not"
-                )
-            raise NameError(f"there is no callback {name!r} in this session")
-        if self._workspace is not None and not self._workspace.is_noticed(name):
-            self._check_arguments(callback, arguments, keywords)
+            raise NameError(self._unknown(name))
+        _check_arguments(callback, arguments, keywords)
+        if self.workspace is not None and not self.workspace.is_noticed(name):
             return callback
-        limit = self._limits.callbacks
-        if limit is not None and flight.callbacks >= limit:
-            called = written(name, arguments)
-            message = f"the limit callbacks={limit} of one execution is reached at {called}()"
-            flight.failure = flight.failure or LimitError(message, limit="callbacks")
-            self._stop(flight)
+        limit = self._settings.bounds.callbacks
+        if limit is not None and execution.callbacks >= limit:
+            message = (
+                f"the limit callbacks={limit} of one execution is reached at {call_name(name, arguments)}()"
+            )
+            execution.stop.failure = execution.stop.failure or LimitError(message, limit="callbacks")
+            execution.ask_to_stop()
+            self._executor.interrupt()
             raise RuntimeError(f"no more than {limit} callbacks in one execution")
-        self._check_arguments(callback, arguments, keywords)
-        flight.callbacks += 1
-        flight.noticed = True
+        execution.callbacks += 1
+        execution.is_noticed = True
         return callback
 
     def _named(self, name: str) -> Callback | None:
         """The function that the kernel calls by this name."""
         match name[:1]:
             case "!":
-                return self._commands.get(name[1:])
+                return self._settings.shell_commands.get(name[1:])
             case "@":
-                return None if self._workspace is None else self._workspace.callback(name)
-        return self._callbacks.get(name)
+                return None if self.workspace is None else self.workspace.callback(name)
+        return self._settings.registry.get(name)
 
-    @staticmethod
-    def _check_arguments(callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        if callback.signature is not None:
-            try:
-                callback.signature.bind(*arguments, **keywords)
-            except TypeError as error:
-                raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
+    def _unknown(self, name: str) -> str:
+        if name[:1] == "@" and WORKSPACE in self.missing:
+            return "the session that this snapshot was taken from had a workspace; this one does not"
+        if name[:1] == "!":
+            return f"this session has no such command; give it in commands={{{name[1:]!r}: …}}"
+        if name in self.missing:
+            return f"the session that this snapshot was taken from had a callback {name!r}; this one does not"
+        return f"there is no callback {name!r} in this session"
 
-    def _call_plainly(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Call a plain function, marked as inside this session."""
+    def _runs_here(self, callback: Callback) -> bool:
+        """Whether calling it needs no event loop."""
+        return not callback.is_async and self._settings.bounds.callback_timeout is None
+
+    def _call_here(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Answer:
+        """Call a plain function on this thread; what it returns may be an awaitable. Never raises."""
+        try:
+            return Ok(self._call_marked(callback, arguments, keywords))
+        except Suspend as suspend:
+            return Suspended(suspend.reason)
+        except Exception as error:
+            return raised(error)
+
+    def _call_marked(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> object:
+        """Call a function, marked as inside this session."""
         token = calling_back.set(calling_back.get() | {id(self)})
         try:
             return callback.function(*arguments, **keywords)
         finally:
             calling_back.reset(token)
 
-    def _runs_here(self, callback: Callback) -> bool:
-        """Whether calling it needs no event loop."""
-        return not callback.is_async and self._limits.callback_timeout is None
+    def _spawn(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Future[Answer]:
+        """Call a function within its time, as a task: an asynchronous one there, a plain one on a thread."""
+        begin = _begin_async if callback.is_async else self._begin_on_thread
+        return self._task(callback, partial(begin, id(self), callback, arguments, keywords))
 
-    def _call_here(self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Answer:
-        """Call a plain function on this thread; what it returns may be an awaitable. Never raises."""
-        try:
-            return ("ok", self._call_plainly(callback, arguments, keywords))
-        except Suspend as suspend:
-            return ("suspend", suspend.reason)
-        except Exception as error:
-            return ("error", *describe_exception(error))
+    def _begin_on_thread(
+        self, _mark: int, callback: Callback, arguments: Arguments, keywords: Keywords
+    ) -> Awaitable[object]:
+        from planaria.session.callback_tasks import result_of
 
-    async def _call_async(
-        self, callback: Callback, arguments: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> Answer:
-        """Call a function within its time, a plain one on a thread of its own; never raises but Suspend."""
-        try:
-            if callback.is_async:
-                # A context variable set in a task stays in that task.
-                calling_back.set(calling_back.get() | {id(self)})
-                waiting = callback.function(*arguments, **keywords)
-            else:
-                waiting = asyncio.wrap_future(
-                    submit(lambda: self._call_plainly(callback, arguments, keywords))
-                )
-            return await self._await(callback, waiting)
-        except Suspend as suspend:
-            return ("suspend", suspend.reason)
-        except Exception as error:
-            return ("error", *describe_exception(error))
+        return result_of(submit(lambda: self._call_marked(callback, arguments, keywords)))
 
-    async def _await(self, callback: Callback, waiting: Awaitable[Any]) -> Answer:
-        """What a function gives that has begun, or gave an awaitable; never raises but when cancelled."""
-        try:
-            try:
-                async with asyncio.timeout(self._limits.callback_timeout) as timeout:
-                    value = await waiting
-                    if inspect.isawaitable(value):
-                        value = await value
-                    return ("ok", value)
-            except builtins.TimeoutError:
-                if not timeout.expired():
-                    raise
-                bound = self._limits.callback_timeout
-                return ("error", "TimeoutError", f"callback {callback.name}() took longer than {bound:g} s")
-        except Suspend as suspend:
-            return ("suspend", suspend.reason)
-        except Exception as error:
-            return ("error", *describe_exception(error))
+    def _spawn_awaitable(self, callback: Callback, value: Awaitable[object]) -> Future[Answer]:
+        """Await what a plain function returned."""
+        return self._task(callback, lambda: value)
 
-    def _block(self, flight: Flight, called: str, future: Future[Answer]) -> Answer:
-        """Wait for an answer while the guest blocks."""
-        with flight.waking() as alarm:
-            ends: list[Future[Any]] = [alarm, future]
-            wait(ends, flight.seconds_left(), FIRST_COMPLETED)
-        if future.done():
-            return _outcome(future)
-        end_tool_calls(flight, "interrupted")
-        future.cancel()
-        if flight.asked:
-            return ("error", "RuntimeError", f"{called}() was interrupted")
-        self._executor.interrupt("timeout")
-        return ("error", "TimeoutError", f"no time left for {called}()")
+    def _task(self, callback: Callback, begin: Callable[[], Awaitable[object]]) -> Future[Answer]:
+        from planaria.session.callback_tasks import await_callback  # with anyio, which few sessions need
 
-    @staticmethod
-    def _cannot_suspend(name: str, arguments: tuple[Any, ...]) -> Answer:
-        """A call that blocks has a stack, which cannot be put aside."""
-        called = written(name, arguments)
-        return (
-            "error",
-            "RuntimeError",
-            f"{called}() wants to suspend; only an awaited call can: await {called}(...), in the session's "
-            "own code and not in a script that the shell runs",
+        task: Coroutine[object, object, Answer] = await_callback(
+            callback, begin, self._settings.bounds.callback_timeout
         )
+        return (self.loop or callback_loop()).spawn(task)
 
-    def _settle(self, flight: Flight, call: HostCall, answer: Answer) -> None:
-        """Feed an answer to the run, unless nobody waits for it any more."""
-        run = flight.run
-        if call.id not in run.pending:
-            return
-        match answer:
-            case ("ok", value):
-                run.resolve(call.id, value)
-            case ("error", kind, message, *fields):
-                run.reject(call.id, kind, message, *fields)
-            case ("suspend", reason):
-                flight.suspended[call.id] = reason
 
-    def _on_their_way(self, flight: Flight) -> list[Any]:
-        return [answer for one, answer in self._answers.items() if one in flight.run.pending]
+def _begin_async(
+    mark: int, callback: Callback, arguments: Arguments, keywords: Keywords
+) -> Awaitable[object]:
+    # A context variable set in a task stays in that task.
+    calling_back.set(calling_back.get() | {mark})
+    value = callback.function(*arguments, **keywords)
+    assert inspect.isawaitable(value)
+    return value
 
-    def _collect(self, flight: Flight) -> None:
-        """Take the answers that have come; cancel those that nobody awaits any more."""
-        pending = flight.run.pending
-        if flight.reason is not None:
-            end_tool_calls(flight, "interrupted")  # before they are told that they are cancelled
-        for identifier, answer in list(self._answers.items()):
-            if identifier not in pending:
-                answer.cancel()
-            elif not answer.done():
-                continue
-            else:
-                self._settle(flight, pending[identifier], _outcome(answer))
-            del self._answers[identifier]
 
-    def _take_answer(self, flight: Flight, identifier: int, answer: Answer) -> None:
-        """An answer from outside to a call that waits."""
-        self._check_in_flight(flight)
-        call = flight.run.pending.get(identifier)
-        if call is None:
-            raise KeyError(f"no call {identifier} is pending; pending: {list(flight.run.pending.values())}")
-        reason = flight.suspended.pop(identifier, "")
-        if reason and answer[0] == "ok" and self._workspace is not None and call.name == "@tools.call":
-            from planaria.workspace.tools.middleware import asks_approval
-
-            if asks_approval(reason):
-                # The answer is a decision: what the call gives comes of going on with it.
-                self._start_function(flight, call, self._workspace.resuming(answer[1]))
-                return
-        self._settle(flight, call, answer)
-
-    def _start_call(self, flight: Flight, call: HostCall) -> None:
-        """Begin a call that the code awaits; one that is refused raises in the code."""
+def _check_arguments(callback: Callback, arguments: Arguments, keywords: Keywords) -> None:
+    if callback.signature is not None:
         try:
-            callback = self._admit(call.name, call.args, call.kwargs or {})
-        except Exception as error:
-            self._settle(flight, call, ("error", *describe_exception(error)))
-        else:
-            self._start_function(flight, call, callback)
-
-    def _start_function(self, flight: Flight, call: HostCall, callback: Callback) -> None:
-        """Have a function answer a call that waits."""
-        raise NotImplementedError
-
-    def _check_in_flight(self, flight: Flight) -> None:
-        if flight is not self._flight:
-            raise SessionError("this execution is over, or the session was taken back to a state without it")
+            callback.signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
 
 
-def _outcome(answer: Future[Answer] | asyncio.Task[Answer]) -> Answer:
+def _cannot_suspend(name: str, arguments: Arguments) -> Raised:
+    """A call that blocks has a stack, which cannot be suspended."""
+    called = call_name(name, arguments)
+    return Raised(
+        "RuntimeError",
+        f"{called}() wants to suspend; only an awaited call can: await {called}(...), in the session's "
+        "own code and not in a script that the shell runs",
+    )
+
+
+def _wait_for_either(alarm: Future[None], answer: Future[Answer], seconds: float | None) -> None:
+    futures: list[Future[object]] = [alarm, answer]  # type: ignore[list-item]  # they are only waited for
+    wait(futures, seconds, FIRST_COMPLETED)
+
+
+def _outcome(answer: Future[Answer]) -> Answer:
     """The answer to a call that is no longer on its way."""
     if answer.cancelled():
-        return ("error", "RuntimeError", "the call was cancelled on the host")
+        return Raised("RuntimeError", "the call was cancelled on the host")
     return answer.result()
 
 
-def end_tool_calls(flight: Flight, outcome: Outcome) -> None:
-    """Tell of calls of tools that nobody waits for any more how they ended: their answers do not come."""
-    running = [call for call in flight.tool_calls if call.outcome == "running"]
+def end_tool_calls(execution: ExecutionState, outcome: Outcome) -> None:
+    """Record how calls of tools ended that no task waits for any more: their answers do not come."""
+    running = [call for call in execution.tool_calls if call.outcome == "running"]
     if not running:
         return
-    awaited = Counter(call.args[:2] for call in flight.run.pending.values() if call.name == "@tools.call")
+    awaited = Counter(call.args[:2] for call in execution.pending.values() if call.name == "@tools.call")
     for call in reversed(running):
         target = (call.tool, call.callable)
         if awaited[target] > 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planaria.errors import ExecutionError, PlanariaError, TimeoutError
-from planaria.session.run import HostCall
+from planaria.executors.messages import HostCall
 
 if TYPE_CHECKING:
     from planaria.workspace.tools.call import ToolCall
@@ -39,8 +39,8 @@ class Output:
     """Whether it shows the value of the execution, rather than something that was displayed on the way."""
 
     def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, object], dict[str, object]]:
         data = {
             mime: base64.b64encode(content).decode() if isinstance(content, bytes) else content
             for mime, content in self.data.items()

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planaria.errors import CallbackError, SessionError
-from planaria.session.callbacks import Callback, CallbackRegistry
+from planaria.session.callbacks import Callback
+from planaria.workspace.dependencies import requirements_of
 from planaria.workspace.guest_calls import OBSERVING, GuestCalls
 from planaria.workspace.installing import Dependencies
 from planaria.workspace.workspace import Workspace, registry_of
 
 if TYPE_CHECKING:
-    from planaria.session.core import SessionCore
-    from planaria.workspace.artifact_quota import ArtifactQuota
-    from planaria.workspace.storage.storage import Storage
+    from planaria.session.engine import SessionEngine
     from planaria.workspace.tools.call import ToolCall
-    from planaria.workspace.tools.environment import ToolEnvironment
 
 __all__ = ["WorkspaceLink", "open_workspace"]
 
@@ -25,49 +22,43 @@ __all__ = ["WorkspaceLink", "open_workspace"]
 _NAMES = frozenset({"tools", "workflows", "artifacts", "deps"})
 
 
-def open_workspace(
-    session: SessionCore,
-    *,
-    storage: Storage | None,
-    tools: Any,
-    tools_path: Any,
-    environment: ToolEnvironment | None,
-    extra_deps: Iterable[str],
-    allow_runtime_deps: bool,
-    artifact_quota: ArtifactQuota | None,
-    callbacks: CallbackRegistry,
-) -> WorkspaceLink:
+def open_workspace(engine: SessionEngine) -> WorkspaceLink:
     """A session's link to a workspace of its own. Raises TypeError, CallbackError, ToolDefinitionError."""
-    if storage is not None:
+    settings, options = engine.settings, engine.executor.workspace_options
+    if settings.storage is not None:
         from planaria.workspace.storage.storage import Storage
 
-        if not isinstance(storage, Storage):
-            raise TypeError(f"storage= is a planaria.Storage or None, not a {type(storage).__name__}")
-    for callback in callbacks:
+        if not isinstance(settings.storage, Storage):
+            raise TypeError(
+                f"storage= is a planaria.Storage or None, not a {type(settings.storage).__name__}"
+            )
+    for callback in settings.registry:
         if callback.name.partition(".")[0] in _NAMES:
             raise CallbackError(
                 f"callback {callback.name!r}: in a session with a workspace the names "
                 f"{', '.join(sorted(_NAMES))} are its own; give functions for tools with tools=[...]"
             )
-    registry, owns_tools = registry_of(storage, tools, tools_path, environment)
-    workspace = Workspace(
-        storage,
-        registry,
-        extra_deps=extra_deps,
-        allow_runtime_deps=allow_runtime_deps,
-        owns_tools=owns_tools,
-        artifact_quota=artifact_quota,
+    registry, owns_tools = registry_of(
+        settings.storage, settings.tools, options.tools_path, settings.tool_environment
     )
-    return WorkspaceLink(workspace, session)
+    workspace = Workspace(
+        settings.storage,
+        registry,
+        extra_deps=(*options.deps, *requirements_of(settings.extra_deps)),
+        allow_runtime_deps=settings.allow_runtime_deps and options.allow_runtime_deps,
+        owns_tools=owns_tools,
+        artifact_quota=settings.artifact_quota,
+    )
+    return WorkspaceLink(workspace, engine)
 
 
 class WorkspaceLink:
     """A session's link to a workspace, which other sessions may have too."""
 
-    def __init__(self, workspace: Workspace, session: SessionCore) -> None:
+    def __init__(self, workspace: Workspace, engine: SessionEngine) -> None:
         self.workspace = workspace
-        self.dependencies = Dependencies(workspace, session._executor)
-        self._session = weakref.ref(session)
+        self.dependencies = Dependencies(workspace, engine.executor)
+        self._engine = weakref.ref(engine)
         self._calls = GuestCalls(workspace, self.dependencies, self._trace)
         self._functions = self._calls.functions()
         #: Those that were called; looking at a signature takes its time.
@@ -75,20 +66,20 @@ class WorkspaceLink:
         self._released = False
         workspace.retain()
 
-    def linked_to(self, session: SessionCore) -> WorkspaceLink:
+    def linked_to(self, engine: SessionEngine) -> WorkspaceLink:
         """The link of a copy of this session."""
-        return WorkspaceLink(self.workspace, session)
+        return WorkspaceLink(self.workspace, engine)
 
     def release(self) -> None:
-        """The session uses it no more."""
+        """The session does not use it any more."""
         if not self._released:
             self._released = True
             self.workspace.release()
 
-    def settings(self) -> dict[str, Any]:
-        """What the kernel is told."""
+    def settings(self) -> dict[str, object]:
+        """The settings of the kernel."""
         tools = {tool.name: tool.description for tool in self.workspace.tools}
-        settings: dict[str, Any] = {"workspace": {"tools": tools}}
+        settings: dict[str, object] = {"workspace": {"tools": tools}}
         if self.dependencies.paths:
             settings["paths"] = self.dependencies.paths
         return settings
@@ -106,9 +97,9 @@ class WorkspaceLink:
         return name not in OBSERVING
 
     def resuming(self, decision: object) -> Callback:
-        """The function that goes on with the call of a tool for which somebody was asked."""
+        """The function that continues the call of a tool that waited for an approval."""
 
-        def resume(name: str, callable: str | None, arguments: dict[str, Any]) -> Any:  # noqa: A002
+        def resume(name: str, callable: str | None, arguments: dict[str, object]) -> object:  # noqa: A002
             return self._calls.resume_tool(name, callable, arguments, decision=decision)
 
         return Callback("tools.call", resume)
@@ -117,9 +108,9 @@ class WorkspaceLink:
         self._calls.end_execution()
 
     def _trace(self) -> list[ToolCall]:
-        session = self._session()
-        flight = None if session is None else session._flight
-        return [] if flight is None else flight.tool_calls
+        engine = self._engine()
+        execution = None if engine is None else engine.execution
+        return [] if execution is None else execution.tool_calls
 
     def sync(self) -> None:
         """Install what is configured. Raises SessionError, which names what could not be installed."""

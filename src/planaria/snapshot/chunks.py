@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planaria.errors import SnapshotCorrupt
-from planaria.files.contents import CHUNK, digest_of
+from planaria.files.chunks import CHUNK, digest_of
 from planaria.snapshot.envelope import Section
 
 __all__ = ["CHUNKS", "chunk_sections", "read_chunks"]

@@ -14,7 +14,7 @@ from planaria.errors import (
     SnapshotMismatch,
     SnapshotVersionError,
 )
-from planaria.executors.wasm import WasmState
+from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.images.layers import image_of
 from planaria.machine.image import Image

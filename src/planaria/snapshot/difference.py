@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from planaria.errors import SnapshotError, SnapshotMismatch
-from planaria.executors.executor import Origin
+from planaria.executors.executor import SandboxSetup
+from planaria.executors.messages import Answer, Command, EndOfInput, Query, Raised
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import make_directories, standard_layout
 from planaria.files.manifest import FORMAT as MEMORY
@@ -121,14 +122,14 @@ class _Silent:
     def output(self, descriptor: int, data: bytes) -> None:
         pass
 
-    def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+    def display(self, kind: str, data: dict[str, object], metadata: dict[str, object]) -> None:
         pass
 
-    def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-        return ("error", "RuntimeError", f"{name}() cannot be called while snapshots are compared")
+    def call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Answer:
+        return Raised("RuntimeError", f"{name}() cannot be called while snapshots are compared")
 
-    def input(self, prompt: str) -> tuple[Any, ...]:
-        return ("eof",)
+    def input(self, prompt: str) -> Answer:
+        return EndOfInput()
 
 
 class _Kernel:
@@ -138,7 +139,9 @@ class _Kernel:
         files = _tree(snapshot)
         state = read_state(snapshot, files, without_mounts=snapshot.header.mounts)
         self._executor = WasmExecutor()
-        self._executor.start(_Silent(), Limits(memory=None), Origin(image=state.kernel.image, files=files))
+        self._executor.start(
+            _Silent(), Limits(memory=None), SandboxSetup(image=state.kernel.image, files=files)
+        )
         try:
             revive(self._executor, state.kernel, snapshot.header.tier)
         except BaseException:
@@ -146,14 +149,14 @@ class _Kernel:
             raise
 
     def variables(self) -> dict[str, Variable]:
-        names = self._ask(("names",))
+        names = self._ask(Query("names"))
         return {name: Variable(*told) for name, told in names.items()}
 
     def digests(self, names: list[str]) -> dict[str, str | None]:
         call = f"(lambda space: (exec({_DIGESTS!r}, space), space['digests'](globals(), {names!r}))[1])({{}})"
-        return self._ask(("evaluate", call))
+        return self._ask(Query("evaluate", (call,)))
 
-    def _ask(self, command: tuple[Any, ...]) -> dict[str, Any]:
+    def _ask(self, command: Command) -> dict[str, Any]:
         answer = ask(self._executor, command)
         if not isinstance(answer, dict):
             raise SnapshotMismatch("a snapshot does not come to life: its kernel gave no names")

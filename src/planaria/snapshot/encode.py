@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from planaria.errors import EncodeError, SnapshotError, SnapshotMismatch
-from planaria.executors.wasm import WasmState
+from planaria.executors.wasm_state import WasmState
 from planaria.files.host import FORMAT as HOST
 from planaria.files.overlay import FORMAT as OVERLAY
 from planaria.machine.memory import PAGE_BYTES

@@ -9,8 +9,8 @@ from typing import Any, Final
 from planaria.errors import SnapshotCorrupt, SnapshotError
 from planaria.files.manifest import read_memory_manifest
 from planaria.files.quota import Quota
+from planaria.machine.image_files import find_tree, keep_tree, tree_digest
 from planaria.machine.recipe import Recipe
-from planaria.machine.trees import find_tree, keep_tree, tree_digest
 
 __all__ = ["LAYERS", "keep_layer_files", "layer_files"]
 

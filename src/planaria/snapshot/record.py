@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from planaria.errors import ProtocolError, SnapshotCorrupt
-from planaria.snapshot.state import HostCall, WaitingRun
+from planaria.executors.messages import HostCall
+from planaria.snapshot.state import WaitingRun
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["WORKSPACE", "Declaration", "Record", "fingerprint"]

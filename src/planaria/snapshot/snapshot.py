@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from planaria.errors import SnapshotCorrupt, SnapshotMismatch
+from planaria.executors.messages import HostCall
 from planaria.machine.memory import MemoryFile
 from planaria.snapshot.envelope import Container, read_json
 from planaria.snapshot.header import Header
 from planaria.snapshot.record import Declaration, Record
-from planaria.snapshot.state import HostCall, SessionState
+from planaria.snapshot.state import SessionState
 from planaria.storage.atomic import write_atomically
 
 if TYPE_CHECKING:

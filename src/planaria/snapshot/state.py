@@ -5,28 +5,11 @@ bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from planaria.executors.wasm import WasmState
+from planaria.executors.messages import HostCall
+from planaria.executors.wasm_state import WasmState
 
-__all__ = ["HostCall", "SessionState", "WaitingRun"]
-
-
-@dataclass(frozen=True, slots=True)
-class HostCall:
-    """A host function that the code awaits."""
-
-    id: int
-    name: str
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] | None = None
-
-    def __repr__(self) -> str:
-        shown = [f"id={self.id}", f"name={self.name!r}"]
-        if self.args:
-            shown.append(f"args={self.args!r}")
-        shown.append(f"kwargs={self.kwargs or {}!r}")
-        return f"HostCall({', '.join(shown)})"
+__all__ = ["SessionState", "WaitingRun"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotMismatch, SnapshotNotFound
-from planaria.files.contents import digest_of
+from planaria.files.chunks import digest_of
 from planaria.snapshot.snapshot import Snapshot
 from planaria.storage.documents import Backend
 from planaria.stores.shelves import Kind, Shelves

@@ -6,10 +6,11 @@ and whatever is not for the code to do is refused.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
-from weakref import WeakKeyDictionary
+
+import anyio
+from anyio.lowlevel import RunVar
 
 from planaria.errors import ArtifactError, WorkflowNotFound
 from planaria.workspace.installing import Dependencies
@@ -50,7 +51,7 @@ class GuestCalls:
         self._trace = trace
         self._next = 1
         #: For each loop on which tools are awaited.
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._turns: RunVar[anyio.Semaphore] = RunVar("planaria_turns")
         #: Artifacts on their way in or out, by the number that the guest has of them.
         self._writers: dict[int, ArtifactWriter] = {}
         self._readers: dict[int, BinaryIO] = {}
@@ -104,12 +105,12 @@ class GuestCalls:
         tools = self._workspace.tools
         return tools.call(name, callable, arguments, trace=self._trace(), turns=self._turn)
 
-    def _turn(self) -> asyncio.Semaphore:
+    def _turn(self) -> anyio.Semaphore:
         """What a call that is awaited holds meanwhile."""
-        loop = asyncio.get_running_loop()
-        turns = self._turns.get(loop)
+        turns = self._turns.get(None)
         if turns is None:
-            turns = self._turns[loop] = asyncio.Semaphore(_MOST_CALLS)
+            turns = anyio.Semaphore(_MOST_CALLS, fast_acquire=True)
+            self._turns.set(turns)
         return turns
 
     def resume_tool(

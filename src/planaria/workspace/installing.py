@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from planaria.errors import DependencyError
-from planaria.executors.executor import Executor
+from planaria.executors.executor import Executor, Packages
 
 if TYPE_CHECKING:
     from planaria.workspace.workspace import Workspace
@@ -26,8 +26,17 @@ class Dependencies:
     @property
     def paths(self) -> list[str]:
         """Where the kernel has to look for packages, beside where it looks by itself."""
-        path = self._executor.packages_path
+        packages = self._executor.packages
+        path = None if packages is None else packages.packages_path
         return [] if path is None else [path]
+
+    @property
+    def _packages(self) -> Packages:
+        self._executor.require("deps_install")
+        packages = self._executor.packages
+        if packages is None:
+            raise self._executor.missing("deps_install")
+        return packages
 
     def list(self) -> list[str]:
         """The configured requirements: those of the storage, then those that only this session has."""
@@ -38,10 +47,10 @@ class Dependencies:
         """Install a requirement and configure it; what cannot be installed is not configured."""
         from planaria.workspace.dependencies import canonical_requirement
 
-        self._executor.require("deps_install")
+        packages = self._packages
         requirement = canonical_requirement(package)
         configured = self._workspace.dependencies
-        outcome = self._executor.install([requirement])
+        outcome = packages.install([requirement])
         if not outcome.failed:
             configured.add(requirement)
         return _installed(outcome.installed, outcome.already_present, outcome.failed)
@@ -50,10 +59,10 @@ class Dependencies:
         """Remove a package and what is configured of it."""
         from planaria.workspace.dependencies import canonical_name
 
-        self._executor.require("deps_install")
+        packages = self._packages
         name = canonical_name(package)
         configured = self._workspace.dependencies
-        outcome = self._executor.uninstall([name])
+        outcome = packages.uninstall([name])
         return {
             "removed": outcome.removed,
             "not_found": outcome.not_found,
@@ -63,9 +72,9 @@ class Dependencies:
 
     def sync(self) -> dict[str, Any]:
         """Install all that is configured. Options of pip in the list, which are not followed, have failed."""
-        self._executor.require("deps_install")
+        packages = self._packages
         options = self._workspace.dependencies.options() if self._workspace.has_storage else []
-        outcome = self._executor.install(self.list())
+        outcome = packages.install(self.list())
         unread = dict.fromkeys(options, "an option of pip, which is not followed here")
         return _installed(outcome.installed, outcome.already_present, {**outcome.failed, **unread})
 

@@ -28,7 +28,7 @@ ADD = {
     ],
     "returns": "int",
 }
-TOOLS = {
+TOOLS: dict[str, dict[str, Any]] = {
     "curl": {"name": "curl", "description": "Transfers.", "tags": ["net"], "callables": [GET]},
     "add": {"name": "add", "description": "Add numbers.", "tags": [], "callables": [ADD]},
     "late": {"name": "late", "description": "Came later.", "tags": [], "callables": []},
@@ -45,7 +45,7 @@ class Space:
         self.sent: list[str] = []
         self.artifacts: dict[str, tuple[str, bytes]] = {}
         self.streams: dict[int, Any] = {}
-        for name, function in {
+        functions: dict[str, Callable[..., Any]] = {
             "@tools.call": self.call,
             "@tools.describe": self.describe,
             "@tools.list": lambda: list(TOOLS.values()),
@@ -59,7 +59,8 @@ class Space:
             "@artifacts.read": self.read,
             "@artifacts.get": lambda name: {"name": name} if name in self.artifacts else None,
             "@deps.add": lambda package: ({"installed": [package]}, ["/made/of/packages"]),
-        }.items():
+        }
+        for name, function in functions.items():
             host.functions[name] = self._counted(name, function)
         settings = {"tools": {"curl": "Transfers.", "add": "Add numbers."}}
         assert host.send("configure", {"workspace": settings}) == ("done", {})

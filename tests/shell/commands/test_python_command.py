@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 #: A directory with nothing but the interpreter that runs these tests, for the real shell.
 _REAL = os.path.realpath(sys.executable)
 

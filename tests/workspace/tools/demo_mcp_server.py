@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from typing import Any
 
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -58,7 +59,7 @@ def picture() -> Image:
 
 
 @server.tool(structured_output=False)
-def mixed() -> list:
+def mixed() -> list[Any]:
     return ["text", Image(data=PNG, format="png")]
 
 

@@ -4,6 +4,7 @@ import argparse
 import getopt
 import json
 import sys
+from typing import Any
 
 parser = argparse.ArgumentParser(prefix_chars="-", allow_abbrev=False)
 parser.add_argument("--long")
@@ -17,7 +18,7 @@ argparsed = vars(parser.parse_args())
 
 options, rest = getopt.gnu_getopt(sys.argv[1:], "s:m:f", ["long=", "number=", "evil"])
 names = {"--long": "long", "-s": "short", "--number": "number", "-m": "many", "-f": "flag", "--evil": "evil"}
-gotten = {
+gotten: dict[str, Any] = {
     "long": None,
     "short": None,
     "number": None,

@@ -16,7 +16,7 @@ from planaria.workspace.tools.argv import build_argv
 from planaria.workspace.tools.command import CommandTool
 from planaria.workspace.tools.definition import CommandDefinition
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "options": {
         "long": {},
         "short": {"short": "s"},
@@ -52,7 +52,7 @@ def test_values_arrive_as_they_are(arguments: dict[str, Any]) -> None:
     """Two real parsers of options find in the arguments of a process exactly the values that were given."""
     script = Path(__file__).with_name("print_arguments.py")
     command = (sys.executable, "-I", "-S", str(script))
-    tool = CommandTool(CommandDefinition(name="print", command=command, schema=SCHEMA))
+    tool = CommandTool(CommandDefinition(name="print", command=command, schema=SCHEMA))  # type: ignore[arg-type]
     wanted = {
         "long": arguments.get("long"),
         "short": arguments.get("short"),
@@ -76,13 +76,13 @@ def test_values_arrive_as_they_are(arguments: dict[str, Any]) -> None:
     st.sampled_from(["-", "-+", "-/@"]),
 )
 def test_what_looks_like_an_option_is_one(
-    arguments: dict[str, Any], dash: str, form: str, prefixes: str
+    arguments: dict[str, Any], dash: Any, form: str, prefixes: str
 ) -> None:
     """Before `--`, what begins like an option of the command is an option of the schema; or the call is refused."""
-    options = {name: {**option, "form": form} for name, option in SCHEMA["options"].items()}  # type: ignore[dict-item,attr-defined]
+    options = {name: {**option, "form": form} for name, option in SCHEMA["options"].items()}
     definition = CommandDefinition(
         name="any",
-        schema={**SCHEMA, "options": options},
+        schema={**SCHEMA, "options": options},  # type: ignore[arg-type]
         double_dash=dash,
         option_prefixes=prefixes,
     )

@@ -113,12 +113,13 @@ def test_arguments(define: Define) -> None:
     tool = define(
         "- {name: get, path: '/echo/{id}', parameters: {id: {type: integer}, kind: {enum: [a, b]}}}"
     )
-    for arguments, message in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"id": "1"}, "int is wanted"),
         ({}, "needs id"),
         ({"id": 1, "kid": "a"}, "did you mean 'kind'"),
         ({"id": 1, "kind": "c"}, "one of 'a', 'b'"),
-    ]:
+    ]
+    for arguments, message in wrong:
         with pytest.raises(ToolArgumentError, match=message):
             call(tool, "get", **arguments)
 

@@ -25,6 +25,8 @@ from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 PNG = b"\x89PNG\r\n\x1a\n\x00picture"
 IMAGE = {"type": "image", "mime_type": "image/png", "data": PNG}

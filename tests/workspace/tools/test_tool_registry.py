@@ -28,6 +28,9 @@ from planaria import (
 )
 from planaria.workspace.tools.middleware import asks_approval
 
+#: A tool, a function of it or None, and arguments.
+Call = tuple[str, str | None, dict[str, Any]]
+
 
 def double(number: int) -> int:
     """Twice a number."""
@@ -225,7 +228,8 @@ def test_calls_leave_records(registry: ToolRegistry) -> None:
     waiting = registry.call("later", None, {"number": 1}, trace=trace)
     assert (trace[1].outcome, trace[1].duration_ms) == ("running", None)
     wait(waiting)
-    for call in (("always-fails", None, {}), ("nothing", "at_all", {})):
+    calls: list[Call] = [("always-fails", None, {}), ("nothing", "at_all", {})]
+    for call in calls:
         with pytest.raises(LookupError):
             registry.call(*call, trace=trace)
     assert [(one.name, one.arguments, one.outcome) for one in trace] == [
@@ -270,7 +274,8 @@ def test_arguments_that_no_python_code_could_give_are_refused(registry: ToolRegi
     with pytest.raises(ToolArgumentError, match="names of arguments are texts, not 3"):
         registry.call("double", None, {3: 4})  # type: ignore[dict-item]
     long = "x" * 1_000_000
-    for call in ((long, None, {}), ("double", long, {}), ("double", None, {long: 1})):
+    calls: list[Call] = [(long, None, {}), ("double", long, {}), ("double", None, {long: 1})]
+    for call in calls:
         with pytest.raises(ToolCallError) as raised:
             registry.call(*call)
         assert len(str(raised.value)) < 300

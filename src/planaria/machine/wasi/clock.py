@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from typing import Protocol
 
+from planaria.fork import in_forked_child
+
 __all__ = ["Clock", "FrozenClock", "OffsetClock", "SystemClock"]
 
 
@@ -31,13 +33,14 @@ def _before_fork() -> None:
     _at_fork = _processor_time()
 
 
+@in_forked_child("clock")
 def _after_fork() -> None:
     global _inherited
     _inherited = _at_fork
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork)
 
 
 class Clock(Protocol):

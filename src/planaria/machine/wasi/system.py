@@ -18,7 +18,6 @@ from planaria.errors import SnapshotError
 from planaria.files.filesystem import FileSystem
 from planaria.files.manifest import bytes_of, text_of
 from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
-from planaria.machine.wasi.capture import capture, rebuild
 from planaria.machine.wasi.clock import Clock, SystemClock
 from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
 from planaria.machine.wasi.files import FileCalls
@@ -27,6 +26,7 @@ from planaria.machine.wasi.paths import PathCalls
 from planaria.machine.wasi.polling import PollCalls
 from planaria.machine.wasi.process import ProcessExit, environment_strings
 from planaria.machine.wasi.random import RandomSource, SystemRandom
+from planaria.machine.wasi.state import capture, rebuild
 
 __all__ = ["Wasi"]
 

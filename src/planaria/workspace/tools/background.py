@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
 
 __all__ = ["background_loop", "close_at_exit", "close_when_collected", "in_background", "run_in_background"]
@@ -25,8 +25,7 @@ _EXIT_TIMEOUT = 10.0
 _tools: Final = LoopThread("planaria-tools")
 _closers: set[Callable[[], Awaitable[None]]] = set()
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_closers.clear)  # what they would close is not a forked child's
+in_forked_child("tools")(_closers.clear)  # what they would close is not a forked child's
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import contextlib
 import inspect
@@ -408,12 +407,12 @@ def _failed(call: ToolCall, error: BaseException) -> None:
         error.callable = error.callable or call.callable
     if call.outcome != "running":  # the execution has ended before
         return
-    if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
-        call.end("cancelled")
-        return
     if isinstance(error, Suspend):
         call.end("suspended")
         call.error = error.reason
+        return
+    if not isinstance(error, Exception):  # the cancellation of the event loop that runs it
+        call.end("cancelled")
         return
     call.end("denied" if isinstance(error, ToolDenied) else "error")
     call.error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

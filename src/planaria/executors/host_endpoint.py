@@ -1,0 +1,242 @@
+"""The host's end of the boundary: hands a kernel its command, answers its requests, takes its report.
+
+The part that is the same for every executor; see docs/internals/boundary.md. Requests and reports that are
+not well formed raise ProtocolError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+from planaria.errors import EncodeError, ProtocolError
+from planaria.executors.executor import Entered, Host
+from planaria.executors.messages import (
+    Answer,
+    Answered,
+    CallAnswer,
+    Cancel,
+    Command,
+    Configure,
+    Done,
+    EndOfInput,
+    Failed,
+    HostCall,
+    Ok,
+    Query,
+    Raised,
+    Refused,
+    Report,
+    Request,
+    Resume,
+    RunCode,
+    RunScript,
+    Suspended,
+    TierMissing,
+    Waiting,
+)
+from planaria.limits import Stopped, StopReason
+from planaria_kernel.protocol import decode, encode
+
+__all__ = ["HostEndpoint", "answer_frame", "call_name", "command_frame", "unknown_request"]
+
+Frame = tuple[object, ...]
+
+_EMPTY: Final = b""
+#: Characters of a tool's name in a message.
+_SHOWN: Final = 80
+#: What most cells report that end in a statement, as the kernel encodes it.
+_PLAINLY_DONE: Final = encode(("done", {}))
+_DONE: Final = Done()
+_INTERRUPTED: Final = Raised("KeyboardInterrupt", "")
+
+
+class HostEndpoint:
+    """Holds the command of the present entry and the report that it leaves.
+
+    `outside` is entered while a function of the user's runs on the host; a KeyboardInterrupt in there is the
+    function's answer.
+    """
+
+    __slots__ = ("_command", "_host", "_outside", "_report")
+
+    def __init__(
+        self, host: Host, outside: Callable[[], AbstractContextManager[object]] = nullcontext
+    ) -> None:
+        self._host = host
+        self._outside = outside
+        self._command = _EMPTY
+        self._report: bytes | None = None
+
+    def begin(self, command: Command, settings: object = None) -> None:
+        """Set the command of the next entry, before which the kernel takes `settings`, if any.
+
+        Raises EncodeError when it cannot be sent.
+        """
+        frame = command_frame(command)
+        self._command = encode(frame if settings is None else ("begin", settings, frame))
+        self._report = None
+
+    def ended(self, reason: StopReason | None) -> Entered:
+        """What the entry ended with. Raises Stopped when the kernel left no report."""
+        if self._report is None:
+            raise Stopped("the kernel returned without a report", reason)
+        if self._report == _PLAINLY_DONE:
+            return Entered(_DONE, reason)
+        return Entered(_report_of(decode(self._report)), reason)
+
+    @property
+    def has_report(self) -> bool:
+        return self._report is not None
+
+    def answer(self, request: bytes) -> bytes | None:
+        """The reply to a request; None when it is not one of those that every executor has."""
+        kind = request[0] if request else 0
+        if kind == Request.COMMAND:
+            return self._command
+        if kind == Request.REPORT:
+            self._report = request[1:]
+            return _EMPTY
+        if kind == Request.DISPLAY:
+            match decode(request[1:]):
+                case (str(form), dict(data), dict(metadata)):
+                    self._host.display(form, data, metadata)
+                    return _EMPTY
+        elif kind == Request.CALL:
+            match decode(request[1:]):
+                case (str(name), tuple(arguments), dict(keywords)):
+                    return self._call(name, arguments, keywords)
+        elif kind == Request.INPUT:
+            match decode(request[1:]):
+                case str(prompt):
+                    return encode(answer_frame(self._ask(lambda: self._host.input(prompt))))
+        else:
+            return None
+        raise unknown_request(request)
+
+    def _call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> bytes:
+        answer = self._ask(lambda: self._host.call(name, arguments, keywords))
+        try:
+            return encode(answer_frame(answer))
+        except EncodeError as error:
+            called = call_name(name, arguments)
+            message = f"{called}() returned a value that cannot be serialised: {error}"
+            return encode(answer_frame(Raised("TypeError", message)))
+
+    def _ask(self, function: Callable[[], Answer]) -> Answer:
+        """What a function of the user's answers, which an interrupt may cut short."""
+        try:
+            with self._outside():
+                return function()
+        except KeyboardInterrupt:
+            return _INTERRUPTED
+
+
+def call_name(name: str, arguments: tuple[object, ...]) -> str:
+    """A function of the host as code writes it, for messages about a call: `rate`, `tools.count.words`."""
+    if name != "@tools.call":
+        return name.lstrip("@!")
+    parts = [part for part in arguments[:2] if isinstance(part, str)]
+    return ".".join(["tools", *(part if len(part) <= _SHOWN else part[:_SHOWN] + "…" for part in parts)])
+
+
+def unknown_request(request: bytes) -> ProtocolError:
+    """The error for a request that no executor knows."""
+    return ProtocolError(f"the guest sent an unknown request: {request[:40]!r}")
+
+
+# -- values to frames -------------------------------------------------------------------------------------
+
+
+def command_frame(command: Command) -> Frame:
+    """A command as the kernel reads it."""
+    match command:
+        case RunCode(source, count, tier, name):
+            return ("run", source, count, tier) if name is None else ("run", source, count, tier, name)
+        case Resume(answers):
+            return ("resume", [_call_answer_frame(one) for one in answers])
+        case Query(name, arguments):
+            return (name, *arguments)
+        case RunScript(source, stdin):
+            return ("bash", source, stdin)
+        case Cancel(kind, message):
+            return ("cancel", kind, message)
+        case Configure(settings):
+            return ("configure", dict(settings))
+
+
+def _call_answer_frame(given: CallAnswer) -> Frame:
+    answer = given.answer
+    if isinstance(answer, Ok):
+        return (given.id, True, answer.value)
+    return (given.id, False, answer_frame(answer)[1:])
+
+
+def answer_frame(answer: Answer) -> Frame:
+    """An answer as the kernel reads it."""
+    match answer:
+        case Ok(value):
+            return ("ok", value)
+        case Raised(kind, message, None):
+            return ("error", kind, message)
+        case Raised(kind, message, fields):
+            return ("error", kind, message, fields)
+        case EndOfInput():
+            return ("eof",)
+        case Suspended():
+            raise AssertionError("a call that waits is not answered")
+
+
+# -- frames to values -------------------------------------------------------------------------------------
+
+
+def _report_of(frame: object) -> Report:
+    """What a kernel reported; anything else raises ProtocolError."""
+    match frame:
+        case ("done", dict(details)):
+            return _done(details)
+        case ("waiting", list(calls), (int() | float() | None) as seconds, list(abandoned)):
+            return Waiting(tuple(map(_call_of, calls)), seconds, _identifiers(abandoned))
+        case ("error", dict(details)):
+            return _failed(details)
+        case ("answer", value):
+            return Answered(value)
+        case ("tier", list(modules)):
+            return TierMissing(tuple(map(str, modules)))
+        case ("refused",):
+            return Refused()
+    raise ProtocolError(f"the kernel sent an unknown report: {str(frame)[:200]}")
+
+
+def _done(details: dict[str, object]) -> Done:
+    match details.get("value"), details.get("repr"), details.get("exit_code"), details.get("given_up", []):
+        case (bytes() | None) as value, (str() | None) as shown, (int() | None) as code, list(abandoned):
+            return Done(value, shown, code, _identifiers(abandoned))
+    raise ProtocolError(f"the kernel sent an unknown report: done, {str(details)[:200]}")
+
+
+def _failed(details: dict[str, object]) -> Failed:
+    match details.get("lineno"), details.get("exit_code"), details.get("given_up", []):
+        case (int() | None) as lineno, (int() | None) as code, list(abandoned):
+            return Failed(
+                str(details.get("type", "Exception")),
+                str(details.get("message", "")),
+                str(details.get("traceback", "")),
+                lineno,
+                code,
+                details,
+                _identifiers(abandoned),
+            )
+    raise ProtocolError(f"the kernel sent an unknown report: error, {str(details)[:200]}")
+
+
+def _call_of(item: object) -> HostCall:
+    match item:
+        case (int(identifier), str(name), tuple(arguments), dict(keywords)):
+            return HostCall(identifier, name, arguments, keywords)
+    raise ProtocolError(f"the kernel sent an unknown host call: {str(item)[:200]}")
+
+
+def _identifiers(items: Iterable[object]) -> tuple[int, ...]:
+    return tuple(item for item in items if isinstance(item, int))

@@ -1,0 +1,30 @@
+"""The state of a sandboxed kernel at rest, as values of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planaria.files.filesystem import FileSystemSnapshot
+from planaria.machine.image import Image
+from planaria.machine.memory import MemoryFile
+from planaria.machine.memory import Run as MemoryRun
+
+__all__ = ["WasmState"]
+
+
+@dataclass(frozen=True, slots=True)
+class WasmState:
+    """What the kernel's memory has beyond the image, its system's tables, and its files."""
+
+    image: Image
+    memory: MemoryFile
+    """The image's own memory, or one that a session with much in its memory was moved to."""
+    size: int
+    runs: list[MemoryRun]
+    """What is written over `memory`."""
+    system: dict[str, Any]
+    files: FileSystemSnapshot
+    deferred: Mapping[str, object] | None = None
+    """Settings that the kernel has yet to take, before its next command."""

@@ -1,0 +1,135 @@
+"""Turns at an engine, for tasks of asyncio and Trio."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Final, TypeVar
+
+import anyio
+
+from planaria.fork import in_forked_child
+from planaria.session.engine import Phase, SessionEngine
+from planaria.session.event_loops import EventLoop, running_loop
+from planaria.session.execution_state import ExecutionState
+from planaria.session.worker_threads import submit
+
+__all__ = ["AsyncTurns", "interruption"]
+
+T = TypeVar("T")
+
+#: Those that exist, for a child of a fork to recover.
+_all: Final[weakref.WeakSet[AsyncTurns]] = weakref.WeakSet()
+
+
+def interruption() -> type[BaseException]:
+    """What is raised in the task that executes to interrupt the code."""
+    return anyio.get_cancelled_exc_class()
+
+
+class AsyncTurns:
+    """One task at a time uses an engine; blocking work is done on threads beside the event loop.
+
+    `Turns` has the same methods; these two classes are where sessions with and without `await` differ.
+    """
+
+    def __init__(self, engine: SessionEngine) -> None:
+        self._engine = engine
+        self._lock: anyio.Lock | None = None
+        #: The event loop under which the session was used last, and which its lock belongs to.
+        self._loop: EventLoop | None = None
+        _all.add(self)
+
+    def prepare(self) -> None:
+        """Do what the constructor of a session waits for: start the kernel, if that takes milliseconds."""
+        if self._engine.executor.is_sandbox:
+            self._engine.start()
+
+    @contextlib.asynccontextmanager
+    async def held(self, *, ready: bool = True) -> AsyncIterator[None]:
+        """Hold the session: another task waits for it, its own callback is refused."""
+        engine = self._engine
+        engine.check_usable()
+        loop = running_loop()
+        lock = self._lock
+        if lock is None or (loop != self._loop and not lock.locked()):
+            self._lock = lock = anyio.Lock(fast_acquire=True)
+            self._loop = loop
+        async with lock:
+            engine.host_calls.loop = loop
+            if ready and engine.phase is not Phase.READY:
+                await self.call(engine.ensure_started)
+            yield
+
+    @contextlib.asynccontextmanager
+    async def closing(self) -> AsyncIterator[None]:
+        """Hold the session to close it, also in a task that was cancelled."""
+        with anyio.CancelScope(shield=True):
+            async with self.held(ready=False):
+                yield
+
+    async def call(self, function: Callable[[], T], *, shield: bool = False) -> T:
+        """Call a function that uses the engine and may block, on a thread.
+
+        When this task is cancelled, the code is interrupted and waited for; with `shield` it was before.
+        """
+        future = submit(function)
+        cancelled: BaseException | None = None
+        while not future.done():
+            try:
+                with anyio.CancelScope(shield=shield or cancelled is not None):
+                    await _done(future)
+            except interruption() as error:
+                cancelled = error
+                self._engine.interrupt()
+        result = future.result()
+        if cancelled is not None:
+            raise cancelled
+        return result
+
+    async def elsewhere(self, function: Callable[[], T]) -> T:
+        """Call a function that may block and does not use the engine, on a thread.
+
+        When this task is cancelled, it is not waited for.
+        """
+        future = submit(function)
+        await _done(future)
+        return future.result()
+
+    async def enter(self, execution: ExecutionState) -> None:
+        """Enter the kernel."""
+        was_cancelled = execution.stop.interruption is not None
+        await self.call(partial(self._engine.enter, execution), shield=was_cancelled)
+
+    async def wait(self, execution: ExecutionState) -> None:
+        """Wait for an answer, a timer of the code's, or the end of the time."""
+        was_cancelled = execution.stop.interruption is not None
+        with (
+            execution.alarm.armed() as alarm,
+            anyio.move_on_after(execution.seconds_left(), shield=was_cancelled),
+        ):
+            await _done(alarm)
+
+    def after_fork(self) -> None:
+        """In a child of a fork, where only the forking thread exists."""
+        is_held = self._lock is not None and self._lock.locked()
+        if is_held or not self._engine.executor.is_copied_by_fork:
+            self._engine.lose_kernel()
+        self._lock = self._loop = None
+        self._engine.host_calls.answers = {}
+
+
+async def _done(future: Future[T]) -> None:
+    """Wait until a future of another thread is done."""
+    loop, event = running_loop(), anyio.Event()
+    future.add_done_callback(lambda _: loop.call_soon(event.set))
+    await event.wait()
+
+
+@in_forked_child("sessions")
+def _after_fork() -> None:
+    for turns in list(_all):
+        turns.after_fork()

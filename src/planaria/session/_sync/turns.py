@@ -1,0 +1,104 @@
+"""Turns at an engine, for threads."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
+from typing import Final, TypeVar
+
+from planaria.errors import SessionBusy
+from planaria.fork import in_forked_child
+from planaria.session.engine import Phase, SessionEngine
+from planaria.session.execution_state import ExecutionState
+
+__all__ = ["Turns", "interruption"]
+
+T = TypeVar("T")
+
+#: Those that exist, for a child of a fork to recover.
+_all: Final[weakref.WeakSet[Turns]] = weakref.WeakSet()
+
+
+def interruption() -> type[BaseException]:
+    """What is raised on the thread that executes to interrupt the code."""
+    return KeyboardInterrupt
+
+
+class Turns:
+    """One thread at a time uses an engine; blocking work is done on that thread.
+
+    `AsyncTurns` has the same methods; these two classes are where sessions with and without `await` differ.
+    """
+
+    def __init__(self, engine: SessionEngine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        #: The thread that holds the lock.
+        self._owner: int | None = None
+        _all.add(self)
+
+    def prepare(self) -> None:
+        """Do what the constructor of a session waits for: start the kernel."""
+        self._engine.start()
+
+    @contextlib.contextmanager
+    def held(self, *, ready: bool = True) -> Iterator[None]:
+        """Hold the session: another thread waits for it, its own callback is refused."""
+        engine = self._engine
+        engine.check_usable()
+        here = threading.get_ident()
+        if self._owner == here:
+            raise SessionBusy(
+                "this session waits for the very function that wants to use it (on_stdout, stdin, "
+                "a signal handler); return from it first, or use another session"
+            )
+        with self._lock:
+            self._owner = here
+            try:
+                if ready and engine.phase is not Phase.READY:
+                    engine.ensure_started()
+                yield
+            finally:
+                self._owner = None
+
+    @contextlib.contextmanager
+    def closing(self) -> Iterator[None]:
+        """Hold the session to close it."""
+        with self.held(ready=False):
+            yield
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Call a function that uses the engine and may block."""
+        return function()
+
+    def elsewhere(self, function: Callable[[], T]) -> T:
+        """Call a function that may block and does not use the engine."""
+        return function()
+
+    def enter(self, execution: ExecutionState) -> None:
+        """Enter the kernel."""
+        self._engine.enter(execution)
+
+    def wait(self, execution: ExecutionState) -> None:
+        """Wait for an answer, a timer of the code's, or the end of the time."""
+        with execution.alarm.armed() as alarm:
+            wait([alarm], execution.seconds_left())
+
+    def after_fork(self) -> None:
+        """In a child of a fork, where only the forking thread exists."""
+        here = threading.get_ident()
+        if self._owner != here and (self._owner is not None or not self._engine.executor.is_copied_by_fork):
+            self._engine.lose_kernel()
+            self._owner = None
+        if self._owner is None:
+            self._lock = threading.Lock()
+        self._engine.host_calls.answers = {}
+
+
+@in_forked_child("sessions")
+def _after_fork() -> None:
+    for turns in list(_all):
+        turns.after_fork()

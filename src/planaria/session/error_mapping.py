@@ -1,0 +1,104 @@
+"""The errors that executions end with."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from planaria.errors import (
+    CrashError,
+    ExecutionError,
+    Exited,
+    Interrupted,
+    LimitError,
+    PlanariaError,
+    SessionError,
+    TimeoutError,
+)
+from planaria.executors.messages import Failed
+from planaria.session.execution_state import ExecutionState, Stop, StopState
+from planaria.session.result import Result
+
+__all__ = ["effect_of", "error_of"]
+
+_Stopped = TypeVar("_Stopped", TimeoutError, LimitError, Interrupted, CrashError)
+
+
+def error_of(execution: ExecutionState, result: Result, outcome: Failed) -> PlanariaError:
+    """The error of an execution that ended with `outcome`."""
+    stop = execution.stop
+    if isinstance(stop.failure, SessionError):
+        return stop.failure
+    if stop.crash is not None or outcome.type == "KeyboardInterrupt":
+        error = _stopped_error(execution, outcome)
+        if error is not None:
+            error.stdout, error.stderr = result.stdout, result.stderr
+            return error
+    kind = ExecutionError if outcome.exit_code is None else Exited
+    raised = kind(
+        outcome.message,
+        type=outcome.type,
+        traceback=outcome.traceback,
+        lineno=outcome.lineno,
+        details=outcome.details,
+        stdout=result.stdout,
+        stderr=result.stderr,
+    )
+    raised.exit_code = outcome.exit_code
+    return raised
+
+
+def _stopped_error(
+    execution: ExecutionState, outcome: Failed
+) -> TimeoutError | LimitError | Interrupted | CrashError | Exited | None:
+    """The error of an execution that was stopped or whose kernel is gone; None when the code raised."""
+    stop = execution.stop
+    left = effect_of(stop)
+    if isinstance(stop.failure, LimitError):
+        error = LimitError(f"{stop.failure.message}; {left}", limit=stop.failure.limit)
+        return _placed(error, execution, outcome)
+    match stop.reason:
+        case "timeout":
+            return _placed(
+                TimeoutError(f"timed out after {execution.timeout:g} s; {left}"), execution, outcome
+            )
+        case "cpu":
+            message = f"the limit cpu_time of {execution.limits.cpu_time:g} s is used up; {left}"
+            return _placed(LimitError(message, limit="cpu_time"), execution, outcome)
+        case "interrupt":
+            return _placed(Interrupted(f"interrupted; {left}"), execution, outcome)
+    if stop.crash is None:
+        return None
+    if outcome.exit_code is not None:
+        exited = Exited(f"{stop.crash.message}; {_place_of(stop)}", type="SystemExit")
+        exited.exit_code = outcome.exit_code
+        return exited
+    crash = CrashError(f"the kernel crashed ({stop.crash.message}); {_place_of(stop)}")
+    return _placed(crash, execution, outcome)
+
+
+def effect_of(stop: Stop) -> str:
+    """In words, what a stop left of the session."""
+    if stop.crash is not None and stop.crash.goes_on:
+        return (
+            "the code ignored the interrupt and this executor cannot kill it: it keeps running in the "
+            "background until it ends by itself, its output is dropped, and the session restarted"
+        )
+    if stop.state is StopState.KEPT:
+        return "it was stopped at a line and the session has the state reached there"
+    return f"it had to be stopped hard and {_place_of(stop)}"
+
+
+def _place_of(stop: Stop) -> str:
+    """In words, where a session is whose kernel did not return."""
+    if stop.state is StopState.LOST:
+        return "the session restarted"
+    if stop.rewound_to is None:
+        return "the session went back to the state before this execution"
+    return f"the session was rewound to {stop.rewound_to}, its newest checkpoint"
+
+
+def _placed(error: _Stopped, execution: ExecutionState, outcome: Failed) -> _Stopped:
+    """With what the stop left, and the traceback and line at which the code was stopped."""
+    error.state, error.rewound_to = execution.stop.state.value, execution.stop.rewound_to
+    error.traceback, error.lineno = outcome.traceback, outcome.lineno
+    return error

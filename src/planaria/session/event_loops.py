@@ -1,0 +1,184 @@
+"""The event loops on which a session awaits callbacks: asyncio's and Trio's, behind one interface."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, InvalidStateError
+from typing import TYPE_CHECKING, TypeVar
+
+from planaria.session import worker_threads
+
+if TYPE_CHECKING:
+    import trio
+
+__all__ = ["EventLoop", "callback_loop", "running_loop"]
+
+T = TypeVar("T")
+
+
+class EventLoop(ABC):
+    """A running event loop. Its methods may be called from any thread."""
+
+    @abstractmethod
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Have the loop call a function; when the loop has ended, nothing happens."""
+
+    @abstractmethod
+    def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
+        """Run a coroutine as a task of the loop, in a copy of the present context.
+
+        Cancelling the future cancels the task; a task that is cancelled with its loop cancels the future.
+        """
+
+
+class _Spawned(Future[T]):
+    """The future of a task."""
+
+    def __init__(self, loop: EventLoop) -> None:
+        super().__init__()
+        self._loop = loop
+        #: Cancels the task, once that has begun.
+        self.cancel_task: Callable[[], object] | None = None
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        if cancelled:
+            self._loop.call_soon(self._cancel_task)
+        return cancelled
+
+    def _cancel_task(self) -> None:
+        if self.cancel_task is not None:
+            self.cancel_task()
+
+    def finish(self, result: T) -> None:
+        """The task has returned; the future may have been cancelled just now."""
+        with contextlib.suppress(InvalidStateError):
+            self.set_result(result)
+
+    def fail(self, error: BaseException) -> None:
+        """The task has raised."""
+        with contextlib.suppress(InvalidStateError):
+            self.set_exception(error)
+
+
+class _AsyncioLoop(EventLoop):
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _AsyncioLoop) and self._loop is other._loop
+
+    def __hash__(self) -> int:
+        return hash(self._loop)
+
+    def call_soon(self, function: Callable[[], object]) -> None:
+        try:
+            here = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            here = False
+        if here:
+            function()
+            return
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:  # it is closed
+            if not self._loop.is_closed():
+                raise
+
+    def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
+        future: _Spawned[T] = _Spawned(self)
+
+        def start() -> None:
+            if future.cancelled():
+                coroutine.close()
+                return
+            task = self._loop.create_task(coroutine)
+            future.cancel_task = task.cancel
+            task.add_done_callback(finish)
+
+        def finish(task: asyncio.Task[T]) -> None:
+            future.cancel_task = None
+            if task.cancelled():
+                future.cancel()
+            elif (error := task.exception()) is not None:
+                future.fail(error)
+            else:
+                future.finish(task.result())
+
+        self.call_soon(start)
+        return future
+
+
+class _TrioLoop(EventLoop):
+    def __init__(self, token: trio.lowlevel.TrioToken) -> None:
+        self._token = token
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _TrioLoop) and self._token is other._token
+
+    def __hash__(self) -> int:
+        return hash(self._token)
+
+    def call_soon(self, function: Callable[[], object]) -> None:
+        import trio
+
+        try:
+            here = trio.lowlevel.current_trio_token() is self._token
+        except RuntimeError:
+            here = False
+        if here:
+            function()
+            return
+        try:
+            self._token.run_sync_soon(function)
+        except trio.RunFinishedError:
+            pass
+
+    def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
+        import trio
+
+        future: _Spawned[T] = _Spawned(self)
+        scope = trio.CancelScope()
+        context = contextvars.copy_context()
+
+        async def run() -> None:
+            try:
+                with scope:
+                    future.finish(await coroutine)
+            except Exception as error:
+                future.fail(error)
+            finally:
+                future.cancel_task = None
+                future.cancel()  # unless it is done
+
+        def start() -> None:
+            if future.cancelled():
+                coroutine.close()
+                return
+            future.cancel_task = scope.cancel
+            trio.lowlevel.spawn_system_task(run, context=context)
+
+        self.call_soon(start)
+        return future
+
+
+def running_loop() -> EventLoop:
+    """The event loop that runs on this thread. Raises RuntimeError when there is none."""
+    try:
+        return _AsyncioLoop(asyncio.get_running_loop())
+    except RuntimeError:
+        if "trio" not in sys.modules:
+            raise
+    import trio
+
+    return _TrioLoop(trio.lowlevel.current_trio_token())
+
+
+def callback_loop() -> EventLoop:
+    """asyncio's loop on a thread of its own, for callbacks of sessions without `await`."""
+    return _AsyncioLoop(worker_threads.callback_loop())

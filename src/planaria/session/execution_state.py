@@ -1,0 +1,308 @@
+"""One execution as one value, without any I/O.
+
+An `ExecutionState` says with which command to enter the kernel next and takes the report of that entry. When
+the code waits, it holds the host calls that it waits for; the session that drives it answers them. It also
+knows what was printed, when the execution must end, why it was stopped, and its outcome.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal
+
+from planaria.errors import PlanariaError
+from planaria.executors.messages import (
+    CallAnswer,
+    Cancel,
+    Command,
+    Done,
+    Failed,
+    HostCall,
+    Ok,
+    Raised,
+    Resume,
+    RunCode,
+    RunScript,
+    Waiting,
+)
+from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria.session.alarm import Alarm
+from planaria.session.collector import Collector, Listeners
+
+if TYPE_CHECKING:
+    from planaria.session.result import Result
+    from planaria.workspace.tools.call import ToolCall
+
+__all__ = ["ExecutionState", "ExecutionStatus", "Stop", "StopState"]
+
+ExecutionStatus = Literal["running", "waiting", "done", "failed"]
+
+_NOTHING: Final[Mapping[int, HostCall]] = {}
+
+
+class StopState(StrEnum):
+    """What a stop left of the session."""
+
+    KEPT = "kept"
+    """It was stopped at a line, and the session has the state reached there."""
+    REWOUND = "rewound"
+    """The session went back to a checkpoint."""
+    LOST = "lost"
+    """There was no checkpoint: the session restarted."""
+
+
+@dataclass(slots=True)
+class Stop:
+    """Why an execution was stopped, and what that left of the session."""
+
+    reason: StopReason | None = None
+    patience: float | None = None
+    """When code that does not respond to the interrupt is abandoned, a value of `time.monotonic()`."""
+    crash: Stopped | None = None
+    """How the kernel ended, if it did."""
+    state: StopState = StopState.KEPT
+    rewound_to: int | None = None
+    """After how many executions the checkpoint was taken, when it is not the one before this execution."""
+    failure: PlanariaError | None = None
+    """The error that the execution ends with, whatever the kernel reports."""
+    listener_error: BaseException | None = None
+    """What a listener raised: it is raised on this side."""
+    interruption: BaseException | None = None
+    """Ctrl-C or a cancellation, which is raised on this side once the code has stopped."""
+
+
+class ExecutionState:
+    """The execution of one cell or script."""
+
+    __slots__ = (
+        "_answers",
+        "_collector",
+        "_command",
+        "_first",
+        "_left",
+        "_listeners",
+        "_sent",
+        "alarm",
+        "asked",
+        "callbacks",
+        "count",
+        "cpu_left",
+        "deadline",
+        "inside",
+        "is_noticed",
+        "limits",
+        "outcome",
+        "pending",
+        "result",
+        "started",
+        "stop",
+        "suspended",
+        "timeout",
+        "tool_calls",
+        "wake_at",
+    )
+
+    def __init__(
+        self,
+        command: RunCode | RunScript,
+        count: int,
+        limits: Limits,
+        timeout: float | None,
+        *,
+        alarm: Alarm | None = None,
+        listeners: Listeners | None = None,
+        pending: Mapping[int, HostCall] = _NOTHING,
+    ) -> None:
+        self.count = count
+        self.limits = limits
+        self.alarm = alarm or Alarm()
+        self.started = time.monotonic()
+        self.timeout = timeout
+        self.deadline = None if timeout is None else self.started + timeout
+        self._left = timeout
+        self.cpu_left = limits.cpu_time
+        #: Host callbacks so far.
+        self.callbacks = 0
+        #: Whether anything outside of the session may have noticed what it did.
+        self.is_noticed = False
+        #: The calls of tools, in order.
+        self.tool_calls: list[ToolCall] = []
+        self.stop = Stop()
+        #: Calls that wait for an answer; those of tasks of earlier executions come first.
+        self.pending: dict[int, HostCall] = dict(pending)
+        #: Calls whose callback raised Suspend, with its reason: they are answered later.
+        self.suspended: dict[int, str] = {}
+        #: When to continue without an answer, a value of `time.monotonic()`.
+        self.wake_at: float | None = None
+        #: The kernel's last report, once the execution is over.
+        self.outcome: Done | Failed | None = None
+        self.result: Result | None = None
+        #: Whether it is being driven now.
+        self.inside = True
+        #: Whether it is to be interrupted.
+        self.asked = False
+        self._first = command
+        self._command: Command | None = command
+        self._answers: list[CallAnswer] = []
+        #: The answers of the last command.
+        self._sent: list[CallAnswer] = []
+        self._listeners = listeners
+        self._collector: Collector | None = None
+
+    # -- commands and reports ------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> str:
+        return self._first.source
+
+    @property
+    def status(self) -> ExecutionStatus:
+        if self.outcome is not None:
+            return "done" if isinstance(self.outcome, Done) else "failed"
+        return "running" if self.inside or self._command is not None else "waiting"
+
+    @property
+    def can_step(self) -> bool:
+        """Whether entering the kernel now would get the execution further."""
+        return self.outcome is None and (
+            self._command is not None
+            or bool(self._answers)
+            or (self.wake_at is not None and time.monotonic() >= self.wake_at)
+        )
+
+    def command(self) -> Command:
+        """The command for the next entry; taking it forgets it."""
+        command, self._command = self._command, None
+        self.wake_at = None
+        if command is None:
+            self._sent, self._answers = self._answers, []
+            return Resume(tuple(self._sent))
+        self._sent = []
+        return command
+
+    def guard(self) -> Guard:
+        """What limits the next entry."""
+        if self.stop.reason is None:
+            return Guard(self.deadline, self.cpu_left, self.limits.grace, self._is_asked)
+        return Guard(None, None, self.limits.grace, self._is_asked)
+
+    def _is_asked(self) -> bool:
+        return self.asked
+
+    def begin_again(self, tier: str, pending: Mapping[int, HostCall] | None = None) -> None:
+        """Start over on another tier: nothing has been run yet.
+
+        `pending` are the calls of earlier executions, if those changed.
+        """
+        if isinstance(self._first, RunCode):
+            self._first = replace(self._first, tier=tier)
+        self._command = self._first
+        self._answers.clear()
+        if pending is not None:
+            self.pending = dict(pending)
+            self._collector = None
+            self.tool_calls.clear()
+
+    def take(self, report: Done | Failed | Waiting) -> None:
+        """Take the report of an entry. Calls that no task awaits any more are no longer pending."""
+        for identifier in report.abandoned:
+            self.pending.pop(identifier, None)
+        if type(report) is Waiting:
+            self.waits(report.seconds)
+            self.pending.update((call.id, call) for call in report.calls)
+            if self.suspended:
+                self.suspended = {one: why for one, why in self.suspended.items() if one in self.pending}
+        else:
+            assert not isinstance(report, Waiting)
+            self.outcome = report
+            self._command = self.wake_at = None
+
+    def waits(self, seconds: float | None) -> None:
+        """It waits, with `seconds` until its next timer."""
+        self._command = None
+        self.wake_at = None if seconds is None else time.monotonic() + max(0.0, seconds)
+
+    def fail(self, kind: str, message: str, exit_code: int | None = None) -> None:
+        """It is over, with an error that the host reports."""
+        self.take(Failed(kind, message, exit_code=exit_code, details={"type": kind, "message": message}))
+
+    # -- answers -------------------------------------------------------------------------------------------
+
+    def answer(self, identifier: int, answer: Ok | Raised) -> None:
+        """Answer a pending call. Raises KeyError when no such call is pending."""
+        del self.pending[identifier]
+        self._answers.append(CallAnswer(identifier, answer))
+
+    def refuse_answers(self, refuse: Callable[[object], Raised | None]) -> None:
+        """The last command could not be sent: it will be sent again.
+
+        Each value to which `refuse` objects is replaced by the exception that it returns.
+        """
+        if not self._sent:
+            self.fail("MemoryError", "the source does not fit into the memory of this sandbox")
+        for one in self._sent:
+            objection = refuse(one.answer.value) if isinstance(one.answer, Ok) else None
+            self._answers.append(one if objection is None else CallAnswer(one.id, objection))
+
+    # -- being stopped -------------------------------------------------------------------------------------
+
+    def ask_to_stop(self) -> None:
+        """From any thread: the next entry is interrupted, and a wait ends."""
+        self.asked = True
+        self.alarm.ring()
+
+    def interrupt(self, reason: StopReason) -> None:
+        """Have KeyboardInterrupt raised where the code waits; an execution that has not begun is over."""
+        self.stop.reason = reason
+        self.stop.patience = time.monotonic() + self.limits.grace
+        if self.outcome is None:
+            if isinstance(self._command, (RunCode, RunScript)):
+                self.fail("KeyboardInterrupt", "")
+            else:
+                self._command = Cancel("KeyboardInterrupt", "")
+
+    def interrupted_by(self, error: BaseException) -> None:
+        """Ctrl-C, or the task that awaits it was cancelled: interrupt the code, then raise `error` here."""
+        self.stop.interruption = error
+        if self.stop.reason is None:
+            self.interrupt("interrupt")
+
+    def pause(self) -> None:
+        """It is not driven any more: its time stands still."""
+        self.inside = False
+        self._left = None if self.deadline is None else self.deadline - time.monotonic()
+
+    def go_on(self) -> None:
+        """It is driven again."""
+        self.inside = True
+        self.deadline = None if self._left is None else time.monotonic() + self._left
+
+    def seconds_left(self) -> float | None:
+        """How long the code may wait, also for its own timers; None without a limit."""
+        end = self.deadline if self.stop.reason is None else self.stop.patience
+        ends = [time_ for time_ in (self.wake_at, end) if time_ is not None]
+        return max(0.0, min(ends) - time.monotonic()) if ends else None
+
+    # -- output --------------------------------------------------------------------------------------------
+
+    @property
+    def collector(self) -> Collector:
+        """What it prints and shows; created when there is something."""
+        if self._collector is None:
+            self._collector = Collector(self.limits.output, self._listeners or Listeners())
+        return self._collector
+
+    @property
+    def output(self) -> Collector | None:
+        """The collector, if there is one already."""
+        return self._collector
+
+    def restore_output(self, stdout: bytes, stderr: bytes) -> None:
+        """What was printed before a snapshot stays part of the result; listeners have seen it."""
+        self._collector = collector = Collector(self.limits.output, Listeners())
+        collector.output(1, stdout)
+        collector.output(2, stderr)
+        collector.listen(self._listeners or Listeners())

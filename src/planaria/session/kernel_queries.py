@@ -1,0 +1,163 @@
+"""What a session asks its kernel beside executing: completions, and the state of its shell."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from planaria.errors import CrashError, ProtocolError, SessionError, SnapshotCorrupt, SnapshotError
+from planaria.session.analysis import ScriptAnalysis
+from planaria.session.engine import SessionEngine
+from planaria.session.result import Completions
+from planaria.snapshot.snapshot import Snapshot
+
+__all__ = [
+    "Counters",
+    "Document",
+    "Prompt",
+    "analyze",
+    "complete_code",
+    "complete_command",
+    "counters",
+    "document",
+    "document_in",
+    "forget_functions",
+    "is_complete",
+    "prompt",
+    "restore_state",
+    "state",
+    "state_alone",
+]
+
+Document = dict[str, Any]
+
+#: How a snapshot of the shell's state alone begins. Then come a checksum of the rest, a newline, and JSON.
+_STATE_MAGIC: Final = b"planaria-bash-state\n"
+
+
+class Counters(NamedTuple):
+    """What a shell has run; the numbers only grow."""
+
+    commands: int
+    """Commands, those in loops and functions each time."""
+    executions: int
+    """Calls of `execute`."""
+
+
+class Prompt(NamedTuple):
+    """What an interactive shell shows when it waits for a command."""
+
+    first: str
+    """PS1, expanded."""
+    more: str
+    """PS2, expanded: before further lines of one command."""
+    has_exited: bool
+    """Whether the last script called `exit`."""
+
+
+def counters(state: Document) -> Counters:
+    """The counters in a state."""
+    match state.get("counters"):
+        case [int(commands), int(executions)]:
+            return Counters(commands, executions)
+    raise ProtocolError("the shell's state has no counters")
+
+
+def state(engine: SessionEngine) -> Document:
+    """The shell's state."""
+    found = json.loads(str(engine.ask("bash_state")))
+    assert isinstance(found, dict)
+    return found
+
+
+def state_alone(state: Document, exclude_functions: bool) -> bytes:
+    """A snapshot of the shell's state, without files and Python."""
+    if exclude_functions:
+        state["functions"], state["readonly_functions"] = {}, []
+    contents = json.dumps(state, sort_keys=True).encode()
+    return _STATE_MAGIC + sha256(contents).hexdigest().encode() + b"\n" + contents
+
+
+def document_in(data: bytes | Snapshot) -> Document | None:
+    """The state in a snapshot of the shell alone; None when it is a snapshot of everything."""
+    if isinstance(data, Snapshot):
+        return None
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a snapshot is bytes, as `snapshot()` returns them, not a {type(data).__name__}")
+    data = bytes(data)
+    if not data.startswith(_STATE_MAGIC):
+        return None
+    checksum, _, contents = data.removeprefix(_STATE_MAGIC).partition(b"\n")
+    if checksum != sha256(contents).hexdigest().encode():
+        raise SnapshotCorrupt("the checksum is wrong: this snapshot of a shell was cut off or altered")
+    return document(contents)
+
+
+def document(state: Document | str | bytes) -> Document:
+    """A state that was given as a document or its JSON. Raises SnapshotError."""
+    try:
+        found = json.loads(state) if isinstance(state, (str, bytes)) else state
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"this is not the state of a shell, it is damaged: {error}") from None
+    if not isinstance(found, dict):
+        raise SnapshotError("this is not the state of a shell: it is not a JSON object")
+    return found
+
+
+def restore_state(engine: SessionEngine, state: Document) -> None:
+    """Have the shell take a state. Raises SnapshotError, and changes nothing, when it cannot."""
+    engine.history.has_changed = True
+    try:
+        engine.ask("bash_restore", json.dumps(state))
+    except CrashError:
+        raise
+    except (SessionError, TypeError, ValueError) as error:
+        raise SnapshotError(f"this is not the state of a shell: {error}") from error
+
+
+def forget_functions(engine: SessionEngine) -> None:
+    """Undefine all functions of the shell."""
+    engine.history.has_changed = True
+    engine.ask("bash_forget_functions")
+
+
+def prompt(engine: SessionEngine) -> Prompt:
+    """See `Bash.prompt`."""
+    match engine.ask("bash_prompts"):
+        case {"PS1": str(first), "PS2": str(more), "exited": exited}:
+            return Prompt(first, more, bool(exited))
+    raise ProtocolError("the kernel answered without prompts")
+
+
+def is_complete(engine: SessionEngine, text: str) -> bool:
+    """See `Bash.is_complete`."""
+    return bool(engine.ask("bash_is_complete", text))
+
+
+def complete_command(engine: SessionEngine, text: str, cursor: int | None) -> Completions:
+    """See `Bash.complete`."""
+    return _completions(engine, "bash_complete", text, cursor)
+
+
+def complete_code(engine: SessionEngine, text: str, cursor: int | None) -> Completions:
+    """See `Session.complete`."""
+    return _completions(engine, "complete", text, cursor)
+
+
+def _completions(engine: SessionEngine, query: str, text: str, cursor: int | None) -> Completions:
+    match engine.ask(query, text, len(text) if cursor is None else cursor):
+        case {"matches": list(matches), "start": int(start), "end": int(end)}:
+            return Completions(matches, start, end)
+    raise ProtocolError("the kernel answered without completions")
+
+
+def analyze(engine: SessionEngine, script: str) -> ScriptAnalysis:
+    """See `Session.analyze`."""
+    engine.executor.require("shell")
+    if not isinstance(script, str):
+        raise TypeError(f"a script is a str, not a {type(script).__name__}")
+    found = engine.ask("bash_analyze", script)
+    if not isinstance(found, dict):
+        raise ProtocolError("the kernel answered without an analysis")
+    return ScriptAnalysis(**found)

@@ -1,0 +1,144 @@
+"""Snapshots and images of sessions, and their pickled variables."""
+
+from __future__ import annotations
+
+import os
+
+from planaria.errors import CrashError, SessionBusy, SessionError, SnapshotError
+from planaria.executors.messages import Configure
+from planaria.executors.pickled_variables import Variables
+from planaria.files.filesystem import FileSystem
+from planaria.images.image import Image
+from planaria.limits import ShellLimits
+from planaria.session.engine import SessionEngine
+from planaria.session.history import History
+from planaria.snapshot.compatibility import Lacking, Missing
+from planaria.snapshot.decode import read_state
+from planaria.snapshot.encode import take
+from planaria.snapshot.record import WORKSPACE, Declaration
+from planaria.snapshot.restore import ask, revive
+from planaria.snapshot.snapshot import Snapshot
+from planaria_kernel.protocol import encode
+
+__all__ = ["pickle_variables", "restore_snapshot", "save_as_image", "take_snapshot", "unpickle_variables"]
+
+
+def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
+    """See `Session.snapshot_state`."""
+    engine.executor.require("snapshot")
+    # The callbacks that the guest knows: this session's, and those that a snapshot had and it lacks.
+    declarations = [*_declarations(engine), *engine.host_calls.missing.values()]
+    state = engine.state(complete=True)
+    return take(state, declarations, engine.executor.tier, engine, parent=parent, key=key)
+
+
+def _declarations(engine: SessionEngine) -> list[Declaration]:
+    """What a session offers to its code."""
+    own = [callback.declaration() for callback in engine.settings.registry]
+    return own if engine.workspace is None else [*own, {"name": WORKSPACE, "description": ""}]
+
+
+def restore_snapshot(
+    engine: SessionEngine, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
+) -> None:
+    """See `Session.restore_state`."""
+    executor = engine.executor
+    executor.require("snapshot")
+    snapshots, files = executor.snapshots, executor.files
+    assert snapshots is not None
+    assert files is not None
+    snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
+    # A state is left as it is unless this session has other settings.
+    is_usual = not engine.settings.shell_commands and engine.settings.shell_bounds == ShellLimits()
+    settings = {} if is_usual else engine.shell_settings()
+    declarations = _declarations(engine)
+    live = snapshot.live
+    absent: dict[str, Declaration] = {}
+    if (
+        live is not None
+        and key is None
+        and live.owner() is engine
+        and {one["name"] for one in live.declarations} <= {one["name"] for one in declarations}
+    ):
+        # A state of this very session lacks nothing here, and need not be read from its bytes.
+        state, tier, known = live.state, live.tier, list(live.declarations)
+    else:
+        snapshot.check_key(key)
+        lacking = Lacking.of(snapshot, declarations, files)
+        lacking.judge(missing)
+        limit = engine.settings.bounds.memory
+        state = read_state(snapshot, files, memory_limit=limit, without_mounts=lacking.mounts)
+        absent = lacking.callbacks
+        declarations += absent.values()
+        tier, known = snapshot.header.tier, list(snapshot.record.declarations)
+        if reseed:  # its kernel is configured anyway
+            settings = engine.shell_settings()
+        if engine.workspace is not None:
+            settings |= engine.workspace.settings()
+    if encode(declarations) != encode(known):
+        settings["callbacks"] = [one for one in declarations if one["name"] != WORKSPACE]
+    if reseed and engine.settings.seed is None:
+        settings["reseed"] = os.urandom(16)
+    # Memory from elsewhere may turn out not to work; a state of this session's own does.
+    is_own = live is not None and state is live.state
+    before = None if is_own else snapshots.capture(shared=True)
+    try:
+        revive(executor, state.kernel, tier)
+        if is_own and settings.keys() == {"reseed"}:
+            executor.configure_later(settings)
+        elif settings:
+            ask(executor, Configure(settings))
+    except BaseException:
+        if before is not None:
+            snapshots.restore(before)
+        raise
+    engine.host_calls.missing = absent
+    engine.history = History()
+    engine.adopt(state)
+
+
+def pickle_variables(engine: SessionEngine) -> Variables:
+    """See `Session.pickle_variables`."""
+    version = _python_version(engine)
+    try:
+        return Variables.of_answer(engine.executor.name, version, engine.ask("pickle"))
+    except ValueError as error:
+        raise SnapshotError(str(error)) from None
+    except SessionError as error:
+        raise SnapshotError(f"the variables cannot be pickled: {error}") from error
+
+
+def unpickle_variables(engine: SessionEngine, given: Variables | bytes) -> None:
+    """See `Session.unpickle_variables`."""
+    version = _python_version(engine)
+    variables = given if isinstance(given, Variables) else Variables.from_bytes(given)
+    variables.check(engine.executor.name, version)
+    try:
+        engine.ask("unpickle", variables.pickle)
+    except CrashError:
+        raise
+    except SessionError as error:
+        raise SnapshotError(f"the variables cannot be restored: {error}") from error
+    engine.history.has_changed = True
+
+
+def _python_version(engine: SessionEngine) -> str:
+    engine.executor.require("snapshot_pickle")
+    engine.check_at_rest()
+    assert engine.executor.python_version is not None
+    return engine.executor.python_version
+
+
+def save_as_image(engine: SessionEngine, name: str) -> Image:
+    """See `Session.save_as_image`."""
+    from planaria.images.saving import save_image
+
+    engine.check_at_rest()
+    engine.executor.require("snapshot")
+    snapshots, files = engine.executor.snapshots, engine.executor.files
+    assert snapshots is not None
+    assert isinstance(files, FileSystem)
+    if engine.pending:
+        waits = ", ".join(f"{call.name}()" for call in engine.pending.values())
+        raise SessionBusy(f"tasks of this session wait for {waits}; an image is of a session at rest")
+    return save_image(name, snapshots, files, snapshots.capture(complete=True))

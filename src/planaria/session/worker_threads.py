@@ -1,0 +1,71 @@
+"""A pool of daemon threads: blocking work beside an event loop, callbacks that may overrun, and the event
+loop for the asynchronous callbacks of sessions that have none.
+
+Unlike those of `concurrent.futures`, these threads never hold up the interpreter's exit: a callback
+that hangs is abandoned with its thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final, TypeVar
+
+from planaria.fork import in_forked_child
+from planaria.loop_thread import LoopThread
+
+__all__ = ["callback_loop", "submit"]
+
+Result = TypeVar("Result")
+
+#: Calls a function and puts what comes of it into a future.
+_Job = Callable[[], None]
+
+_idle: list[queue.SimpleQueue[_Job]] = []
+_KEEP_IDLE = 16
+
+_callbacks: Final = LoopThread("planaria-callbacks")
+
+in_forked_child("threads")(_idle.clear)  # threads do not survive a fork
+
+
+def _work(jobs: queue.SimpleQueue[_Job]) -> None:
+    while True:
+        jobs.get()()
+        if len(_idle) >= _KEEP_IDLE:
+            return
+        _idle.append(jobs)
+
+
+def submit(function: Callable[[], Result]) -> Future[Result]:
+    """Call `function()` on a thread of its own, in a copy of the present context."""
+    context = contextvars.copy_context()
+    future: Future[Result] = Future()
+    future.set_running_or_notify_cancel()
+
+    def job() -> None:
+        try:
+            result = context.run(function)
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = queue.SimpleQueue()
+        jobs.put(job)
+        threading.Thread(target=_work, args=(jobs,), name="planaria-worker", daemon=True).start()
+    else:
+        jobs.put(job)
+    return future
+
+
+def callback_loop() -> asyncio.AbstractEventLoop:
+    """The event loop that runs on a thread of its own until the process ends."""
+    return _callbacks.loop()

@@ -1,0 +1,141 @@
+"""What users see of sessions: parameters, names, and how far an execution travels."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import planaria
+from planaria.runtime.tiers import Tier
+from planaria.session.settings import SessionSettings
+
+SOURCES = Path(planaria.__file__).parent.parent
+#: The names of `Session` in the documents that its users come from.
+SEED = frozenset(
+    [
+        "from_base",
+        "subprocess",
+        "inprocess",
+        "start",
+        "close",
+        "reset",
+        "run",
+        "supports",
+        "supported_capabilities",
+        "list_tools",
+        "search_tools",
+        "list_workflows",
+        "search_workflows",
+        "get_workflow",
+        "add_workflow",
+        "remove_workflow",
+        "list_artifacts",
+        "save_artifact",
+        "load_artifact",
+        "delete_artifact",
+        "list_deps",
+        "add_dep",
+        "remove_dep",
+        "sync_deps",
+        "storage",
+        "execute",
+        "execution_count",
+        "clear_state",
+        "snapshot_state",
+        "restore_state",
+    ]
+)
+SETTINGS = [one.name for one in fields(SessionSettings) if one.init]
+
+
+@pytest.mark.parametrize("prefix", ["", "Async"])
+@pytest.mark.parametrize("name", ["Session", "Bash", "Sandbox"])
+def test_constructors_show_their_parameters(prefix: str, name: str) -> None:
+    """Each constructor shows every setting by name, with its type and default."""
+    parameters = inspect.signature(getattr(planaria, prefix + name)).parameters
+    assert list(parameters) == SETTINGS
+    assert all(one.annotation and one.kind is one.KEYWORD_ONLY for one in parameters.values())
+    assert parameters["vfs_mount_path"].default == "/data"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        planaria.Session.from_base,
+        planaria.Session.inprocess,
+        planaria.Session.subprocess,
+        planaria.Session.container,
+        planaria.Session.from_snapshot,
+        planaria.Bash.from_snapshot,
+        planaria.Bash.from_state,
+        planaria.Image.build,
+        planaria.AsyncSession.from_base,
+        planaria.AsyncSession.from_snapshot,
+        planaria.AsyncBash.from_snapshot,
+    ],
+    ids=lambda call: call.__qualname__,
+)
+def test_no_parameters_are_hidden(call: Callable[..., object]) -> None:
+    """No public way to create something takes keywords that its signature does not name."""
+    kinds = {one.kind for one in inspect.signature(call).parameters.values()}
+    assert inspect.Parameter.VAR_KEYWORD not in kinds
+    assert inspect.Parameter.VAR_POSITIONAL not in kinds
+
+
+@pytest.mark.parametrize("kind", [planaria.Session, planaria.AsyncSession])
+def test_public_names(kind: type) -> None:
+    """A session has the names of the seed and at most 35 beside them, none of them the kernel's."""
+    names = {name for name in dir(kind) if not name.startswith("_")}
+    assert names >= SEED
+    assert len(names - SEED) <= 35
+    assert not names & {"call", "display", "input", "output"}
+
+
+def test_twins_are_generated() -> None:
+    """The classes without `await` are what is generated from those with it."""
+    program = SOURCES.parent / "tools" / "generate_sync.py"
+    done = subprocess.run([sys.executable, program, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.full
+def test_the_trip_of_an_execution(session: planaria.Session) -> None:
+    """A trivial execution without a checkpoint visits at most 12 files of the host, in at most 80 calls."""
+    engine = session._engine
+    engine.history.budget.allows = lambda: False  # type: ignore[method-assign]
+    engine.executor._tier = Tier.FULL  # type: ignore[attr-defined]  # the core tier always makes one
+    session.execute("x = 1")
+    calls: list[str] = []
+
+    def profile(frame: FrameType, event: str, _argument: object) -> None:
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(str(SOURCES)):
+            calls.append(os.path.relpath(path, SOURCES))
+
+    sys.setprofile(profile)
+    try:
+        session.execute("x = 1")
+    finally:
+        sys.setprofile(None)
+    assert len(set(calls)) <= 12, sorted(set(calls))
+    assert len(calls) <= 80
+
+
+def test_annotations_say_what_they_mean() -> None:
+    """`Any` stands for less than 8 in 1,000 lines of what a session and its executors are made of."""
+    found = lines = 0
+    for folder in ("session", "executors"):
+        for path in (SOURCES / "planaria" / folder).rglob("*.py"):
+            source = path.read_text()
+            lines += source.count("\n")
+            found += len(re.findall(r"\bAny\b", re.sub(r"(?m)^from typing import .*$", "", source)))
+    assert found * 1000 < 8 * lines
