@@ -16,10 +16,14 @@ def bash() -> Iterator[planaria.Bash]:
 
 
 def test_a_command_cannot_make_a_file_too_large(bash: planaria.Bash) -> None:
-    """With `ulimit -f` a command's file has the blocks that are allowed, and the command fails and says why."""
+    """With `ulimit -f` a command's file has the blocks that are allowed, and the command dies of SIGXFSZ; where
+    that is ignored, it fails and reports why."""
     result = bash.execute("ulimit -f 2; head -c 5000 /dev/zero > f; echo $?; wc -c < f")
-    assert result.stdout == "1\n2048\n"
-    assert "File too large" in result.stderr
+    assert result.stdout == "153\n2048\n"
+    assert "File size limit exceeded" in result.stderr
+    result = bash.execute("trap '' XFSZ; for c in cat 'awk 1'; do yes | head -c 5000 | $c > f; echo $?; done")
+    assert result.stdout == "1\n2\n"
+    assert result.stderr == "cat: write error: File too large\nawk: write error: File too large\n"
 
 
 def test_a_shell_that_makes_a_file_too_large_ends(bash: planaria.Bash) -> None:

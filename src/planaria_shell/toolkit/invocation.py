@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import inspect
 from collections.abc import Callable, Generator, Iterator
 
 from planaria_shell.state.command import COMMANDS, Input, Output, Process, Status, resolve_name
@@ -253,6 +254,10 @@ def command(
         return f"{call.name} (planaria)\n" if version is None else version
 
     def register(body: Body) -> Body:
+        # A plain function that returns a generator leaves the rest to it. That is delegated to without a call
+        # in between, so that shells within shells do not use up the stack of C.
+        hands_over = not inspect.isgeneratorfunction(body)
+
         @functools.wraps(body)
         def start(process: Process) -> Generator[None, None, Status]:
             name = process.argv[0].rpartition("/")[2]
@@ -264,7 +269,12 @@ def command(
                     status = 0
                 else:
                     result = body(call)
-                    status = result if isinstance(result, int) else (yield from _steps(result, call))
+                    if isinstance(result, int):
+                        status = result
+                    elif hands_over:
+                        status = yield from result
+                    else:
+                        status = yield from _steps(result, call)
                 call.stdout.flush()
             except UsageError as problem:
                 if not problem.message:
@@ -283,6 +293,9 @@ def command(
                 raise
             except OSError as problem:
                 shown = problem.filename if isinstance(problem.filename, str) else "write error"
+                if problem.errno == errno.EFBIG:
+                    problem.filename = shown
+                    raise  # the shell knows whether the command dies of SIGXFSZ
                 call.error(f"{shown}: {reason(problem)}")
                 return failure
             return status

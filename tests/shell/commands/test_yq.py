@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from harness import ours
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from planaria_shell.commands.data.yq.reader import YamlError, read_documents
@@ -99,7 +99,7 @@ def _as_strings(value: object) -> object:
     return "" if value is None else value
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 @given(_FRAGMENTS)
 def test_documents_have_the_structure_that_pyyaml_gives(text: str) -> None:
     """A string is read as PyYAML reads it, and refused where PyYAML refuses it."""

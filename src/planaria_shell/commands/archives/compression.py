@@ -481,13 +481,13 @@ _LONG = (
 def gzip(call: Invocation) -> Generator[None, None, Status]:
     """Compress or uncompress FILEs (by default, compress FILES in-place)."""
     call.label = "gzip"
-    return _run(call, FORMATS["gzip"])
+    return (yield from _run(call, FORMATS["gzip"]))
 
 
 @command("bzip2", "bunzip2", "bzcat", short="123456789cdfhkLqstvVz", long=_LONG + " compress=z small=s")
 def bzip2(call: Invocation) -> Generator[None, None, Status]:
     """Compress or uncompress FILEs with block sorting (by default, compress FILES in-place)."""
-    return _run(call, FORMATS["bzip2"])
+    return (yield from _run(call, FORMATS["bzip2"]))
 
 
 @command(
@@ -500,4 +500,4 @@ def bzip2(call: Invocation) -> Generator[None, None, Status]:
 )
 def xz(call: Invocation) -> Generator[None, None, Status]:
     """Compress or decompress FILEs in the .xz format."""
-    return _run(call, FORMATS["xz"])
+    return (yield from _run(call, FORMATS["xz"]))

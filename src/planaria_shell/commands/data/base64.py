@@ -205,13 +205,13 @@ _LONG = "decode=d ignore-garbage=i wrap=w:"
 @command("base64", short="diw:", long=_LONG, usage="[OPTION]... [FILE]")
 def base64_command(call: Invocation) -> Generator[None, None, Status]:
     """Base64 encode or decode FILE, or standard input, to standard output."""
-    return _run(call, _ENCODINGS["base64"])
+    return (yield from _run(call, _ENCODINGS["base64"]))
 
 
 @command("base32", short="diw:", long=_LONG, usage="[OPTION]... [FILE]")
 def base32_command(call: Invocation) -> Generator[None, None, Status]:
     """Base32 encode or decode FILE, or standard input, to standard output."""
-    return _run(call, _ENCODINGS["base32"])
+    return (yield from _run(call, _ENCODINGS["base32"]))
 
 
 @command("basenc", short="diw:", long=_LONG + " " + " ".join(_ENCODINGS), usage="[OPTION]... [FILE]")
@@ -220,4 +220,4 @@ def basenc(call: Invocation) -> Generator[None, None, Status]:
     kind = call.arguments.last(_ENCODINGS)
     if kind is None:
         raise UsageError("missing encoding type")
-    return _run(call, _ENCODINGS[kind])
+    return (yield from _run(call, _ENCODINGS[kind]))

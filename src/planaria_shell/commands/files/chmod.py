@@ -255,10 +255,10 @@ _OWNERSHIP = (
 @command("chown", short="HLPRcfhv", long=_OWNERSHIP, usage="[OPTION]... [OWNER][:[GROUP]] FILE...")
 def chown(call: Invocation) -> Generator[None, None, Status]:
     """Change the owner and/or group of each FILE to OWNER and/or GROUP."""
-    return _ownership(call, False)
+    return (yield from _ownership(call, False))
 
 
 @command("chgrp", short="HLPRcfhv", long=_OWNERSHIP, usage="[OPTION]... GROUP FILE...")
 def chgrp(call: Invocation) -> Generator[None, None, Status]:
     """Change the group of each FILE to GROUP."""
-    return _ownership(call, True)
+    return (yield from _ownership(call, True))

@@ -20,6 +20,9 @@ _KEY = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#,\[\]{}"'&*!|>%@`
 #: What a value begins with that is not a plain scalar.
 _INDICATORS = frozenset("[{&*!|>'\"%@`#?:-")
 
+#: A list of plain scalars, which is read without a parser: there may be one on each line.
+_SIMPLE_LIST = re.compile(r"""\[([^][{}"'#:&*!|>%@`?]*)\]""")
+
 #: Keys and places from the top of a document down to a value.
 Path = tuple[str | int, ...]
 
@@ -48,6 +51,9 @@ class Notes:
             return "'" + value.replace("'", "''") + "'"
         if text[0] not in _INDICATORS:
             return text if repr(resolve(text)) == repr(value) else None
+        simple = _SIMPLE_LIST.fullmatch(text)
+        if simple and repr([resolve(item.strip()) for item in simple[1].split(",")]) == repr(value):
+            return text
         try:
             found = read_documents(text)
         except YamlError:
