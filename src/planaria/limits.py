@@ -137,7 +137,7 @@ class Guard:
 class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
-    `reason` says why it had been interrupted, None when it died by itself (`message` tells how). `exit_code`
+    `reason` says why it had been interrupted, None when it died by itself (`message` says how). `exit_code`
     is the status with which it ended its process, if it did. `goes_on` says that the code runs still, where
     nobody listens to it, because nothing could stop it.
     """

@@ -12,7 +12,7 @@ __all__ = ["LoopThread"]
 
 
 class LoopThread:
-    """An event loop that runs on a daemon thread for as long as the process lives, once somebody wants it.
+    """An event loop that runs on a daemon thread from its first use until the process ends.
 
     A forked child, where that thread does not exist, gets another.
     """

@@ -20,7 +20,7 @@ _BROKEN_PIPE: Final = 141
 
 
 class _Commands(click.Group):
-    """Without a command's name, `repl` is meant; errors of this package are told in one line."""
+    """Without a command's name, `repl` is meant; errors of this package are shown on one line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
@@ -52,7 +52,7 @@ def commands() -> None:
 def repl(**options: Any) -> None:
     """An interactive session (this is what `planaria` alone does).
 
-    When standard input is no terminal, all of it is run as one cell.
+    When standard input is not a terminal, all of it is run as one cell.
     """
     from planaria.cli.repl import interact
 
@@ -86,8 +86,8 @@ def run(arguments: tuple[str, ...], code: str | None, as_json: bool, **options: 
 def bash(arguments: tuple[str, ...], script: str | None, **options: Any) -> None:
     """Run the shell script FILE in a sandbox, or open an interactive shell.
 
-    Options stand before FILE. When standard input is no terminal and there is no FILE, it is the script. The
-    exit status is the script's; 124 after a timeout, 130 after Ctrl-C.
+    Options stand before FILE. When standard input is not a terminal and there is no FILE, it is the script.
+    The exit status is the script's; 124 after a timeout, 130 after Ctrl-C.
     """
     from planaria.cli.shell import run_shell
 

@@ -17,7 +17,7 @@ def is_complete(text: str) -> bool:
     """Whether Enter at the end of `text` runs it, rather than beginning a new line.
 
     As in Python's own prompt, a block ends with a blank line. What is wrong beyond repair is complete, so
-    that the session tells what is wrong with it.
+    that the session reports what is wrong with it.
     """
     lines = text.split("\n")
     last = lines[-1]

@@ -119,7 +119,7 @@ def _clear(session: Session) -> str:
     return "variables are gone; modules and files are still there"
 
 
-@_directive("reset", "begin afresh; files stay")
+@_directive("reset", "start again; files stay")
 def _reset(session: Session) -> str:
     session.reset()
     return "a fresh session; files are still there"

@@ -18,7 +18,7 @@ _COLOURS: Final = {Level.OK: "green", Level.NOTE: "yellow", Level.PROBLEM: "red"
 
 
 class ProgressReport:
-    """Tells how compiling goes: a line that moves on a terminal, otherwise a line at each end.
+    """Reports the progress of compilation: a line that moves on a terminal, otherwise a line at each end.
 
     Call it as `planaria.runtime.doctor.setup` calls its `on_progress`.
     """

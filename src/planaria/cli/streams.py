@@ -42,7 +42,7 @@ class StandardOutput:
 
 
 def abandon_output() -> None:
-    """Nobody reads standard output any more: have what is still buffered go nowhere."""
+    """The reader of standard output has gone: discard what is still buffered."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -27,7 +27,7 @@ def digest_of(data: bytes) -> str:
 
 
 class Chunk:
-    """Immutable contents. The digest is computed when somebody first wants it."""
+    """Immutable contents. The digest is computed on first use."""
 
     __slots__ = ("__weakref__", "_digest", "data")
 

@@ -1,7 +1,7 @@
 """Filesystems whose contents are functions: the devices in /dev and the text files in /proc.
 
 The tree is fixed, and what is written to a device goes to its function, so there is no state to capture. It
-is made when somebody first looks into it, which most sessions never do.
+is created on first access, which most sessions never do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Device:
 
 
 class Text:
-    """A read-only regular file whose contents are computed when it is opened (its size is told as 0)."""
+    """A read-only regular file whose contents are computed when it is opened (its size is reported as 0)."""
 
     __slots__ = ("contents",)
 

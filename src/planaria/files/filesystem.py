@@ -62,7 +62,7 @@ class OpenFlags(enum.IntFlag):
 
 
 class Stat(NamedTuple):
-    """What stat(2) tells: sizes in bytes, times in nanoseconds since the epoch.
+    """What stat(2) reports: sizes in bytes, times in nanoseconds since the epoch.
 
     A named tuple because one is made for each call of the guest, and it is made five times faster
     than a frozen dataclass.
@@ -97,7 +97,7 @@ Columns = tuple[Sequence[bytes], Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class FileSystemUsage:
-    """What statvfs(3) tells, in bytes and nodes; None where there is no limit."""
+    """What statvfs(3) reports, in bytes and nodes; None where there is no limit."""
 
     bytes_used: int
     bytes_limit: int | None
@@ -117,7 +117,7 @@ class Difference(NamedTuple):
 class Handle(ABC):
     """An open file or directory: it stays valid when its name is renamed or unlinked.
 
-    A handle has no position; whoever holds it (a descriptor table) keeps one.
+    A handle has no position; its owner (a descriptor table) keeps one.
     """
 
     __slots__ = ()
@@ -161,7 +161,7 @@ class Handle(ABC):
         """A directory's names without `.` and `..`, in a stable order; ENOTDIR for files."""
 
     def columns(self) -> Columns:
-        """What `entries` gives, as columns: made faster, and read faster by whoever encodes them."""
+        """What `entries` gives, as columns: faster to create, and faster to encode."""
         entries = self.entries()
         return (
             [entry.name for entry in entries],
@@ -208,7 +208,7 @@ class FileSystem(ABC):
 
     @abstractmethod
     def discard_orphans(self) -> None:
-        """Free unlinked files that nobody has open; call it once the descriptors are rebuilt."""
+        """Free unlinked files that are not open; call it once the descriptors are rebuilt."""
 
     # -- changing --------------------------------------------------------------------------------
 

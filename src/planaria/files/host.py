@@ -65,7 +65,7 @@ class HostFileSystem(StatelessFileSystem):
         self.top = MountPoint(self, root, read_only=read_only)
 
     def usage(self) -> FileSystemUsage:
-        """What is used of the disk is not told; there is no limit of our own."""
+        """The disk's usage is not reported; there is no limit of our own."""
         return FileSystemUsage(0, None, 0, None)
 
     def inode_of(self, info: os.stat_result) -> int:

@@ -126,8 +126,8 @@ def connect(
     """Connect the parts of a tree that are of one session alone with that session.
 
     `clock` gives the times of its files, `random` feeds its random devices, `output(stream, data)` takes what
-    is written to /dev/stdout and /dev/stderr, `descriptors()` tells what /proc/self/fd shows. What belongs to
-    somebody else as well, such as a storage, is left alone.
+    is written to /dev/stdout and /dev/stderr, `descriptors()` says what /proc/self/fd shows. What belongs to
+    another owner as well, such as a storage, is left alone.
     """
     if not isinstance(tree, MountFileSystem):
         return

@@ -19,7 +19,7 @@ _DIRECTORY: Final = int(FileKind.DIRECTORY)
 _REGULAR: Final = int(FileKind.REGULAR)
 _SYMBOLIC_LINK: Final = int(FileKind.SYMBOLIC_LINK)
 _KINDS: Final = {int(kind): kind for kind in FileKind}
-#: The size of a directory, whatever it holds, as ext4 tells it for small ones.
+#: The size of a directory, whatever it holds, as ext4 reports it for small ones.
 _DIRECTORY_SIZE: Final = 4096
 
 

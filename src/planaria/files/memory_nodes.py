@@ -82,7 +82,7 @@ class MemoryStore(NodeFileSystem):
         self.nodes = nodes
         self.used = used
         self.handles = 0
-        #: Inodes without a name, which live as long as somebody has them open.
+        #: Inodes without a name, which are kept while they are open.
         self.orphans = set(orphans)
 
     def thaw(self, record: Record) -> MemoryNode:

@@ -55,7 +55,7 @@ class MountFileSystem(NodeFileSystem):
     ) -> None:
         """Put `filesystem` over the directory `path`, which has to exist.
 
-        With `shared` the filesystem belongs to somebody else as well: `snapshot` and `fork` record
+        With `shared` the filesystem has another owner as well: `snapshot` and `fork` record
         that it is mounted and leave its contents alone.
         """
         inner = _with_nodes(filesystem)

@@ -63,7 +63,7 @@ class OverlayFileSystem(NodeFileSystem):
         #: The inode number that a file had before it was copied up, by its upper inode, and back.
         self.origins: dict[int, int] = {}
         self.copied: dict[int, int] = {}
-        #: Nodes that somebody holds, so that all who hold a file see it copied up.
+        #: Nodes in use, so that every user of a file sees it copied up.
         self.live: weakref.WeakValueDictionary[object, OverlayNode] = weakref.WeakValueDictionary()
         root = OverlayNode(self, 1, _DIRECTORY, upper.top.root, lower.top.root, None, b"")
         self.top = MountPoint(self, root)

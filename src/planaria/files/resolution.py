@@ -187,7 +187,7 @@ class NodeFileSystem(FileSystem):
             try:
                 node = directory.create(name, mode)
             except FileExistsError:
-                # Somebody else was faster. That is a failure only for an exclusive creation.
+                # Another thread was faster. That is a failure only for an exclusive creation.
                 node = None if wanted & _EXCLUSIVE else directory.lookup(name)
                 if node is None:
                     raise
@@ -382,7 +382,7 @@ class NodeFileSystem(FileSystem):
         return False
 
     def discard_orphans(self) -> None:
-        """Nothing to do where unlinked files are kept by somebody else."""
+        """Nothing to do where unlinked files are kept elsewhere."""
 
 
 def _contains(outer: Node, inner: Node) -> bool:

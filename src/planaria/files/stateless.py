@@ -13,7 +13,7 @@ __all__ = ["StatelessFileSystem"]
 
 
 class StatelessFileSystem(NodeFileSystem):
-    """A filesystem that cannot change, or whose contents are kept by somebody else."""
+    """A filesystem that cannot change, or whose contents are kept elsewhere."""
 
     __slots__ = ()
 

@@ -22,7 +22,7 @@ class VfsStorage(Files):
     """Files in memory to keep, and to share between sessions (at /data unless said otherwise).
 
     It can be read and written from the host at any time and from several threads; sessions see each
-    other's changes at once. `quota` limits it, whoever writes.
+    other's changes at once. `quota` limits it for all writers.
     """
 
     filesystem: MemoryFileSystem

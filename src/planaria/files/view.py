@@ -99,7 +99,7 @@ class Files:
     def write_bytes(self, path: str | PathLike[str], data: bytes | bytearray | memoryview) -> int:
         """Make the file or replace its contents; its directory has to exist. Gives the bytes written.
 
-        When there is no room, the old contents stay as they were, and a new file is not made.
+        When there is no room, the old contents stay as they were, and a new file is not created.
         """
         view = memoryview(data).cast("B")
         new = not self.exists(path)
@@ -178,7 +178,7 @@ class Files:
     # -- looking -------------------------------------------------------------------------------------
 
     def stat(self, path: str | PathLike[str], *, follow: bool = True) -> Stat:
-        """What stat(2) tells of a path, or lstat(2) without `follow`."""
+        """What stat(2) reports of a path, or lstat(2) without `follow`."""
         name = self._path(path)
         with _reporting(os.fspath(path)):
             return self.filesystem.stat(name, follow=follow)

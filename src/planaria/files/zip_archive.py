@@ -1,6 +1,6 @@
 """Zip archives as a read-only filesystem: the guest's library, shared by all sessions.
 
-Only the table of contents is read when an archive is added. A member is inflated when somebody reads it,
+Only the table of contents is read when an archive is added. A member is inflated when it is read,
 by the host's zlib, and kept for a while, since the next session reads the same modules. The format is
 that of PKWARE's APPNOTE.TXT, as far as libraries need it: stored and deflated members, neither encrypted
 nor beyond 4 GiB.
@@ -28,7 +28,7 @@ __all__ = ["ZipFileSystem"]
 FORMAT: Final = "planaria-zip-1"
 _DIRECTORY: Final = int(FileKind.DIRECTORY)
 _REGULAR: Final = int(FileKind.REGULAR)
-#: The size of a directory, as ext4 tells it for small ones.
+#: The size of a directory, as ext4 reports it for small ones.
 _DIRECTORY_SIZE: Final = 4096
 #: Bytes of inflated members that are kept.
 _KEPT: Final = 32 << 20
@@ -73,7 +73,7 @@ class _Archive:
         tail = self.bytes_at(start, size - start)
         at = tail.rfind(b"PK\5\6")
         if at < 0 or len(tail) - at < _END.size:
-            raise ValueError(f"{self.name} is no zip archive")
+            raise ValueError(f"{self.name} is not a zip archive")
         _, _, _, _, count, length, offset, _ = _END.unpack_from(tail, at)
         table = self.bytes_at(offset, length)
         at = 0
@@ -111,7 +111,7 @@ class _Archive:
 
 
 class ZipFileSystem(StatelessFileSystem):
-    """Archives and single files, put together as one tree that nobody can change.
+    """Archives and single files, put together as one read-only tree.
 
     All times are 0 and inode numbers count the members in the order in which they were added, so that
     what a guest sees is the same on every machine. Safe to use from several threads; add everything first.
@@ -140,7 +140,7 @@ class ZipFileSystem(StatelessFileSystem):
         """Show the contents of an archive of the host as the directory `path`.
 
         Members named in `expand`, archives themselves (`b"a/data.zip"`), are shown as directories (`a/data`).
-        Raises OSError when the file cannot be opened, ValueError when it is no archive that can be shown.
+        Raises OSError when the file cannot be opened, ValueError when it is not a supported archive.
         """
         blob = archive if isinstance(archive, HostBlob) else HostBlob.open(archive)
         self._fill(_Archive(blob, blob.name), self._directory(path), self._nodes, 1, expand)
@@ -324,7 +324,7 @@ class _ZipDirectory(_ZipNode):
 
 
 class _InnerDirectory(_ZipDirectory):
-    """A member that is an archive, shown as a directory; it is opened when somebody looks inside."""
+    """A member that is an archive, shown as a directory; it is opened on first access."""
 
     __slots__ = ("archive", "first", "member", "nodes")
 

@@ -27,7 +27,7 @@ __all__ = ["Unneeded", "remove_unneeded", "unneeded"]
 _IMAGE: Final = "image-"
 _TREE: Final = "tree-"
 _GUEST: Final = "guest-"
-#: Seconds after which nobody writes to what is not complete any more.
+#: Seconds after which an incomplete entry counts as abandoned by its writer.
 _ABANDONED: Final = 3600
 
 
@@ -58,7 +58,7 @@ def unneeded() -> list[Unneeded]:
 
 
 def remove_unneeded() -> list[Unneeded]:
-    """Remove it, but for what somebody is just using; returns what was removed."""
+    """Remove it, except for what is in use; returns what was removed."""
     cache = CompileCache()
     if not cache.directory.exists():
         return []
@@ -122,7 +122,7 @@ def _size(path: Path) -> int:
 
 
 def _remove(one: Unneeded) -> bool:
-    """Whether it was removed: not while somebody holds its lock."""
+    """Whether it was removed: not while its lock is held."""
     try:
         with _lock_of(one):
             if one.path.is_dir():

@@ -66,8 +66,8 @@ def register(
 ) -> tuple[Entry, Image]:
     """Give the image that `make` makes of a recipe a name, which may have meant another one before.
 
-    Until it has the name, somebody else may remove it, or its files, with another name that needs them: then
-    it is made again. Raises ImageError, and what `make` raises.
+    Until it has the name, another process may remove it, or its files, with another name that needs them:
+    then it is made again. Raises ImageError, and what `make` raises.
     """
     check_name(name)
     for _ in range(_ATTEMPTS):

@@ -2,7 +2,7 @@
 
 Between two calls the WebAssembly stack is empty, so linear memory and the system interface's tables are
 the whole state of the guest; `Machine.pages` reads what changed since the image, and a new machine made from
-the same image with those pages written over is a copy that lives on.
+the same image with those pages written over is a running copy.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class Machine:
         return kept
 
     def __del__(self) -> None:
-        """One that nobody closed gives its mappings back with its memory."""
+        """A machine that was not closed releases its mappings with its memory."""
         mapped_spans(-getattr(self, "_mappings", 0))
 
     def _count_mappings(self, now: int) -> None:
@@ -399,7 +399,7 @@ class Machine:
             return False
 
     def _visited(self) -> int:
-        """The epoch's callback, on the guest's own thread in the midst of its code; see
+        """The epoch's callback, on the guest's own thread in the middle of its code; see
         `set_epoch_callback`.
         """
         if self._kill:
@@ -446,7 +446,7 @@ class Machine:
     def _take_signals(self) -> Any:
         """On the main thread, let Ctrl-C interrupt the guest; what to put back afterwards, or None.
 
-        Python's own handler would raise KeyboardInterrupt in the midst of one of our host functions.
+        Python's own handler would raise KeyboardInterrupt in the middle of one of our host functions.
         """
         self.on_main_thread = threading.get_ident() == _main_thread
         if not self.on_main_thread or _signal.getsignal(_SIGINT) is not _signal.default_int_handler:

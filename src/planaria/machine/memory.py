@@ -39,9 +39,9 @@ PAGE_BYTES: Final = 4096
 BLOCK_BYTES: Final = 16384
 WASM_PAGE_BYTES: Final = 65536
 
-#: A stretch of changed memory: offset of its first byte and its contents.
+#: A span of changed memory: offset of its first byte and its contents.
 Run = tuple[int, bytes]
-#: A stretch of memory: offsets of its first byte and of the one after its last.
+#: A span of memory: offsets of its first byte and of the one after its last.
 Span = tuple[int, int]
 
 _MAP_FIXED: Final = 0x10
@@ -78,8 +78,8 @@ _ABSORB: Final = 2
 class MemoryFile:
     """A complete linear memory, never changed after it was made.
 
-    It is a file, or a layer: a file with stretches of it, over another memory.
-    It owns its descriptor and closes it when collected; the mappings made from it live on.
+    It is a file, or a layer: a file with spans of it, over another memory.
+    It owns its descriptor and closes it when collected; the mappings made from it stay valid.
     """
 
     __slots__ = ("__weakref__", "_below", "_descriptor", "_spans", "_view", "size")

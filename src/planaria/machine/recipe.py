@@ -18,7 +18,7 @@ __all__ = ["SETTINGS", "Recipe"]
 
 #: Changes when images are made in another way.
 _FORMAT: Final = 8
-#: What the kernel of every image has been told ("configure"): how a session is that asks for nothing special.
+#: What the kernel of every image is configured with ("configure"): the settings of a default session.
 #: So such a session need not tell it.
 SETTINGS: Final[dict[str, Any]] = {
     "callbacks": [],

@@ -2,7 +2,7 @@
 
 **Threat model.** Loading a compiled module is running its code, so what counts is who may have written it.
 - Another user must not be able to: the directory is made with mode 0700, must not be a symbolic link, must
-  belong to this user (or root) and must not be writable by anybody else; so must each file. Otherwise
+  belong to this user (or root) and must not be writable by anyone else; so must each file. Otherwise
   nothing is loaded and `RuntimeSetupError` says what to change.
 - Damage (a crash in the middle of writing, a full disk, a failing one, a careless tool) must be noticed:
   beside each module lies a record with its SHA-256. Hashing 75 or 270 MB at every start would cost 0.05 or
@@ -140,7 +140,7 @@ class CompileCache:
     def prepare(self) -> None:
         """Make the directory, private to this user, or check the one that is there.
 
-        Raises `RuntimeSetupError` when it cannot be made, or somebody else could write to it.
+        Raises `RuntimeSetupError` when it cannot be created, or another user could write to it.
         """
         try:
             self.directory.parent.mkdir(parents=True, exist_ok=True)
@@ -185,7 +185,7 @@ class CompileCache:
             )
 
     def check_entry(self, key: str) -> None:
-        """Raises `RuntimeSetupError` when somebody else could have written an entry's files."""
+        """Raises `RuntimeSetupError` when another user could have written an entry's files."""
         self.check()
         for path in (self.record_path(key), self.module_path(key)):
             try:
@@ -208,7 +208,7 @@ class CompileCache:
     def find(self, key: str) -> Path | None:
         """The checked path of a compiled module, or None when it has to be compiled (again).
 
-        Raises `RuntimeSetupError` when somebody else could have written it.
+        Raises `RuntimeSetupError` when another user could have written it.
         """
         path, record_path = self.module_path(key), self.record_path(key)
         try:

@@ -226,7 +226,7 @@ def context_address(store: wasmtime.Store) -> int:
 
 
 def caller_context(caller: int) -> int:
-    """The address of the context of whoever called a host function; tells which store it was."""
+    """The address of the context that called a host function; identifies the store."""
     return _caller_context(caller)  # type: ignore[no-any-return]
 
 

@@ -1,6 +1,6 @@
 """Which versions of which packages satisfy requirements in the guest.
 
-resolvelib decides; pip, run as a program, tells which wheel of a project is the newest that fits (its
+resolvelib decides; pip, run as a program, says which wheel of a project is the newest that fits (its
 index, credentials and proxies are those that it is configured for), and what that wheel depends on. Markers
 are evaluated here, because pip evaluates them for the computer that it runs on.
 """

@@ -81,7 +81,7 @@ def load_recipe(recipe: Recipe, cache: CompileCache, compile_it: Callable[[], No
 
 
 def ensure(recipe: Recipe, cache: CompileCache, on_progress: Callable[[float], None] | None = None) -> None:
-    """Compile an entry in another process unless it is there, or wait for whoever compiles it already.
+    """Compile an entry in another process unless it is there, or wait for the process that compiles it.
 
     `on_progress` gets the seconds waited so far, about five times a second. Raises `RuntimeSetupError`.
     """

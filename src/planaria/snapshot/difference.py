@@ -133,7 +133,7 @@ class _Silent:
 
 
 class _Kernel:
-    """A snapshot brought to life to be asked, and thrown away after."""
+    """A snapshot restored to be inspected, and discarded afterwards."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         files = _tree(snapshot)

@@ -67,7 +67,7 @@ def take(
         raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
     origin = Origin(weakref.ref(kernel.memory), touched_pages(kernel.runs))
     live = Live(state, tuple(declarations), tier, weakref.ref(owner))
-    # The state never changes, so its bytes can be made when somebody wants them.
+    # The state never changes, so its bytes can be made on demand.
     return Snapshot.packed(
         lambda: _bytes(live, record, parent, origin, key), parent, origin, live if key is None else None
     )

@@ -15,7 +15,7 @@ from planaria_kernel.protocol import decode, encode
 
 __all__ = ["WORKSPACE", "Declaration", "Record", "fingerprint"]
 
-#: A callback as the kernel is told about it; see `session.callbacks.Callback.declaration`.
+#: A callback as it is declared to the kernel; see `session.callbacks.Callback.declaration`.
 Declaration = dict[str, Any]
 
 #: The declaration by which a snapshot says that its session had a workspace; no callback can have the name.

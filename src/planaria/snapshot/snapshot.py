@@ -197,7 +197,7 @@ class Snapshot:
     def diff(self, other: Snapshot) -> SnapshotDifference:
         """The variables and files that `other` has more, less or otherwise.
 
-        Both are brought to life in sandboxes that are thrown away after. Raises SnapshotError when one
+        Both are restored in sandboxes that are discarded afterwards. Raises SnapshotError when one
         cannot be.
         """
         from planaria.snapshot.difference import difference

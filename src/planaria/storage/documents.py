@@ -49,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What tells whether a folder has changed."""
+    """A value that changes when a folder changes."""
 
     value: Hashable
     """Another one whenever a document was written through a storage, or has come or gone."""

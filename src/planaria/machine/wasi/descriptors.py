@@ -192,7 +192,7 @@ class DescriptorTable:
         return iter(sorted(self.open))
 
     def paths(self) -> dict[int, bytes]:
-        """What each descriptor has open, as /proc/self/fd tells it."""
+        """What each descriptor has open, as /proc/self/fd shows it."""
         return {number: self.open[number].path() for number in self}
 
     def put(self, number: int, descriptor: Descriptor) -> None:

@@ -278,7 +278,7 @@ class FileCalls(Calls):
         if descriptor is None:
             return _BADF
         if rights & ~descriptor.rights or inheriting & ~descriptor.inheriting:
-            return int(Errno.NOTCAPABLE)  # rights can only be given up
+            return int(Errno.NOTCAPABLE)  # rights can only be dropped
         descriptor.set_rights(rights, inheriting)
         return 0
 

@@ -156,7 +156,7 @@ class PathCalls(Calls):
     def _note_lock(self, name: bytes, at: Handle | None) -> None:
         """SQLite locks the file `x` by making the directory `x.lock`, since WASI has no locks.
 
-        A guest that ends without removing it, stopped hard or closed, must not lock others out for ever.
+        A guest that ends without removing it, stopped hard or closed, must not lock others out forever.
         """
         above = b"" if at is None else at.path()
         if above is None:
@@ -185,7 +185,7 @@ class PathCalls(Calls):
             try:
                 self.files.rmdir(path)
             except OSError:
-                pass  # it is gone, or was no lock after all
+                pass  # it is gone, or was not a lock after all
 
     def path_remove_directory(self, dirfd: int, path: int, path_length: int) -> int:
         name, at = self._place(dirfd, path, path_length)

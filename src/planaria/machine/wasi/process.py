@@ -17,7 +17,7 @@ _INVAL: Final = int(Errno.INVAL)
 class ProcessExit(BaseException):
     """The guest called `proc_exit`; `code` is its status.
 
-    The only exception that a WASI function lets out: whoever called the guest unwinds it and catches this.
+    The only exception that a WASI function lets out: the caller of the guest unwinds it and catches this.
     """
 
     def __init__(self, code: int) -> None:

@@ -1,6 +1,6 @@
 """`Wasi`: the system that a guest runs on, as a table of functions for the machine to bind.
 
-Every function takes the raw parameters as non-negative ints (`abi.SIGNATURES` tells their kinds; only the
+Every function takes the raw parameters as non-negative ints (`abi.SIGNATURES` has their kinds; only the
 offset of `fd_seek` is signed) and returns a WASI errno. Through `Wasi.functions` nothing is ever raised but
 `ProcessExit`: errors become errnos, and what should not have happened is kept in `Wasi.failures`.
 """

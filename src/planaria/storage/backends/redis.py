@@ -40,7 +40,7 @@ __all__ = ["RedisBackend", "open_client"]
 
 Result = TypeVar("Result")
 
-#: How often a transaction begins again before it is given up.
+#: How often a transaction begins again before it is abandoned.
 _ATTEMPTS: Final = 100
 #: After how many attempts a writer asks the others to wait, and for how many milliseconds at most.
 _BEFORE_A_TURN: Final = 2
