@@ -53,7 +53,8 @@ class Outcomes:
 def run(root, file):
     outcomes = Outcomes()
     options = ["-q", "--no-header", "--tb=short", f"--rootdir={root}"]
-    options += ["-p", "no:cacheprovider", "--noconftest", "-W", "ignore", "-m", "not slow", "-o", "markers=slow"]
+    options += ["-p", "no:cacheprovider", "--noconftest", "-W", "ignore"]
+    options += ["-m", "not slow", "-o", "markers=slow"]
     pytest.main([*options, f"{root}/{file}"], plugins=[outcomes])
     return outcomes.by_test
 """
@@ -67,8 +68,8 @@ print(json.dumps(outcomes))
 
 _PACKAGES: Final = "/packages"
 
-#: The session's own packages come before the mounted ones. A test that calls a function of an extension module
-#: which is for tests alone, and which the guest lacks, is skipped.
+#: The session's own packages come before the mounted ones. A test that calls a function of an extension
+#: module which is for tests alone, and which the guest lacks, is skipped.
 SESSION: Final = f"""
 import sys
 sys.path.append({_PACKAGES!r})

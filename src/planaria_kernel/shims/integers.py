@@ -249,7 +249,7 @@ def _widen_arrays(module: Any) -> None:
     where = module.where
 
     def chosen(*args: Any) -> Any:
-        # With one argument these are indices, as `nonzero` returns them; otherwise the type is the arguments'.
+        # With one argument these are indices, as from `nonzero`; otherwise the type is the arguments'.
         result = where(*args)
         return result if len(args) > 1 or _is_compiled(sys._getframe(1)) else _widened(result)
 
