@@ -234,7 +234,7 @@ def test_folders_in_the_way(storage: Storage) -> None:
     store.save("a/b", 1)
     store.save("file.bin", b"x")
     store.save("a", 1)  # its file is a.json
-    with pytest.raises(planaria.ArtifactError, match=r"an artifact 'file\.bin', which is no folder"):
+    with pytest.raises(planaria.ArtifactError, match=r"an artifact 'file\.bin', which is not a folder"):
         store.save("file.bin/x", 1)
     store.save("c.txt/x", 1)
     with pytest.raises(planaria.ArtifactError, match=r"a folder 'c\.txt'"):

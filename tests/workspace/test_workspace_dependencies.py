@@ -74,10 +74,10 @@ def test_adding_what_is_there_changes_nothing(storage: Storage) -> None:
     "text", ["", " ", "a b", "==1", "a>=", "-r x", "--pre", "a\n-r /x", "../x", "a; b", "x" * 501, "ü", "a\0"]
 )
 def test_refused(storage: Storage, text: str) -> None:
-    """What is no requirement is refused before anything is written."""
+    """What is not a valid requirement is refused before anything is written."""
     deps = storage.get_dependency_list()
     for use in (deps.add, deps.remove):
-        with pytest.raises(planaria.DependencyError, match="is no requirement"):
+        with pytest.raises(planaria.DependencyError, match="is not a valid requirement"):
             use(text)
     assert read(storage) == ""
 

@@ -187,7 +187,7 @@ class ZipFileSystem(StatelessFileSystem):
             if node is None:
                 above, _, name = path.rpartition(b"/")
                 if name in (b"", b".", b".."):
-                    raise ValueError(f"{path!r} in {archive.name} is no path")
+                    raise ValueError(f"{path!r} in {archive.name} is not a valid path")
                 node = directories[path] = self._below(directory(above), name, nodes, first)
             return node
 
@@ -199,7 +199,7 @@ class ZipFileSystem(StatelessFileSystem):
             if not name:
                 continue  # the entry of a directory
             if name in (b".", b"..") or b"\0" in name or path[0] == 47:
-                raise ValueError(f"{path!r} in {archive.name} is no path")
+                raise ValueError(f"{path!r} in {archive.name} is not a valid path")
             if path in expand:
                 name = name.removesuffix(b".zip")
                 inner = _InnerDirectory(self, first + len(nodes), parent, name)

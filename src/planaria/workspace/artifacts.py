@@ -383,12 +383,12 @@ def _checked(name: str, kind: str, description: str, metadata: dict[str, Any] | 
     if kind not in KINDS:
         raise ArtifactError(f"{kind!r} is not a kind of artifact: {', '.join(sorted(KINDS))}")
     if not isinstance(description, str) or not is_json(description):
-        raise ArtifactError(f"the description of the artifact {name!r} is no text")
+        raise ArtifactError(f"the description of the artifact {name!r} must be a string")
     metadata = {} if metadata is None else metadata
     if not isinstance(metadata, dict) or not is_json(metadata):
         raise ArtifactError(
-            f"the metadata of the artifact {name!r} is no dict of JSON: texts as keys; None, bools, numbers, "
-            "texts, lists and dicts as values"
+            f"the metadata of the artifact {name!r} is not a JSON object: strings as keys; None, bools, "
+            "numbers, strings, lists and dicts as values"
         )
     text = json.dumps(metadata)
     if len(text) > _MAX_METADATA:
@@ -469,7 +469,7 @@ def _free_file(documents: Documents, name: str, kind: str) -> str:
     while folder:
         if documents.entry(f"{_FOLDER}/{folder}") is not None:
             raise ArtifactError(
-                f"{name!r} cannot be saved: there is an artifact {folder!r}, which is no folder"
+                f"{name!r} cannot be saved: there is an artifact {folder!r}, which is not a folder"
             )
         folder = folder_of(folder)[0]
     return file

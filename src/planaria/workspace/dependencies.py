@@ -132,12 +132,14 @@ def _parse(text: str) -> Requirement:
         raise TypeError(f"a requirement is a text, not a {type(text).__name__}")
     shown = text if len(text) <= 80 else f"{text[:80]}…"
     if len(text) > _MAX_LENGTH or not text.isprintable():
-        raise DependencyError(f"{shown!r} is no requirement: it is too long or not printable")
+        raise DependencyError(f"{shown!r} is not a valid requirement: it is too long or not printable")
     try:
         return Requirement(text.strip())
     except InvalidRequirement as error:
         reason = str(error).splitlines()[0]
-        raise DependencyError(f"{shown!r} is no requirement (write it as 'attrs>=24'): {reason}") from None
+        raise DependencyError(
+            f"{shown!r} is not a valid requirement (write it as 'attrs>=24'): {reason}"
+        ) from None
 
 
 def _canonical(requirement: Requirement) -> str:

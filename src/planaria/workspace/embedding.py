@@ -48,7 +48,7 @@ class StaticEmbedder:
 
 
 class Vectors:
-    """The vectors of texts that have keys. A text is embedded once, when somebody first compares."""
+    """The vectors of texts that have keys. A text is embedded once, on first comparison."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

@@ -16,7 +16,7 @@ __all__ = ["Dependencies"]
 class Dependencies:
     """Changes the packages of one session and, in step with them, the list in its workspace's storage.
 
-    Raises DependencyError for what is no requirement, CapabilityError where the executor installs nothing.
+    Raises DependencyError for an invalid requirement, CapabilityError where the executor cannot install.
     """
 
     def __init__(self, workspace: Workspace, executor: Executor) -> None:

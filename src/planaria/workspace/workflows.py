@@ -105,7 +105,7 @@ class WorkflowLibrary:
     def list(self) -> list[Workflow]:
         """All workflows in their current version, by name; broken files with their `error`.
 
-        Files whose names begin with an underscore or a dot are no workflows.
+        Files whose names begin with an underscore or a dot are not workflows.
         """
         with self._lock:
             self._refresh(is_exact=True)
@@ -165,7 +165,9 @@ class WorkflowLibrary:
             data = source.encode()
             (description or "").encode()
         except UnicodeEncodeError as error:
-            raise WorkflowError(f"the workflow {name!r} has characters that are no text: {error}") from None
+            raise WorkflowError(
+                f"the workflow {name!r} has characters that cannot be encoded: {error}"
+            ) from None
         outline = read_source(data)
         if outline.error is not None:
             raise WorkflowError(f"the workflow {name!r} cannot be added: {outline.error}")

@@ -398,11 +398,11 @@ def test_silence_is_waited_for_once(define: Define, tmp_path: Path) -> None:
 def test_nonsense(define: Define) -> None:
     """A server that writes what are no messages is an error that shows the first of it."""
     error = failing(define, "import time; print('Welcome!'); time.sleep(600)", start_timeout=1)
-    assert "its stdout has what is no message: 'Welcome!'" in str(error)
+    assert "its stdout has a line that is not a message: 'Welcome!'" in str(error)
     error = failing(define, "while True: print('Welcome!')")
-    assert "it writes to its stdout what is no message: 'Welcome!'" in str(error)
+    assert "it writes a line to its stdout that is not a message: 'Welcome!'" in str(error)
     error = failing(define, "import sys\nwhile True: sys.stdout.buffer.write(b'\\xff\\n')")
-    assert "what is no message" in str(error)
+    assert "that is not a message" in str(error)
 
 
 def test_greeting(define: Define) -> None:

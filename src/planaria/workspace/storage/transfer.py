@@ -216,7 +216,7 @@ def _copy(source: Storage, target: Storage, item: Item, earlier: Item | None) ->
             while folder:
                 if documents.entry(folder) is not None:
                     raise StorageError(
-                        f"{item.kind} {item.name} cannot be brought: {folder} is no folder there"
+                        f"{item.kind} {item.name} cannot be copied: {folder} is not a folder there"
                     )
                 folder = folder_of(folder)[0]
         for path in owned - uploads.keys():

@@ -1,4 +1,4 @@
-"""Annotations of Python functions: as text for whoever calls, and as checks of what is given."""
+"""Annotations of Python functions: as text for the caller, and as checks of what is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event loop that MCP servers and HTTP connections live on, for as long as the process lives.
+"""The event loop that MCP servers and HTTP connections run on, until the process ends.
 
 They outlast the sessions that use them, and the loops of those: whoever calls, from whatever loop, waits
 there for what is done here. It is a loop of its own, since users' callbacks may block theirs.
@@ -55,7 +55,7 @@ def run_in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
     try:
         return future.result()
     except BaseException:
-        # Nobody waits for it any more when it was Ctrl-C that ended the waiting.
+        # No one waits for it any more when it was Ctrl-C that ended the waiting.
         future.cancel()
         raise
 
@@ -67,7 +67,7 @@ def close_at_exit(closer: Callable[[], Awaitable[None]]) -> Callable[[], None]:
 
 
 def close_when_collected(owner: object, closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run `closer()` on the background loop when nobody has `owner` any more, to which it must not refer."""
+    """Run `closer()` on the background loop once `owner`, to which it must not refer, is collected."""
     loop = background_loop()
 
     def close() -> None:

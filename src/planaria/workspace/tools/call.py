@@ -31,7 +31,7 @@ class ToolCall:
     tags: frozenset[str] = frozenset()
     """The tags of the tool."""
     approved: bool = False
-    """Whether somebody who was asked for approval gave it; see `ToolMiddleware`."""
+    """Whether approval was asked for and given; see `ToolMiddleware`."""
     started: float = field(default_factory=time.time)
     """Seconds since the epoch."""
     duration_ms: float | None = None

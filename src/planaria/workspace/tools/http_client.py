@@ -62,7 +62,7 @@ class Answer:
     content: bytes
 
     def value(self, kind: Literal["auto", "json", "text", "bytes"]) -> Any:
-        """It as JSON values, text or bytes; "auto" goes by its type. Raises ValueError if it is no JSON."""
+        """It as JSON values, text or bytes; "auto" goes by its type. Raises ValueError if it is not JSON."""
         if kind == "auto":
             is_json = self.content_type == "application/json" or self.content_type.endswith("+json")
             is_text = self.content_type.startswith("text/") or self.content_type.endswith(("/xml", "+xml"))

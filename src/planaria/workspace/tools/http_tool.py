@@ -322,7 +322,7 @@ def _check_base_url(url: str) -> None:
     """Raises ValueError unless requests can be sent below a URL."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is no URL like https://example.org/api")
+        raise ValueError(f"{url!r} is not a URL like https://example.org/api")
     if parts.query or parts.fragment:
         raise ValueError("it ends with its path; what is in the query of each request goes to 'query'")
     if parts.username or parts.password:

@@ -69,7 +69,7 @@ async def http_transport(target: HttpTarget, max_message: int, ended: asyncio.Ev
 
 
 class _Noticing:
-    """A stream of messages that sets an event at its end, which nobody reads that far to see otherwise."""
+    """A stream of messages that sets an event at its end, which would otherwise go unnoticed."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:
         self._stream = stream

@@ -101,7 +101,7 @@ class ProcessTransport:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # Whoever cancels this has to wait: the process must not outlive it. Every wait inside has an end.
+        # The caller that cancels this has to wait: the process must not outlive it. Every wait here ends.
         with anyio.CancelScope(shield=True):
             self._end("was closed")
             await self._stop()
@@ -113,7 +113,7 @@ class ProcessTransport:
 
     @property
     def nonsense(self) -> str:
-        """The first of the lines on its stdout that are no messages, or nothing."""
+        """The first of the lines on its stdout that are not messages, or nothing."""
         return self._first_nonsense
 
     @property
@@ -155,7 +155,7 @@ class ProcessTransport:
                     kill_group(self._process.pid)
                     return
                 if self._nonsense > _NONSENSE_ALLOWED:
-                    self._end(f"writes to its stdout what is no message: {self._first_nonsense}")
+                    self._end(f"writes a line to its stdout that is not a message: {self._first_nonsense}")
                     return
             await self._exited()
             self._end(f"ended{self._how()}")

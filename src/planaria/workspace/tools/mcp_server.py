@@ -251,7 +251,7 @@ class McpServer:
             return kind(message, tool=self._name)
         stderr = connection.process.stderr
         if connection.process.nonsense and (issubclass(kind, ToolTimeout) or not connection.ready.is_set()):
-            message += f"; its stdout has what is no message: {connection.process.nonsense}"
+            message += f"; its stdout has a line that is not a message: {connection.process.nonsense}"
         if stderr and connection.ended.is_set():
             message += f"; its stderr ends:\n{stderr}"
         return kind(message, tool=self._name, stderr=stderr)

@@ -11,7 +11,7 @@ from typing import Final
 
 __all__ = ["identifier", "shown", "suggestion"]
 
-#: Longer names are nobody's slip of the pen, and comparing them takes long.
+#: Longer names are not typing mistakes, and comparing them takes long.
 _LONGEST: Final = 100
 _SEPARATORS = re.compile(r"[-. /:]+")
 

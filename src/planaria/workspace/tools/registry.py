@@ -192,7 +192,7 @@ class ToolRegistry:
     def list(self) -> builtins.list[dict[str, Any]]:
         """The tools as dicts with name, description, tags and callables with their parameters, by name.
 
-        One whose callables cannot be found out has none, and an `error` that tells why. May block while
+        One whose callables cannot be found out has none, and an `error` that says why. May block while
         servers start.
         """
         return [_document(tool) for tool in self]
@@ -394,7 +394,7 @@ async def _finish(call: ToolCall, waiting: Awaitable[Any], turns: Turns | None) 
             value = await waiting
     except BaseException as error:
         if inspect.iscoroutine(waiting):
-            waiting.close()  # one that was given up before its turn
+            waiting.close()  # one that was abandoned before its turn
         _failed(call, error)
         raise
     call.end("ok")

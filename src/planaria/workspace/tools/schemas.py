@@ -217,7 +217,7 @@ def with_wire_names(
 def json_value(value: Any, where: str) -> Any:
     """A value as JSON has it, tuples as lists.
 
-    Raises ToolArgumentError, with `where` it is, for what JSON has not: bytes, NaN, keys that are no text.
+    Raises ToolArgumentError, with `where` it is, for what JSON lacks: bytes, NaN, keys that are not strings.
     """
     try:
         return _json(value, ())
