@@ -569,7 +569,7 @@ def test_bad_extra_deps(make: Any, home: str) -> None:
     """A text in place of several requirements, and what is no requirement, are refused when a session is made."""
     with pytest.raises(TypeError, match=r"such as \['attrs'\], not a str"):
         make(home, extra_deps="attrs")
-    with pytest.raises(planaria.DependencyError, match="is no requirement"):
+    with pytest.raises(planaria.DependencyError, match="is not a valid requirement"):
         make(home, extra_deps=["not one!"])
 
 

@@ -141,7 +141,7 @@ def test_names_refused(storage: Storage, name: str, reason: str) -> None:
         ("x = " + "-" * 100_000 + "1\ndef run(): pass\n", "line 1|nested too deeply"),
         ("x = " + "a." * 20_000 + "b\ndef run(): pass\n", "line 1|nested too deeply"),
         ("#" * MAX_SOURCE + "\ndef run(): pass\n", "are allowed"),
-        ("def run(): '\ud800'\n", "no text"),
+        ("def run(): '\ud800'\n", "cannot be encoded"),
     ],
 )
 def test_sources_refused(storage: Storage, source: str, reason: str) -> None:

@@ -79,7 +79,9 @@ _CLUSTERINGS: Final = {
 
 def install() -> None:
     """Apply this to numpy and the packages on it when they are imported."""
-    when_imported("numpy._core._multiarray_umath", _widen_arrays)
+    when_imported("numpy._core._multiarray_umath", _widen_functions)
+    # Once the methods of arrays have their docstrings, which numpy gives only to those written in C.
+    when_imported("numpy._core._add_newdocs", _widen_methods)
     when_imported("numpy._core._type_aliases", _alias)
     when_imported("numpy._core.strings", _widen_strings)
     when_imported("numpy.random.mtrand", _widen_random)
@@ -205,6 +207,8 @@ def _call_narrowed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     pairs: list[tuple[Any, Any]] = []
 
     def narrowed(value: Any) -> Any:
+        if type(value) is list:
+            return [narrowed(item) for item in value]
         if getattr(getattr(value, "dtype", None), "char", "") != "q":
             return value
         pairs.append((value, value.astype("l")))
@@ -241,11 +245,15 @@ class _Fused:
 # -- numpy -------------------------------------------------------------------------------------------
 
 
-def _widen_arrays(module: Any) -> None:
-    methods = vars(module.ndarray)
+def _widen_methods(_: ModuleType) -> None:
+    ndarray = sys.modules["numpy._core._multiarray_umath"].ndarray
+    methods = vars(ndarray)
     reductions = {name: _widening_reduction(methods[name]) for name in ("argmax", "argmin")}
     others = {name: _widening(methods[name]) for name in _METHODS if name not in reductions}
-    _replace(module.ndarray, reductions | others | {"put": _narrowing_put(methods["put"])})
+    _replace(ndarray, reductions | others | {"put": _narrowing_put(methods["put"])})
+
+
+def _widen_functions(module: Any) -> None:
     where = module.where
 
     def chosen(*args: Any) -> Any:

@@ -503,7 +503,7 @@ endpoints:
     [
         ("base_url: https://example.org", 1, "either 'endpoints' or 'openapi'"),
         ("endpoints: [{name: a, path: /a}]", 1, "'base_url' is wanted"),
-        ("base_url: ftp://x\nendpoints: [{name: a, path: /a}]", 3, "no URL like"),
+        ("base_url: ftp://x\nendpoints: [{name: a, path: /a}]", 3, "is not a URL like"),
         ("base_url: https://u:p@x\nendpoints: [{name: a, path: /a}]", 3, "belong to 'auth'"),
         ("base_url: https://x\nendpoints:\n- {name: a, path: /a}\n- {name: a, path: /b}", 6, "there is an endpoint 'a' already"),
         ("base_url: https://x\nendpoints:\n- name: a\n  path: /a\n  parameters:\n    n: {type: int, default: x}", 8, "int is wanted"),
