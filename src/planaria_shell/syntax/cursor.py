@@ -58,7 +58,7 @@ class Cursor:
         #: Whether a single quote between double ones means nothing in `"${name:-…}"`.
         self.posix = False
         self._line = line
-        #: A stretch of the source that is on this line: from a place that was counted up to the next newline.
+        #: A range of the source that is on this line: from a place that was counted up to the next newline.
         self._line_start = 0
         self._line_end = 0
 
