@@ -23,7 +23,7 @@ class NotGiven:
 NOT_GIVEN: Final = NotGiven()
 
 _MIB: Final = 1 << 20
-#: No sandbox lives in fewer bytes than this.
+#: No sandbox runs in fewer bytes than this.
 LEAST_MEMORY: Final = 64 * _MIB
 _COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion")
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout")
@@ -31,9 +31,9 @@ _TIMES: Final = ("timeout", "cpu_time", "callback_timeout")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Bounds of a session; None means no bound. Times in seconds, sizes in bytes.
+    """Limits of a session; None means no limit. Times in seconds, sizes in bytes.
 
-    Raises ValueError for a negative or absurd bound.
+    Raises ValueError for a value outside a limit's range, TypeError for one that is not a number.
     """
 
     timeout: float | None = 300.0
@@ -43,7 +43,7 @@ class Limits:
     grace: float = 1.0
     """After an interrupt, how long the code may take to come back before it is stopped hard."""
     callback_timeout: float | None = None
-    """Time of one host callback. With a bound, plain functions run on a thread of their own, which is
+    """Time of one host callback. With a limit, plain functions run on a thread of their own, which is
     abandoned when it overruns; without one they run on the calling thread."""
     callbacks: int | None = 10_000
     """Host callbacks in one execution."""
@@ -62,39 +62,41 @@ class Limits:
             value = getattr(self, field.name)
             if value is None:
                 if field.name in ("grace", "recursion"):
-                    raise ValueError(f"Limits({field.name}=None): this one always has a bound")
+                    raise ValueError(
+                        f"Limits({field.name}=None): must be a number; this limit cannot be disabled"
+                    )
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise TypeError(f"Limits({field.name}={value!r}): a number or None is wanted")
+                raise TypeError(f"Limits({field.name}={value!r}): must be a number or None")
             if field.name in _COUNTS and not isinstance(value, int):
-                raise TypeError(f"Limits({field.name}={value!r}): a whole number is wanted")
+                raise TypeError(f"Limits({field.name}={value!r}): must be an integer")
             if math.isnan(value) or value < 0:
-                raise ValueError(f"Limits({field.name}={value!r}): a bound is not negative")
+                raise ValueError(f"Limits({field.name}={value!r}): must not be negative")
             if field.name in _TIMES and not value:
-                raise ValueError(f"Limits({field.name}=0): no time at all; None stands for no bound")
+                raise ValueError(f"Limits({field.name}=0): must be greater than 0; use None for no limit")
         if not 50 <= self.recursion <= 20_000:
-            raise ValueError(f"Limits(recursion={self.recursion}): between 50 and 20,000")
+            raise ValueError(f"Limits(recursion={self.recursion}): must be between 50 and 20,000")
         if self.memory is not None and not LEAST_MEMORY <= self.memory <= 4096 * _MIB:
             raise ValueError(
-                f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, "
-                "or None"
+                f"Limits(memory={self.memory}): must be between 64 MiB (the interpreter takes 40) "
+                "and 4096 MiB, or None"
             )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShellLimits:
-    """Bounds of the scripts in a session's shell; None means no bound.
+    """Limits of the scripts in a session's shell; None means no limit.
 
     A script that reaches one ends with an error that names it and a status other than 0; what it has written
-    stays, and so does the state it has reached. Time, output and memory are bounded by `Limits`.
+    stays, and so does the state it has reached. Time, output and memory are limited by `Limits`.
 
-    Raises ValueError for a bound below 1.
+    Raises ValueError for a limit below 1.
     """
 
     commands: int | None = 100_000_000
     """Commands that one execution may run."""
     iterations: int | None = 100_000_000
-    """Rounds of all loops in one execution."""
+    """Iterations of all loops in one execution."""
     function_depth: int | None = 2000
     """Functions and sourced files inside each other. The interpreter cannot follow more than about 4,000."""
     substitution_depth: int | None = 400
@@ -111,9 +113,11 @@ class ShellLimits:
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"ShellLimits({field.name}={value!r}): a whole number or None is wanted")
+                raise TypeError(f"ShellLimits({field.name}={value!r}): must be an integer or None")
             if value < 1:
-                raise ValueError(f"ShellLimits({field.name}={value}): at least 1; None stands for no bound")
+                raise ValueError(
+                    f"ShellLimits({field.name}={value}): must be at least 1; use None for no limit"
+                )
 
 
 StopReason = Literal["timeout", "cpu", "interrupt"]
@@ -121,7 +125,7 @@ StopReason = Literal["timeout", "cpu", "interrupt"]
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What bounds one entry into a kernel; times in seconds, None for no bound.
+    """What limits one entry into a kernel; times in seconds, None for no limit.
 
     `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry. `interrupted` is
     asked now and then, from any thread, whether to raise an interrupt. After one was raised the code has

@@ -312,7 +312,7 @@ class WorkflowError(PlanariaError):
 
 
 class WorkflowNotFound(WorkflowError, LookupError):
-    """Code wants a workflow that there is not."""
+    """No workflow has that name."""
 
 
 class ArtifactError(PlanariaError):

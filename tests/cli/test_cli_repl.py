@@ -94,7 +94,7 @@ def test_directives_speak_to_the_session(terminal: Terminal, tmp_path: Path) -> 
     terminal.wait_for("copied to copy on this computer")
     assert (tmp_path / "copy").read_text() == "first"
     terminal.type("%nonsense" + ENTER)
-    terminal.wait_for("there is no %nonsense; %help lists what there is")
+    terminal.wait_for("there is no %nonsense; %help lists the commands")
     terminal.type("%undo 9" + ENTER)
     terminal.wait_for("1 executions can be undone")
 

@@ -269,7 +269,7 @@ for name in ("ro", "rw", "overlay"):
         (["run", "--memory", "1M", "-c", "1"], "between 64 MiB"),
         (["run", "--mount", "nothing", "-c", "1"], "'nothing' is not HOST:GUEST"),
         (["run", "--mount", "absent:/x", "-c", "1"], "absent is not a directory"),
-        (["run", "--mount", ".:relative", "-c", "1"], "guest_path has to be absolute"),
+        (["run", "--mount", ".:relative", "-c", "1"], "guest_path must be absolute"),
         (["walk"], "No such command 'walk'"),
     ],
 )

@@ -314,7 +314,7 @@ def test_packages_are_installed_into_the_container(engine: str) -> None:
 def test_an_engine_that_is_not_there_is_told(tmp_path: Path) -> None:
     """Without an engine the error has the address and the reason."""
     address = f"unix://{tmp_path}/nothing.sock"
-    with pytest.raises(RuntimeSetupError, match="there is no engine for containers: unix://"):
+    with pytest.raises(RuntimeSetupError, match="no container engine was found: unix://"):
         new(address)
 
 

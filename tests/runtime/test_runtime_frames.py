@@ -40,5 +40,5 @@ def test_other_builds_are_refused(wasm: WasmFile, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(RuntimeSetupError, match="no_such_function"):
         widened_functions(wasm)
     monkeypatch.setattr(frames, "WIDENED", {"add_ast_annotations": 128})
-    with pytest.raises(RuntimeSetupError, match="add_ast_annotations in the guest has another frame"):
+    with pytest.raises(RuntimeSetupError, match="add_ast_annotations in the guest has an unexpected frame"):
         widened_functions(wasm)

@@ -730,13 +730,13 @@ def test_a_changed_bit_of_a_shells_snapshot_is_noticed(lasting: planaria.Bash, p
 def test_a_snapshot_is_bytes(bash: planaria.Bash) -> None:
     """What is no bytes at all is a TypeError that says so."""
     for data in ("text", 5, None):
-        with pytest.raises(TypeError, match="a snapshot is bytes"):
+        with pytest.raises(TypeError, match="a snapshot must be bytes"):
             bash.restore_snapshot(data)  # type: ignore[arg-type]
 
 
 def test_standard_input_is_text_or_bytes(bash: planaria.Bash) -> None:
     """stdin= that is neither text nor bytes is a TypeError, and never zeros."""
-    with pytest.raises(TypeError, match="stdin is a string or bytes, not a int"):
+    with pytest.raises(TypeError, match="stdin must be str or bytes, not int"):
         bash.execute("wc -c", stdin=5)  # type: ignore[arg-type]
     assert bash.execute("wc -c", stdin=bytearray(b"abc")).stdout == "3\n"  # type: ignore[arg-type]
 
@@ -781,7 +781,7 @@ def test_a_command_that_could_not_be_called_is_refused() -> None:
 
     assert BUILTINS.keys() <= SHADOWED
     for name in ("if", "echo", "[["):
-        with pytest.raises(planaria.CallbackError, match="bash has that word itself"):
+        with pytest.raises(planaria.CallbackError, match="it is a word of the shell's own"):
             planaria.Bash(commands={name: lambda arguments, stdin, environment: 0})
     with pytest.raises(planaria.CallbackError, match="maps names to functions"):
         planaria.Bash(commands=[print])  # type: ignore[arg-type]

@@ -347,7 +347,7 @@ def test_blocking_call_after_a_timer(new_session: Callable[..., Any]) -> None:
         ([{"name": "x"}], "'fn'"),
         ([{"fn": add}], "'name'"),
         ([{"name": "x", "fn": add, "descripton": ""}], "descripton"),
-        ([{"name": "x", "fn": 5}], "not a function"),
+        ([{"name": "x", "fn": 5}], "must be a function"),
         ([{"name": "not a name", "fn": add}], "identifiers"),
         ([{"name": "a..b", "fn": add}], "identifiers"),
         ([{"name": "class", "fn": add}], "identifiers"),

@@ -185,7 +185,7 @@ def test_damaged_note(make: Any, make_wheel: MakeWheel) -> None:
 
     for note in (encode(["../../../../precious"]), encode(["/home/user/precious"]), encode([1]), b"nonsense"):
         session.files.write_bytes(f"{site}/one-1.0.dist-info/planaria-files", note)
-        assert "note of its files" in session.remove_dep("one")["failed"]["one"]
+        assert "record of its files" in session.remove_dep("one")["failed"]["one"]
     assert session.files.exists("precious")
 
 

@@ -211,7 +211,7 @@ def test_misuse_of_methods(session: Any) -> None:
     """Methods say what they take."""
     session.execute("1")
     for use, kind, message in (
-        (lambda: session.execute(b"1"), TypeError, "code is a str"),
+        (lambda: session.execute(b"1"), TypeError, "code must be a str"),
         (lambda: session.execute("1", timeout=0), ValueError, "timeout=0"),
         (lambda: session.run("1", -5), ValueError, "timeout=-5"),
         (lambda: session.run("1", "5"), ValueError, "timeout='5'"),
@@ -270,7 +270,7 @@ def test_keywords_that_there_are_not(tmp_path: Path) -> None:
         ),
         (lambda: planaria.AsyncSession(limit=1), r"AsyncSession\(\) got .*'limit'. Did you mean 'limits'\?"),  # type: ignore[call-arg]
         (lambda: planaria.Bash(zzzz=1), r"got an unexpected keyword argument 'zzzz'\Z"),  # type: ignore[call-arg]
-        (lambda: planaria.Session(1), r"Session\(\) takes keyword arguments only"),  # type: ignore[call-arg,arg-type,misc]
+        (lambda: planaria.Session(1), r"Session\(\) takes only keyword arguments"),  # type: ignore[call-arg,arg-type,misc]
     ):
         with pytest.raises(TypeError, match=words):
             call()

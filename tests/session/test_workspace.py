@@ -559,7 +559,7 @@ def test_no_workspace(session: Any) -> None:
 
 def test_bad_arguments() -> None:
     """What is no storage, and dependencies without a workspace, are refused."""
-    with pytest.raises(TypeError, match=r"storage= is a planaria.Storage or None, not a str"):
+    with pytest.raises(TypeError, match=r"storage= must be a planaria.Storage or None, not str"):
         Session(storage="./data")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sync_deps_on_start= and extra_deps= are for sessions with storage="):
         Session(sync_deps_on_start=True)
@@ -831,11 +831,11 @@ def test_quota_of_artifacts_that_stream(make: Any) -> None:
 
 
 def test_a_quota_of_artifacts_without_a_bound(make: Any) -> None:
-    """None is no bound; anything but a whole number is refused."""
+    """None means no limit; anything but an integer is refused."""
     session = make(artifact_quota=planaria.ArtifactQuota(bytes=None, count=None))
     session.execute("artifacts.save('a', b'x')")
     for wrong in (-1, 1.5, True, "1"):
-        with pytest.raises(ValueError, match="a whole number from 0, or None"):
+        with pytest.raises(ValueError, match="must be a non-negative integer or None"):
             planaria.ArtifactQuota(bytes=wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="artifact_quota= is for sessions with storage="):
         Session(artifact_quota=planaria.ArtifactQuota())

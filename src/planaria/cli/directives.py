@@ -47,9 +47,9 @@ def obey(line: str, session: Session) -> str:
         raise DirectiveError(f"{line}: {error}") from None
     directive = _directives.get(name)
     if directive is None:
-        raise DirectiveError(f"there is no {PREFIX}{name}; {PREFIX}help lists what there is")
+        raise DirectiveError(f"there is no {PREFIX}{name}; {PREFIX}help lists the commands")
     if not directive.least <= len(arguments) <= directive.most:
-        raise DirectiveError(f"use it as {PREFIX}{directive.usage}")
+        raise DirectiveError(f"usage: {PREFIX}{directive.usage}")
     return directive.act(session, *arguments)
 
 

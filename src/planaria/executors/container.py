@@ -41,7 +41,7 @@ _MESSAGE: Final = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerConfig:
-    """How a `ContainerExecutor` is set up. Times in seconds, sizes in bytes; None means no bound."""
+    """How a `ContainerExecutor` is set up. Times in seconds, sizes in bytes; None means no limit."""
 
     image: str | None = None
     """An image with a `python3` of version 3.11 or newer; that of `python_version` unless given. What the
@@ -90,11 +90,11 @@ class ContainerConfig:
             if value is None or isinstance(value, NotGiven):
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-                raise ValueError(f"ContainerConfig({name}={value!r}): greater than 0")
+                raise ValueError(f"ContainerConfig({name}={value!r}): must be greater than 0")
         for mount in self.mounts:
             if not (isinstance(mount, tuple) and len(mount) == 3):
                 raise TypeError(
-                    "ContainerConfig(mounts=…): (directory, place in the container, can be written)"
+                    "ContainerConfig(mounts=…): expected tuples (directory, path in the container, writable)"
                 )
         check_strings("ContainerConfig", deps=self.deps, env=self.env)
 

@@ -52,9 +52,7 @@ def connect(address: str | None) -> docker.APIClient:
             reasons.append(f"{candidate}: {error}")
         else:
             return client
-    raise RuntimeSetupError(
-        "there is no engine for containers: " + ("; ".join(reasons) or "no socket is there")
-    )
+    raise RuntimeSetupError("no container engine was found: " + ("; ".join(reasons) or "no socket is there"))
 
 
 def _addresses(address: str | None) -> list[str]:
@@ -211,6 +209,4 @@ def _build(
         said.append(step.get("stream", ""))
         if "error" in step:
             tail = "".join(said)[-2000:].strip()
-            raise RuntimeSetupError(
-                f"the image for kernels cannot be made from {base!r}: {step['error']}\n{tail}"
-            )
+            raise RuntimeSetupError(f"cannot build the kernel's image from {base!r}: {step['error']}\n{tail}")

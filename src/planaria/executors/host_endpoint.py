@@ -185,7 +185,7 @@ def answer_frame(answer: Answer) -> Frame:
         case EndOfInput():
             return ("eof",)
         case Suspended():
-            raise AssertionError("a call that waits is not answered")
+            raise AssertionError("a pending call is not answered")
 
 
 # -- frames to values -------------------------------------------------------------------------------------

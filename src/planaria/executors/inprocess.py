@@ -57,7 +57,7 @@ class InProcessConfig:
     """How an `InProcessExecutor` is set up."""
 
     default_timeout: float | None = 30.0
-    """Seconds of an execution unless the session says otherwise; None for no bound."""
+    """Seconds of an execution unless the session says otherwise; None for no limit."""
     tools_path: Path | str | None = None
     """A directory of tool definitions, beside those of the storage."""
     deps: tuple[str, ...] = ()

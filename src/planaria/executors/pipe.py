@@ -59,7 +59,7 @@ class FrameReader:
             size = int.from_bytes(buffer[start : start + _HEADER], "little")
             if not 0 < size <= self._most:
                 raise ProtocolError(
-                    f"the kernel announced a frame of {size} bytes; it has between 1 and {self._most}"
+                    f"the kernel announced a frame of {size} bytes; the limits are 1 and {self._most}"
                 )
             self._size = size
         start += _HEADER

@@ -49,7 +49,7 @@ _PROGRAM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class SubprocessConfig:
-    """How a `SubprocessExecutor` is set up. Times in seconds, sizes in bytes; None means no bound.
+    """How a `SubprocessExecutor` is set up. Times in seconds, sizes in bytes; None means no limit.
 
     Raises ValueError for a bound that is not positive.
     """
@@ -108,11 +108,13 @@ class SubprocessConfig:
         ):
             value = getattr(self, name)
             if value is None and name in ("start_timeout", "install_timeout"):
-                raise ValueError(f"SubprocessConfig({name}=None): this one always has a bound")
+                raise ValueError(
+                    f"SubprocessConfig({name}=None): must be a number; this limit cannot be disabled"
+                )
             if value is None or isinstance(value, NotGiven):
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-                raise ValueError(f"SubprocessConfig({name}={value!r}): greater than 0")
+                raise ValueError(f"SubprocessConfig({name}={value!r}): must be greater than 0")
         check_strings("SubprocessConfig", deps=self.deps, inherit=self.inherit, env=self.env)
 
 

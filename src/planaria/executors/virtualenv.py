@@ -59,7 +59,7 @@ def guest_directory() -> Path:
         finally:
             shutil.rmtree(making, ignore_errors=True)
         if not place.is_dir():
-            raise RuntimeSetupError(f"{place} cannot be made")
+            raise RuntimeSetupError(f"{place} cannot be created")
     return place
 
 
@@ -244,13 +244,13 @@ def _at(directory: Path, version: str | None, deps: Sequence[str], timeout: floa
     settings = directory / "pyvenv.cfg"
     if not settings.exists():
         if directory.exists() and any(directory.iterdir()):
-            raise RuntimeSetupError(f"venv_path={directory}: what is there is not a virtual environment")
+            raise RuntimeSetupError(f"venv_path={directory}: not a virtual environment")
         _lay_out(directory, find_interpreter(version))
     lines = dict(line.split(" = ", 1) for line in settings.read_text("utf-8").splitlines() if " = " in line)
     there = lines.get("version", lines.get("version_info", ""))
     short = ".".join(there.split(".")[:2])
     if not re.fullmatch(r"3\.\d+", short):
-        raise RuntimeSetupError(f"{settings} does not tell the version of its Python")
+        raise RuntimeSetupError(f"{settings} does not give the version of its Python")
     if version is not None and version.split(".")[:2] != there.split(".")[:2]:
         raise RuntimeSetupError(f"venv_path={directory} has Python {there}, not {version}")
     environment = Environment(directory, short, timeout)

@@ -227,7 +227,7 @@ class WasmExecutor(Executor):
         try:
             machine.enter(self._image.settle, Guard(deadline=time.monotonic() + _PATIENCE))
         except (ProcessExit, OSError) as error:
-            raise Stopped(f"it does not come to rest: {error}", None) from error
+            raise Stopped(f"it does not become idle: {error}", None) from error
         finally:
             self._settles = False
         return machine.capture(), machine.wasi.state()
@@ -291,7 +291,7 @@ class WasmExecutor(Executor):
             raise
 
     def move_up(self) -> None:
-        """Go on on the full tier, waiting for its compilation if need be. The kernel must be at rest."""
+        """Switch to the full tier, waiting for its compilation if necessary. The kernel must be at rest."""
         if self._tier is Tier.FULL:
             return
         tiers.load(Tier.FULL)
@@ -416,7 +416,7 @@ class WasmExecutor(Executor):
                     wasi.umask = mask & 0o777
                 case "bounds", (int() | None) as size, (int() | None) as more:
                     if (size or 0) < 0 or (more or 0) < 0:
-                        raise ProtocolError("the guest asked for bounds below 0")
+                        raise ProtocolError("the guest asked for negative limits")
                     wasi.bound_files(size, more)
                 case _:
                     raise ProtocolError(f"the guest asked for an unknown change of files: {request[:1]!r}")

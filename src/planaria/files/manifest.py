@@ -1,4 +1,4 @@
-"""Snapshots of filesystems in memory as JSON-able values, and back again from anyone's hands."""
+"""Writing snapshots of filesystems in memory as JSON-able values, and parsing them from untrusted input."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class MemoryFileSystem(MemoryStore):
 
     def restore(self, snapshot: FileSystemSnapshot) -> None:
         if not isinstance(snapshot, MemorySnapshot):
-            raise TypeError(f"a MemoryFileSystem cannot take the state of a {type(snapshot).__name__}")
+            raise TypeError(f"a MemoryFileSystem cannot restore the state of a {type(snapshot).__name__}")
         with self.lock:
             root = cast(MemoryDirectory, self.top.root)
             for node in self.table.values():

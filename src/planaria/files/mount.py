@@ -157,13 +157,13 @@ class MountFileSystem(NodeFileSystem):
         and is not there.
         """
         if not isinstance(snapshot, MountSnapshot):
-            raise TypeError(f"a MountFileSystem cannot take the state of a {type(snapshot).__name__}")
+            raise TypeError(f"a MountFileSystem cannot restore the state of a {type(snapshot).__name__}")
         present = {mount.path() or b"/": mount for mount in self._points()}
         for captured in snapshot.mounts:
             mount = present.get(captured.path)
             if captured.state is None:
                 if mount is None and captured.shared is None:
-                    raise SnapshotError(f"{text_of(captured.path)} was mounted and is not: mount it first")
+                    raise SnapshotError(f"{text_of(captured.path)} is not mounted: mount it before restoring")
                 continue
             if mount is not None and (mount.shared or not mount.filesystem.accepts(captured.state)):
                 raise SnapshotError(f"another kind of filesystem was mounted at {text_of(captured.path)}")
@@ -225,7 +225,7 @@ class MountFileSystem(NodeFileSystem):
             raise SnapshotError(f"the description of the mounts is not of format {FORMAT}")
         lines = manifest.get("mounts")
         if type(lines) is not list or not lines:
-            raise SnapshotError("the description of the mounts has none")
+            raise SnapshotError("the description of the mounts lists none")
         present = {text_of(mount.path() or b"/"): mount for mount in self._points()}
         mounts: list[_Captured] = []
         devices: dict[int, NodeFileSystem] = {}
@@ -235,13 +235,15 @@ class MountFileSystem(NodeFileSystem):
             path, device = line["path"], line["device"]
             mount = present.pop(path, None) if type(path) is str else None
             if mount is None:
-                raise SnapshotError(f"{str(path)[:200]!r} was mounted and is not (or twice): mount it first")
+                raise SnapshotError(
+                    f"{str(path)[:200]!r} is not mounted, or is listed twice: mount it before restoring"
+                )
             if type(device) is not int or not 0 < device < 2**32 or type(line["read_only"]) is not bool:
-                raise SnapshotError(f"the mount at {path!r} is not well described")
+                raise SnapshotError(f"the mount at {path!r} has an invalid description")
             if (mount is self.top) != (not mounts) or mount.shared != (line["state"] is None):
                 raise SnapshotError(f"the mount at {path!r} is out of order or of another kind")
             if mount.read_only and not line["read_only"]:
-                raise SnapshotError(f"the mount at {path!r} is read only here")
+                raise SnapshotError(f"the mount at {path!r} is read-only here")
             if devices.setdefault(device, mount.filesystem) is not mount.filesystem:
                 raise SnapshotError("two filesystems have the same device number")
             state = None if mount.shared else mount.filesystem.read_manifest(line["state"], chunks)
@@ -258,9 +260,9 @@ class MountFileSystem(NodeFileSystem):
         try:
             opened = [(mounted.path, mounted.filesystem) for mounted in snapshot.open().mounts()]
         except OSError as error:
-            raise SnapshotError(f"something is mounted where there is no directory: {error}") from error
+            raise SnapshotError(f"a mount point is not a directory: {error}") from error
         if sorted(path for path, _ in opened) != sorted(mount.path for mount in mounts):
-            raise SnapshotError("something is mounted at the end of a link")
+            raise SnapshotError("a mount point is a symbolic link")
         return snapshot
 
 

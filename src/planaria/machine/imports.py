@@ -98,7 +98,7 @@ def _door() -> HostFunction:
             request = memory.read(view[0], view[4])
             door = machine.find_door()
             if door is None:
-                raise ReferenceError("what answered this machine is gone")
+                raise ReferenceError("the object that answered this machine's calls is gone")
             reply = door(request)
             address = 0
             if reply:

@@ -293,7 +293,7 @@ class Machine:
         return self._reason
 
     def _guarded(self, function: Callable[[], Result], guard: Guard) -> Result:
-        """Run `function`, which calls into the guest, on a large stack under the eyes of the ticker."""
+        """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
         self._kill = self._delivered = False

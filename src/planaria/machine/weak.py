@@ -23,7 +23,7 @@ def weak_method(method: Callable[Parameters, Result]) -> Callable[Parameters, Re
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         found = reference()
         if found is None:
-            raise ReferenceError("what this belonged to is gone")
+            raise ReferenceError("the owner of this method is gone")
         return found(*args, **kwargs)
 
     return call

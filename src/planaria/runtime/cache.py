@@ -147,8 +147,8 @@ class CompileCache:
             self.directory.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise RuntimeSetupError(
-                f"the cache directory {self.directory} cannot be made ({error.strerror}); "
-                "set PLANARIA_CACHE to a directory of yours"
+                f"the cache directory {self.directory} cannot be created ({error.strerror}); "
+                "set PLANARIA_CACHE to a directory of your own"
             ) from error
         self.check()
 
@@ -176,7 +176,7 @@ class CompileCache:
         if status.st_uid not in (os.geteuid(), 0):
             raise RuntimeSetupError(
                 f"{path} belongs to user {status.st_uid}, not to you: no code is loaded from it; "
-                "remove it, or set PLANARIA_CACHE to a directory of yours"
+                "remove it, or set PLANARIA_CACHE to a directory of your own"
             )
         if status.st_mode & 0o022:
             raise RuntimeSetupError(

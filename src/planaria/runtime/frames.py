@@ -95,7 +95,7 @@ def _widened(name: str, body: bytes, size: int) -> bytes:
     code = body[position:]
     match = _PROLOGUE.match(code)
     if match is None or code.count(_GET_STACK_POINTER) != 1:
-        raise RuntimeSetupError(f"{name} in the guest has another frame; this build is not supported")
+        raise RuntimeSetupError(f"{name} in the guest has an unexpected frame; this build is not supported")
     old = match["size"]
     if old is None:  # no variables: the stack pointer as it was is restored
         prologue = b"".join(
@@ -111,7 +111,9 @@ def _widened(name: str, body: bytes, size: int) -> bytes:
             lambda found: found[1] + larger + _ADD + _SET_STACK_POINTER, code[match.end() :]
         )
     if not exits or rest.count(_SET_STACK_POINTER) != exits:
-        raise RuntimeSetupError(f"{name} in the guest returns in another way; this build is not supported")
+        raise RuntimeSetupError(
+            f"{name} in the guest returns in an unexpected way; this build is not supported"
+        )
     return body[:position] + prologue + rest
 
 

@@ -122,7 +122,7 @@ def fetch(
         native = _native_packages(parsed, Pip(sources, COMMON_TAGS), fixed, directory)
         _refuse_native(native)
         raise ImageError(
-            f"no wheels in pure Python for Python {GUEST_PYTHON} satisfy {', '.join(requirements)} (versions "
+            f"no pure-Python wheels for Python {GUEST_PYTHON} satisfy {', '.join(requirements)} (versions "
             f"of what the runtime brings are fixed):\n{problem}"
         ) from None
     wheels = [Wheel.of(path) for path in sorted(target.iterdir())]
@@ -169,7 +169,7 @@ def _refuse_native(names: Iterable[str]) -> None:
         verb = "needs" if len(found) == 1 else "need"
         raise ImageError(
             f"{listed} {verb} native code, which the sandbox's runtime has only for the packages that it "
-            f"brings ({', '.join(sorted(bundled()))}): leave out {listed}, or use a package in pure Python"
+            f"brings ({', '.join(sorted(bundled()))}): leave out {listed}, or use a pure-Python package"
         )
 
 
@@ -273,9 +273,9 @@ def remove(name: str, tree: FileSystem) -> bool:
     try:
         files = decode(view.read_bytes(f"{directory}/{_FILES}"))
     except (FileSystemError, ProtocolError) as error:
-        raise ImageError(f"{name} cannot be removed: the note of its files: {error}") from None
+        raise ImageError(f"{name} cannot be removed: the record of its files: {error}") from None
     if not isinstance(files, list) or not all(isinstance(file, str) and _is_inside(file) for file in files):
-        raise ImageError(f"{name} cannot be removed: the note of its files is damaged")
+        raise ImageError(f"{name} cannot be removed: the record of its files is damaged")
     folders: set[str] = set()
     for file in files:
         try:

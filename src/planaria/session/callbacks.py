@@ -49,10 +49,10 @@ class Callback:
         if not isinstance(self.name, str) or not all(
             part.isidentifier() and not keyword.iskeyword(part) for part in self.name.split(".")
         ):
-            raise CallbackError(f"a callback's name is identifiers joined by dots, not {self.name!r}")
+            raise CallbackError(f"a callback's name must be identifiers joined by dots, not {self.name!r}")
         if not callable(self.function):
             raise CallbackError(
-                f"callback {self.name!r}: 'fn' is a {type(self.function).__name__}, not a function"
+                f"callback {self.name!r}: 'fn' must be a function, not {type(self.function).__name__}"
             )
         try:
             signature = inspect.signature(self.function)
@@ -85,8 +85,8 @@ class Callback:
         if callable(item) and name:
             return cls(name, item, inspect.getdoc(item) or "")
         raise CallbackError(
-            "a callback is a function, a dict with 'name' and 'fn', or a Callback, "
-            f"not a {type(item).__name__}"
+            "a callback must be a function, a dict with 'name' and 'fn', or a Callback, "
+            f"not {type(item).__name__}"
         )
 
     def declaration(self) -> Declaration:

@@ -153,7 +153,7 @@ class SessionEngine:
             self.check_open()
         if id(self.host_calls) in calling_back.get():
             raise SessionBusy(
-                "this session waits for the very callback that wants to use it; "
+                "this session is waiting for the callback that is trying to use it; "
                 "return from the callback first, or use another session"
             )
 
@@ -272,7 +272,7 @@ class SessionEngine:
     ) -> ExecutionState:
         """A new execution, which becomes the one in flight: of code, or with `stdin` of a script."""
         if not isinstance(source, str):
-            raise TypeError(f"code is a str, not {type(source).__name__}")
+            raise TypeError(f"code must be a str, not {type(source).__name__}")
         bounds = self.settings.bounds
         seconds = bounds.timeout if isinstance(timeout, NotGiven) else timeout
         if seconds is not None and (
@@ -622,7 +622,7 @@ class SessionEngine:
     def checkpoint(self, label: str) -> None:
         """Keep the present state under a label."""
         if not isinstance(label, str) or not label:
-            raise TypeError("the label of a checkpoint is a str that is not empty")
+            raise TypeError("the label of a checkpoint must be a non-empty str")
         self.executor.require("rewind")
         self.history.add(self.state(), label)
 

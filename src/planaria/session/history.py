@@ -173,7 +173,7 @@ class History:
             labels = ", ".join(repr(one.label) for one in self.points if one.label is not None) or "none"
             raise SessionError(f"there is no checkpoint {place!r}; there are: {labels}")
         if isinstance(place, bool) or not isinstance(place, int):
-            raise TypeError(f"a checkpoint is named by its label or a number of executions, not by {place!r}")
+            raise TypeError(f"a checkpoint is a label or a number of executions, not {place!r}")
         point = self.before(place)
         if point is None:
             counts = (

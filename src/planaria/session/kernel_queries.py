@@ -84,7 +84,7 @@ def document_in(data: bytes | Snapshot) -> Document | None:
     if isinstance(data, Snapshot):
         return None
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"a snapshot is bytes, as `snapshot()` returns them, not a {type(data).__name__}")
+        raise TypeError(f"a snapshot must be bytes, as `snapshot()` returns them, not {type(data).__name__}")
     data = bytes(data)
     if not data.startswith(_STATE_MAGIC):
         return None
@@ -99,7 +99,7 @@ def document(state: Document | str | bytes) -> Document:
     try:
         found = json.loads(state) if isinstance(state, (str, bytes)) else state
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"this is not the state of a shell, it is damaged: {error}") from None
+        raise SnapshotError(f"this is not the state of a shell, or it is damaged: {error}") from None
     if not isinstance(found, dict):
         raise SnapshotError("this is not the state of a shell: it is not a JSON object")
     return found
@@ -156,7 +156,7 @@ def analyze(engine: SessionEngine, script: str) -> ScriptAnalysis:
     """See `Session.analyze`."""
     engine.executor.require("shell")
     if not isinstance(script, str):
-        raise TypeError(f"a script is a str, not a {type(script).__name__}")
+        raise TypeError(f"a script must be a str, not {type(script).__name__}")
     found = engine.ask("bash_analyze", script)
     if not isinstance(found, dict):
         raise ProtocolError("the kernel answered without an analysis")

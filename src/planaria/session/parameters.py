@@ -40,7 +40,7 @@ def suggest_names(function: Callable[P, R]) -> Callable[P, R]:
             owner = args[0] if isinstance(args[0], type) else type(args[0])
             called = owner.__name__ if is_constructor else f"{owner.__name__}.{function.__name__}"
             if len(args) > most:
-                raise TypeError(f"{called}() takes keyword arguments only, as in {called}({known[0]}=...)")
+                raise TypeError(f"{called}() takes only keyword arguments, as in {called}({known[0]}=...)")
             unknown = next(name for name in kwargs if name not in parameters)
             raise TypeError(
                 f"{called}() got an unexpected keyword argument {unknown!r}{_suggestion(unknown, known)}"

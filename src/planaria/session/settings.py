@@ -121,10 +121,10 @@ def _check_types(settings: SessionSettings) -> None:
         ("executor", settings.executor, Executor),
     ):
         if value is not None and not isinstance(value, kind):
-            raise TypeError(f"{name}= is a planaria.{kind.__name__} or None, not a {type(value).__name__}")
+            raise TypeError(f"{name}= must be a planaria.{kind.__name__} or None, not {type(value).__name__}")
     seed: object = settings.seed
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise TypeError(f"seed= is an int or None, not a {type(seed).__name__}")
+        raise TypeError(f"seed= must be an int or None, not {type(seed).__name__}")
     for name, listener in (
         ("on_stdout", settings.on_stdout),
         ("on_stderr", settings.on_stderr),
@@ -132,10 +132,10 @@ def _check_types(settings: SessionSettings) -> None:
         ("on_bytes", settings.on_bytes),
     ):
         if listener is not None and not callable(listener):
-            raise TypeError(f"{name}= is a function, not a {type(listener).__name__}")
+            raise TypeError(f"{name}= must be a function, not {type(listener).__name__}")
     stdin: object = settings.stdin
     if stdin is not None and not callable(stdin) and not isinstance(stdin, str):
-        raise TypeError(f"stdin= is a string or a function of the prompt, not a {type(stdin).__name__}")
+        raise TypeError(f"stdin= must be a string or a function of the prompt, not {type(stdin).__name__}")
 
 
 def _checked_mounts(mounts: object) -> tuple[Mount, ...]:
@@ -145,7 +145,7 @@ def _checked_mounts(mounts: object) -> tuple[Mount, ...]:
     )
     for mount in found:
         if not isinstance(mount, Mount):
-            raise TypeError(f"mounts= is a list of planaria.Mount, not of {type(mount).__name__}")
+            raise TypeError(f"mounts= must be a list of planaria.Mount, not of {type(mount).__name__}")
     return found
 
 
@@ -153,10 +153,10 @@ def _check_environment(env: object) -> None:
     if env is None:
         return
     if not isinstance(env, Mapping):
-        raise TypeError(f"env= is a dict of names and strings, not a {type(env).__name__}")
+        raise TypeError(f"env= must be a dict of strings, not {type(env).__name__}")
     for name, value in env.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise TypeError(f"env= has names and values, both str, not {name!r}: {value!r}")
+            raise TypeError(f"env= must have str names and values, not {name!r}: {value!r}")
         if not name or "=" in name or "\0" in name + value:
             raise ValueError(f"env= has {name!r}: a name has no '=', and neither has a null character")
 
@@ -215,5 +215,5 @@ def bytes_of_stdin(stdin: object) -> bytes:
     if isinstance(stdin, str):
         return stdin.encode("utf-8", "surrogateescape")
     if not isinstance(stdin, (bytes, bytearray, memoryview)):
-        raise TypeError(f"stdin is a string or bytes, not a {type(stdin).__name__}")
+        raise TypeError(f"stdin must be str or bytes, not {type(stdin).__name__}")
     return bytes(stdin)

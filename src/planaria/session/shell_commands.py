@@ -45,13 +45,13 @@ def as_command(name: str, function: Callable[..., object]) -> Callback:
     Raises CallbackError when the name cannot be that of a command, or the function is not callable.
     """
     if not isinstance(name, str) or not name or "/" in name or any(one.isspace() for one in name):
-        raise CallbackError(f"a command's name is one word without a slash, not {name!r}")
+        raise CallbackError(f"a command's name must be one word without a slash, not {name!r}")
     if name in SHADOWED:
         raise CallbackError(
-            f"no script could call a command {name!r}: bash has that word itself; name it otherwise"
+            f"no script could call a command {name!r}: it is a word of the shell's own; use another name"
         )
     if not callable(function):
-        raise CallbackError(f"command {name!r}: a {type(function).__name__} is not a function")
+        raise CallbackError(f"command {name!r}: expected a function, not {type(function).__name__}")
 
     if inspect.iscoroutinefunction(function):
 

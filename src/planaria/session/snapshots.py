@@ -140,5 +140,7 @@ def save_as_image(engine: SessionEngine, name: str) -> Image:
     assert isinstance(files, FileSystem)
     if engine.pending:
         waits = ", ".join(f"{call.name}()" for call in engine.pending.values())
-        raise SessionBusy(f"tasks of this session wait for {waits}; an image is of a session at rest")
+        raise SessionBusy(
+            f"tasks of this session are waiting for {waits}; only an idle session can be saved as an image"
+        )
     return save_image(name, snapshots, files, snapshots.capture(complete=True))

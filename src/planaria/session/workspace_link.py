@@ -30,7 +30,7 @@ def open_workspace(engine: SessionEngine) -> WorkspaceLink:
 
         if not isinstance(settings.storage, Storage):
             raise TypeError(
-                f"storage= is a planaria.Storage or None, not a {type(settings.storage).__name__}"
+                f"storage= must be a planaria.Storage or None, not {type(settings.storage).__name__}"
             )
     for callback in settings.registry:
         if callback.name.partition(".")[0] in _NAMES:

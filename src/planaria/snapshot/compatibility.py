@@ -50,7 +50,7 @@ class Lacking:
     def judge(self, missing: Missing) -> None:
         """Raises SnapshotMismatch, or warns, when something is lacking."""
         if missing not in ("error", "warn", "ignore"):
-            raise ValueError(f"missing={missing!r}: 'error', 'warn' or 'ignore'")
+            raise ValueError(f"missing={missing!r}: must be 'error', 'warn' or 'ignore'")
         told: list[str] = []
         callbacks = [name for name in self.callbacks if name != WORKSPACE]
         if callbacks:

@@ -116,13 +116,13 @@ def _image(header: Header, layers: Any, chunks: Mapping[str, bytes], limit: int)
         recipe = Recipe.from_json(header.recipe)
     except ValueError as error:
         raise SnapshotVersionError(
-            f"this snapshot's image is made in a way that is not known here ({versions})"
+            f"this snapshot's image is built in an unknown way ({versions})"
         ) from error
     try:
         keep_layer_files(recipe, layers, chunks, limit)
         image = image_of(recipe, memory_limit=header.memory)
     except (ImageError, RuntimeSetupError) as error:
-        raise SnapshotMismatch(f"the image of this snapshot cannot be made here: {error}") from error
+        raise SnapshotMismatch(f"the image of this snapshot cannot be built here: {error}") from error
     if image.digest != header.image:
         raise SnapshotMismatch(
             f"the image made here ({image.digest[:12]}) is not the one that the snapshot rests on "
@@ -135,11 +135,11 @@ def _system(system: dict[str, Any]) -> dict[str, Any]:
     """The tables of the system with a clock that any kind of clock can go on from."""
     clock = system.get("clock")
     if not isinstance(clock, dict):
-        raise SnapshotCorrupt("the captured clock is not one")
+        raise SnapshotCorrupt("the captured clock is invalid")
     now = time.time_ns()
     realtime = clock.get("realtime", now)
     if type(realtime) is not int or not 0 <= realtime < 1 << 63:
-        raise SnapshotCorrupt("the captured clock is not one")
+        raise SnapshotCorrupt("the captured clock is invalid")
     # Taken on a machine whose clock is ahead, no time went by.
     return {**system, "clock": {**clock, "realtime": min(realtime, now)}}
 
@@ -147,6 +147,6 @@ def _system(system: dict[str, Any]) -> dict[str, Any]:
 def _without(manifest: dict[str, Any], paths: Collection[str]) -> dict[str, Any]:
     mounts = manifest.get("mounts")
     if not isinstance(mounts, list):
-        raise SnapshotError("the description of the mounts has none")
+        raise SnapshotError("the description of the mounts lists none")
     kept = [mount for mount in mounts if not (isinstance(mount, dict) and mount.get("path") in paths)]
     return {**manifest, "mounts": kept}

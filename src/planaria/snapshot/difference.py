@@ -159,7 +159,7 @@ class _Kernel:
     def _ask(self, command: Command) -> dict[str, Any]:
         answer = ask(self._executor, command)
         if not isinstance(answer, dict):
-            raise SnapshotMismatch("a snapshot does not come to life: its kernel gave no names")
+            raise SnapshotMismatch("a snapshot cannot be started: its kernel gave no names")
         return answer
 
     def close(self) -> None:

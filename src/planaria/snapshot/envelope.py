@@ -115,7 +115,7 @@ class Container:
         Raises SnapshotCorrupt, or SnapshotVersionError for a snapshot that needs a later reader.
         """
         if len(data) < _PREFIX.size or data[: len(MAGIC)] != MAGIC:
-            raise SnapshotCorrupt("this is not a snapshot of a planaria session, or its beginning is lost")
+            raise SnapshotCorrupt("this is not a snapshot of a planaria session, or its beginning is missing")
         _, version, floor, flags, header_size = _PREFIX.unpack_from(data)
         if floor > VERSION:
             raise SnapshotVersionError(
@@ -131,7 +131,7 @@ class Container:
             or floor > version
             or header_size > min(_MAX_HEADER, end - _PREFIX.size)
         ):
-            raise SnapshotCorrupt("the beginning of this snapshot is damaged, or its end is lost")
+            raise SnapshotCorrupt("the beginning of this snapshot is damaged, or its end is missing")
         digest = bytes(view[-_SEAL:])
         if not packed and digest != hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest():
             raise SnapshotCorrupt("the checksum is wrong: this snapshot was cut off or altered")
@@ -162,7 +162,7 @@ class Container:
         secret = key_bytes(key)
         if self.signature is None:
             raise SnapshotKeyError(
-                "this snapshot is not signed, so its key proves nothing; restore it without"
+                "this snapshot is not signed, so a key proves nothing; restore it without one"
             )
         if not hmac.compare_digest(hmac.digest(secret, self.body, "sha256"), self.signature):
             raise SnapshotKeyError("this snapshot was signed with another key, or altered since")
@@ -182,14 +182,14 @@ def _entries(header: dict[str, Any]) -> list[tuple[str, int, int]]:
             ):
                 pass
             case _:
-                raise SnapshotCorrupt("a section is not described by its kind and sizes")
+                raise SnapshotCorrupt("a section is not described by kind and sizes")
     return [(kind, stored, size) for kind, stored, size in entries]
 
 
 def key_bytes(key: bytes | str) -> bytes:
     """A key as the user gave it; text is taken as UTF-8. Raises SnapshotKeyError when it is empty."""
     if not isinstance(key, (bytes, str)):
-        raise TypeError(f"a key is bytes or a str, not a {type(key).__name__}")
+        raise TypeError(f"a key must be bytes or str, not {type(key).__name__}")
     secret = key.encode() if isinstance(key, str) else key
     if not secret:
         raise SnapshotKeyError("an empty key signs nothing; give key=None for a snapshot that is not signed")

@@ -40,7 +40,7 @@ class Entry:
     """A document without its contents."""
 
     token: Hashable
-    """Another one whenever the contents were written."""
+    """Changes with every write."""
     size: int
     """In bytes."""
     modified: float
@@ -52,9 +52,9 @@ class Revision:
     """A value that changes when a folder changes."""
 
     value: Hashable
-    """Another one whenever a document was written through a storage, or has come or gone."""
+    """Changes whenever a document is written through a storage, created or removed."""
     is_complete: bool
-    """Whether that goes for every change; a file can be edited in its place."""
+    """Whether it changes with every other change too; a file can be edited in place."""
 
 
 class Upload(ABC):

@@ -48,7 +48,7 @@ def why_not_a_segment(text: str) -> str | None:
 def check_segments(name: str, what: str, *, max_bytes: int = MAX_PATH) -> None:
     """Raises ValueError unless `name` is one or several plain segments with "/" between them."""
     if not isinstance(name, str):
-        raise TypeError(f"the name of {what} is a str, not a {type(name).__name__}")
+        raise TypeError(f"the name of {what} must be a str, not {type(name).__name__}")
     reason = None
     for segment in name.split("/"):
         reason = reason or why_not_a_segment(segment)

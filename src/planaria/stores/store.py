@@ -124,7 +124,7 @@ class Store:
         """
         _check_name(name)
         if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
-            raise ValueError(f"keep={keep!r}: a number of versions")
+            raise ValueError(f"keep={keep!r}: must be a number of versions")
 
         def action(shelves: Shelves) -> None:
             numbers = shelves.numbers(name)
@@ -149,7 +149,7 @@ class Store:
 
 def _check_name(name: str) -> None:
     if not isinstance(name, str):
-        raise TypeError(f"a snapshot's name is a str, not a {type(name).__name__}")
+        raise TypeError(f"a snapshot's name must be a str, not {type(name).__name__}")
     if not 0 < len(name) <= _MAX_NAME or "\0" in name or not name.isprintable():
         raise ValueError(f"{name[:60]!r} cannot name a snapshot: 1 to {_MAX_NAME} printable characters")
 
@@ -225,7 +225,7 @@ def _load(shelves: Shelves, digest: str) -> Snapshot:
     for name, data in reversed(wanted):
         snapshot = Snapshot(data, parent=snapshot)
         if snapshot.digest != name:
-            raise SnapshotCorrupt(f"what this store has as snapshot {name[:12]} is another")
+            raise SnapshotCorrupt(f"this store has another snapshot under the name {name[:12]}")
     assert snapshot is not None
     return snapshot
 

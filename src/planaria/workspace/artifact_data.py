@@ -48,5 +48,5 @@ def decode_data(kind: str, data: bytes, name: str) -> Any:
         return decode_artifact(kind, data)
     except ValueError as error:  # of JSON, and ProtocolError
         raise ArtifactError(
-            f"the artifact {name!r} is no {kind}: {error}; its bytes can be had with reader()"
+            f"the artifact {name!r} is not a valid {kind}: {error}; read its bytes with reader()"
         ) from None

@@ -32,7 +32,7 @@ class ArtifactQuota:
     def __post_init__(self) -> None:
         for name, value in (("bytes", self.bytes), ("count", self.count)):
             if value is not None and (type(value) is not int or value < 0):
-                raise ValueError(f"ArtifactQuota({name}={value!r}): a whole number from 0, or None")
+                raise ValueError(f"ArtifactQuota({name}={value!r}): must be a non-negative integer or None")
 
 
 class ArtifactUse:

@@ -109,7 +109,7 @@ def canonical_requirement(text: str) -> str:
 def requirements_of(texts: Iterable[str]) -> tuple[str, ...]:
     """Several requirements in canonical form. Raises TypeError for a text by itself, DependencyError."""
     if isinstance(texts, str):
-        raise TypeError(f"several requirements are wanted, such as [{texts!r}], not a str")
+        raise TypeError(f"expected a list of requirements, such as [{texts!r}], not a str")
     return tuple(map(canonical_requirement, texts))
 
 
@@ -129,7 +129,7 @@ def _parse(text: str) -> Requirement:
     from packaging.requirements import InvalidRequirement, Requirement
 
     if not isinstance(text, str):
-        raise TypeError(f"a requirement is a text, not a {type(text).__name__}")
+        raise TypeError(f"a requirement must be a str, not {type(text).__name__}")
     shown = text if len(text) <= 80 else f"{text[:80]}…"
     if len(text) > _MAX_LENGTH or not text.isprintable():
         raise DependencyError(f"{shown!r} is not a valid requirement: it is too long or not printable")

@@ -274,17 +274,17 @@ class GuestCalls:
 
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{what} is a str, not a {type(value).__name__}")
+        raise TypeError(f"{what} must be a str, not {type(value).__name__}")
     return value
 
 
 def _bytes(value: object) -> bytes:
     if not isinstance(value, bytes):
-        raise TypeError(f"the data of an artifact is bytes, not a {type(value).__name__}")
+        raise TypeError(f"the data of an artifact must be bytes, not {type(value).__name__}")
     return value
 
 
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"a number of at least 1 is wanted, not {value!r}")
+        raise ValueError(f"expected a number of at least 1, not {value!r}")
     return value

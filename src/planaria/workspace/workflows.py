@@ -158,7 +158,7 @@ class WorkflowLibrary:
         Python, and one without `run` at its top level.
         """
         if not isinstance(name, str) or not isinstance(source, str):
-            raise TypeError("name and source of a workflow are texts")
+            raise TypeError("a workflow's name and source must be strings")
         if (reason := why_not_a_name(name)) is not None:
             raise WorkflowError(f"a workflow cannot be named {name[:80]!r}: {reason}")
         try:

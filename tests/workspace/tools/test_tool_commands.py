@@ -94,24 +94,24 @@ def test_recipe_gives_presets_defaults_and_what_the_caller_says(load: Any) -> No
             {"first": "f", "heade": ["x"]},
             "show.preset() has no parameter 'heade'; there is 'first', 'n', 'short' (tools.show() takes all arguments)",
         ),
-        (None, {"first": 3}, "show(): first: str is wanted, not int (3)"),
-        (None, {"first": "f", "n": "3"}, "show(): n: int is wanted, not str ('3')"),
-        (None, {"first": "f", "n": True}, "show(): n: int is wanted, not bool (True)"),
-        (None, {"first": "f", "n": 10**101}, "show(): n: a number of at most 100 digits is wanted"),
-        (None, {"first": "f", "ratio": float("inf")}, "show(): ratio: a finite number is wanted, not inf"),
-        (None, {"first": "f", "header": "x"}, "show(): header: a list of str is wanted, not str ('x')"),
-        (None, {"first": "f", "header": [1]}, "show(): header: str is wanted, not int (1)"),
+        (None, {"first": 3}, "show(): first: expected str, not int (3)"),
+        (None, {"first": "f", "n": "3"}, "show(): n: expected int, not str ('3')"),
+        (None, {"first": "f", "n": True}, "show(): n: expected int, not bool (True)"),
+        (None, {"first": "f", "n": 10**101}, "show(): n: expected a number of at most 100 digits"),
+        (None, {"first": "f", "ratio": float("inf")}, "show(): ratio: expected a finite number, not inf"),
+        (None, {"first": "f", "header": "x"}, "show(): header: expected a list of str, not str ('x')"),
+        (None, {"first": "f", "header": [1]}, "show(): header: expected str, not int (1)"),
         (
             None,
             {"first": "f", "mode": "medium"},
-            "show(): mode: one of 'fast', 'slow' is wanted, not 'medium'",
+            "show(): mode: expected one of 'fast', 'slow', not 'medium'",
         ),
         (
             None,
             {"first": "f", "word": "ab\n"},
-            "show(): word: a text that matches [a-z]+ is wanted, not 'ab\\n'",
+            "show(): word: expected a string that matches [a-z]+, not 'ab\\n'",
         ),
-        (None, {"first": "a\0b"}, "show(): first: a text without NUL characters is wanted"),
+        (None, {"first": "a\0b"}, "show(): first: expected a string without NUL characters"),
         (None, {"first": "f", "long-name": "a", "long_name": "b"}, "show(): 'long_name' is given twice"),
         (
             None,
@@ -171,9 +171,9 @@ def test_commands_that_do_not_know_double_dash_get_no_such_value(load: Any, extr
         tool=f"name: tool\ncommand: {command}\n{extra}schema: {{positional: [{{name: text}}]}}",
         plus="name: plus\ncommand: cat\noption_prefixes: -+\nschema: {positional: [{name: text}]}",
     )
-    with pytest.raises(ToolArgumentError, match="would take a value that begins with '-' for an option"):
+    with pytest.raises(ToolArgumentError, match="would read a value that begins with '-' as an option"):
         registry.call("tool", None, {"text": "-n"})
-    with pytest.raises(ToolArgumentError, match="would take a value that begins with '\\+' for an option"):
+    with pytest.raises(ToolArgumentError, match="would read a value that begins with '\\+' as an option"):
         registry.call("plus", None, {"text": "+x"})
 
 

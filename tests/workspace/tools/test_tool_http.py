@@ -114,7 +114,7 @@ def test_arguments(define: Define) -> None:
         "- {name: get, path: '/echo/{id}', parameters: {id: {type: integer}, kind: {enum: [a, b]}}}"
     )
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"id": "1"}, "int is wanted"),
+        ({"id": "1"}, "expected int"),
         ({}, "needs id"),
         ({"id": 1, "kid": "a"}, "did you mean 'kind'"),
         ({"id": 1, "kind": "c"}, "one of 'a', 'b'"),
@@ -151,7 +151,7 @@ def test_headers(define: Define) -> None:
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\x7f", "ü"])
 def test_header_injection(define: Define, server: HttpServer, value: str) -> None:
-    """A header takes printable ASCII only, so no argument can add another header."""
+    """A header accepts printable ASCII only, so no argument can add another header."""
     tool = define("- {name: get, path: /echo, headers: {X-One: '{one}'}}")
     with pytest.raises(ToolArgumentError, match="printable"):
         call(tool, "get", one=value)
@@ -186,7 +186,7 @@ def test_not_json(define: Define, server: HttpServer) -> None:
         "- {name: make, method: POST, path: /echo, parameters: {it: {type: any}}, body: {json: {it: '{it}'}}}"
     )
     for value in (b"bytes", float("nan"), {1: 2}, {"a": {1, 2}}):
-        with pytest.raises(ToolArgumentError, match=r"the body\['it'\]|it: a finite number"):
+        with pytest.raises(ToolArgumentError, match=r"the body\['it'\]|it: expected a finite number"):
             call(tool, "make", it=value)
     assert server.requests == []
 
@@ -319,7 +319,7 @@ def test_redirect_elsewhere(define: Define) -> None:
         headers = call(define(endpoint, top + "redirects: any"), "get")["headers"]
         assert "x-key" not in headers
         assert "x-all" not in headers
-        with pytest.raises(ToolCallError, match="redirects is none"):
+        with pytest.raises(ToolCallError, match="'redirects' is none"):
             call(define(endpoint, top + "redirects: none"), "get")
 
 
@@ -502,11 +502,11 @@ endpoints:
     ("rest", "line", "message"),
     [
         ("base_url: https://example.org", 1, "either 'endpoints' or 'openapi'"),
-        ("endpoints: [{name: a, path: /a}]", 1, "'base_url' is wanted"),
+        ("endpoints: [{name: a, path: /a}]", 1, "expected 'base_url'"),
         ("base_url: ftp://x\nendpoints: [{name: a, path: /a}]", 3, "is not a URL like"),
         ("base_url: https://u:p@x\nendpoints: [{name: a, path: /a}]", 3, "belong to 'auth'"),
         ("base_url: https://x\nendpoints:\n- {name: a, path: /a}\n- {name: a, path: /b}", 6, "there is an endpoint 'a' already"),
-        ("base_url: https://x\nendpoints:\n- name: a\n  path: /a\n  parameters:\n    n: {type: int, default: x}", 8, "int is wanted"),
+        ("base_url: https://x\nendpoints:\n- name: a\n  path: /a\n  parameters:\n    n: {type: int, default: x}", 8, "expected int"),
         ("base_url: https://x\nauth: {bearer: a, basic: {username: a, password: b}}\nendpoints: [{name: a, path: /a}]", 4, "one of bearer, basic, api_key"),
         ("base_url: https://x\nauth: {api_key: {value: a}}\nendpoints: [{name: a, path: /a}]", 4, "one of header, query"),
         ("base_url: https://x\nendpoints:\n- {name: a, path: /a, body: {json: {}, text: x}}", 5, "one of json, form"),

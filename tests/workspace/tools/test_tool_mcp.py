@@ -167,7 +167,7 @@ def test_arguments(demo: Tool) -> None:
         call(demo, "add", aa=1)
     with pytest.raises(ToolArgumentError, match="is missing 'a'"):
         call(demo, "add")
-    with pytest.raises(ToolArgumentError, match="a is of type bytes, which JSON has not"):
+    with pytest.raises(ToolArgumentError, match="a is of type bytes, which JSON cannot represent"):
         call(demo, "add", a=b"1")
     with pytest.raises(ToolNotFound, match="did you mean 'add'"):
         call(demo, "addd")
@@ -502,8 +502,8 @@ def test_published_server(define: Define) -> None:
         ("command: a\nurl: http://x", 1, "either 'command'"),
         ("url: http://x\nargs: [a]", 1, "'args' is for a 'command'"),
         ("command: a\nheaders: {a: b}", 1, "'headers' are for a 'url'"),
-        ("command: a\ntransport: sse", 1, "transport 'sse' wants a 'url'"),
-        ("url: http://x\ntransport: stdio", 1, "transport 'stdio' wants a 'command'"),
+        ("command: a\ntransport: sse", 1, "transport 'sse' needs a 'url'"),
+        ("url: http://x\ntransport: stdio", 1, "transport 'stdio' needs a 'command'"),
         ("comand: a", 3, "did you mean 'command'"),
         ("command: a\ntimeout: -1", 4, "greater than 0"),
     ],

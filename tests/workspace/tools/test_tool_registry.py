@@ -271,7 +271,7 @@ def test_records_do_not_keep_large_arguments(registry: ToolRegistry) -> None:
 
 def test_arguments_that_no_python_code_could_give_are_refused(registry: ToolRegistry) -> None:
     """Names of arguments that are no texts, and names of any length, are refused with a short message."""
-    with pytest.raises(ToolArgumentError, match="names of arguments are texts, not 3"):
+    with pytest.raises(ToolArgumentError, match="argument names must be strings, not 3"):
         registry.call("double", None, {3: 4})  # type: ignore[dict-item]
     long = "x" * 1_000_000
     calls: list[Call] = [(long, None, {}), ("double", long, {}), ("double", None, {long: 1})]

@@ -43,7 +43,7 @@ class Calls:
     def _path(self, at: int, length: int) -> bytes:
         """The path in memory."""
         if length > PATH_LIMIT:
-            raise OSError(errno.ENAMETOOLONG, f"a path of {length} bytes, at most {PATH_LIMIT} are taken")
+            raise OSError(errno.ENAMETOOLONG, f"a path of {length} bytes; the limit is {PATH_LIMIT}")
         path = self.memory.read(at, length)
         if not path:
             raise OSError(errno.ENOENT, "the empty path names nothing")

@@ -82,7 +82,7 @@ class GuestMemory:
                 self.require(*vector)
             return (vector,)
         if count > VECTORS_LIMIT:
-            raise OSError(errno.EINVAL, f"{count} buffers in one call, at most {VECTORS_LIMIT} are taken")
+            raise OSError(errno.EINVAL, f"{count} buffers in one call; the limit is {VECTORS_LIMIT}")
         self.require(at, 8 * count)
         vectors: list[tuple[int, int]] = list(CIOVEC.iter_unpack(self.view[at : at + 8 * count]))
         for start, length in vectors:

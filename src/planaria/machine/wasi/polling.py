@@ -26,7 +26,7 @@ class PollCalls(ProcessCalls):
 
     def poll_oneoff(self, subscriptions: int, events: int, count: int, result: int) -> int:
         if not count or count > SUBSCRIPTIONS_LIMIT:
-            raise OSError(errno.EINVAL, f"{count} subscriptions, from 1 to {SUBSCRIPTIONS_LIMIT} are taken")
+            raise OSError(errno.EINVAL, f"{count} subscriptions; the limits are 1 and {SUBSCRIPTIONS_LIMIT}")
         memory = self.memory
         memory.require(subscriptions, _SUBSCRIPTION.size * count)
         memory.require(events, EVENT.size * count)

@@ -212,10 +212,10 @@ class _Directory(Documents):
             raise StorageError(f"{path!r} cannot be the path of a file in the storage at {self._root}")
         place = self._root / path
         if place.is_dir() and not place.is_symlink():
-            raise StorageError(f"{place} is a directory, where a file of the storage has to be: remove it")
+            raise StorageError(f"{place} is a directory where the storage needs a file: remove it")
         for folder in [] if is_removal else list(place.parents)[: path.count("/")]:
             if folder.exists() and not folder.is_dir():
-                raise StorageError(f"{folder} is a file, where a folder of the storage has to be: remove it")
+                raise StorageError(f"{folder} is a file where the storage needs a directory: remove it")
 
     def _open(self, path: str) -> BinaryIO | None:
         self.check_way(path)
@@ -305,7 +305,7 @@ def _read_journal(data: bytes, place: Path) -> list[tuple[str | None, str]]:
             if any(why_not_a_segment(name.removeprefix(".")) is not None for name in names):
                 raise ValueError
     except (ValueError, TypeError, AttributeError):
-        raise StorageError(f"{place} is damaged: remove it; the write that it is of is then lost") from None
+        raise StorageError(f"{place} is damaged: remove it; its write is then lost") from None
     return moves
 
 

@@ -105,7 +105,7 @@ class RedisBackend(Backend):
                 if has_turn and self._client.get(turn) == token.encode():
                     self._client.delete(turn)
         raise StorageError(
-            f"the Redis of this storage is too busy: others changed {self.prefix}… during "
+            f"the Redis of this storage is too busy: other clients changed {self.prefix}… during "
             f"each of {_ATTEMPTS} attempts; try again"
         )
 
@@ -139,7 +139,7 @@ class _List(Upload):
                 pipeline.expire(self.key, ABANDONED)
                 if pipeline.execute()[0] != self._chunks:
                     raise StorageError(
-                        "what was brought to this storage is not there as it was sent: bring it again"
+                        "what was sent to this storage is not there as it was sent: send it again"
                     )
         self.size += len(data)
 
@@ -283,7 +283,7 @@ class _Keys(Documents):
         assert isinstance(change, _List)
         self._watch(change.key.removeprefix(self._prefix))
         if change.size and not self._pipeline.exists(change.key):
-            raise StorageError("what was brought to this storage is not there as it was sent: bring it again")
+            raise StorageError("what was sent to this storage is not there as it was sent: send it again")
         return change
 
 

@@ -117,7 +117,7 @@ class _Rows(Upload):
             found = connection.execute("UPDATE loose SET until = ? WHERE content = ?", (until, self.content))
             if found.rowcount != 1:
                 raise StorageError(
-                    "what was brought to this storage was removed, since nothing followed for a day"
+                    "what was sent to this storage was removed, since nothing followed for a day"
                 )
             for number, piece in enumerate(pieces, self._pieces):
                 _add_piece(connection, self.content, number, piece)
@@ -243,7 +243,7 @@ class SqliteDocuments(Documents):
             if not self._connection.execute(
                 "SELECT 1 FROM loose WHERE content = ?", (change.content,)
             ).fetchone():
-                raise StorageError("what was brought to this storage is gone: bring it again")
+                raise StorageError("what was sent to this storage is gone: send it again")
             return change.content, change.size
         content = _new_content(self._connection)
         for number, start in enumerate(range(0, len(change), CHUNK)):

@@ -210,7 +210,7 @@ def _copy(source: Storage, target: Storage, item: Item, earlier: Item | None) ->
         for path in uploads:
             if path not in owned and documents.entry(path) is not None:
                 raise StorageError(
-                    f"{item.kind} {item.name} cannot be brought: {path} is something else there"
+                    f"{item.kind} {item.name} cannot be copied: {path} is something else there"
                 )
             folder = folder_of(path)[0]
             while folder:

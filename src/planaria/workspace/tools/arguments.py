@@ -55,7 +55,7 @@ class Argument:
             try:
                 matcher = SchemaValidator(core_schema.str_schema(pattern=rf"\A(?:{self.pattern})\z"))
             except SchemaError as error:
-                raise ValueError(f"pattern {self.pattern!r} is not usable: {error}") from None
+                raise ValueError(f"pattern {self.pattern!r} is invalid: {error}") from None
         object.__setattr__(self, "_matcher", matcher)
         if self.enum is not None:
             object.__setattr__(self, "enum", tuple(map(self._written_item, self.enum)))
@@ -106,14 +106,14 @@ class Argument:
         return str(value) if kind == "string" and is_number else value
 
     def check(self, value: Any) -> Any:
-        """The value, when it may be given. Raises ValueError telling what is wanted instead."""
+        """The value, when it is valid. Raises ValueError saying what is expected instead."""
         if self.type != "array":
             return self._check_one(value, self.type)
         if not isinstance(value, (list, tuple)):
             given = f"{type(value).__name__} ({_repr.repr(value)})"
-            raise ValueError(f"a list of {_PYTHON[self.items]} is wanted, not {given}")
+            raise ValueError(f"expected a list of {_PYTHON[self.items]}, not {given}")
         if self.required and not value:
-            raise ValueError("at least one item is wanted")
+            raise ValueError("expected at least one item")
         return [self._check_one(one, self.items) for one in value]
 
     def _check_one(self, value: Any, kind: str) -> Any:
@@ -128,22 +128,22 @@ class Argument:
             "any": True,
         }[kind]
         if not fits:
-            raise ValueError(f"{_PYTHON[kind]} is wanted, not {type(value).__name__} ({_repr.repr(value)})")
+            raise ValueError(f"expected {_PYTHON[kind]}, not {type(value).__name__} ({_repr.repr(value)})")
         if kind == "string" and "\0" in value:
-            raise ValueError("a text without NUL characters is wanted")
+            raise ValueError("expected a string without NUL characters")
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"a finite number is wanted, not {value}")
+            raise ValueError(f"expected a finite number, not {value}")
         if is_number and not -_LARGEST_INTEGER < value < _LARGEST_INTEGER:
-            raise ValueError("a number of at most 100 digits is wanted")
+            raise ValueError("expected a number of at most 100 digits")
         if self.enum is not None and value not in self.enum:
             allowed = ", ".join(map(repr, self.enum))
-            raise ValueError(f"one of {allowed} is wanted, not {_repr.repr(value)}")
+            raise ValueError(f"expected one of {allowed}, not {_repr.repr(value)}")
         if self._matcher is not None and isinstance(value, str):
             try:
                 self._matcher.validate_python(value)
             except ValidationError:
                 raise ValueError(
-                    f"a text that matches {self.pattern} is wanted, not {_repr.repr(value)}"
+                    f"expected a string that matches {self.pattern}, not {_repr.repr(value)}"
                 ) from None
         return value
 

@@ -91,9 +91,7 @@ def _check_operand(program: str, definition: CommandDefinition, name: str, opera
         definition.double_dash == "auto" and program in _WITHOUT_DOUBLE_DASH
     )
     if not (knows and operand[0] == "-"):
-        raise ValueError(
-            f"{name}: {program} would take a value that begins with {operand[0]!r} for an option"
-        )
+        raise ValueError(f"{name}: {program} would read a value that begins with {operand[0]!r} as an option")
 
 
 def _wants_double_dash(definition: CommandDefinition, operands: list[str]) -> bool:

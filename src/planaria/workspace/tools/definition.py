@@ -46,7 +46,7 @@ class Definition(BaseModel):
                 if key not in known:
                     raise PydanticCustomError(
                         "unknown_key",
-                        "this key is not known here{suggestion}",
+                        "unknown key{suggestion}",
                         {"key": key, "suggestion": suggestion(str(key), known)},
                     )
         return values
@@ -68,7 +68,7 @@ class ToolDefinition(Definition):
     description: str = ""
     tags: tuple[str, ...] = ()
     timeout: Annotated[float, Field(gt=0)] | None = 60.0
-    """Seconds that one call may take; None for no bound."""
+    """Seconds that one call may take; None for no limit."""
 
     def make(self, environment: ToolEnvironment, folder: Path | None = None) -> Tool:
         """The tool; nothing is started yet. `folder` is where the definition's file is, if it is in one.

@@ -31,7 +31,7 @@ class ToolEnvironment:
 
     def __init__(self, allow: Iterable[str] = (), values: Mapping[str, str] | None = None) -> None:
         if isinstance(allow, str):
-            raise TypeError(f"ToolEnvironment(allow={allow!r}): a list of names is wanted")
+            raise TypeError(f"ToolEnvironment(allow={allow!r}): expected a list of names")
         self._allowed = frozenset(allow)
         self._values = dict(values or {})
 

@@ -28,7 +28,7 @@ def _exactly_one(definition: Definition) -> None:
     given = [name for name in names if getattr(definition, name) is not None]
     if len(given) != 1:
         aliases = [type(definition).model_fields[name].alias or name for name in names]
-        raise ValueError(f"one of {', '.join(aliases)} is wanted")
+        raise ValueError(f"expected one of {', '.join(aliases)}")
 
 
 def _json_name(name: Any) -> Any:
@@ -63,7 +63,7 @@ class ApiKeyDefinition(Definition):
     @model_validator(mode="after")
     def _is_in_one_place(self) -> ApiKeyDefinition:
         if (self.header is None) == (self.query is None):
-            raise ValueError("one of header, query is wanted: the name it has there")
+            raise ValueError("expected one of header, query with the name it has there")
         return self
 
 
@@ -148,9 +148,9 @@ class HttpDefinition(ToolDefinition):
     @model_validator(mode="after")
     def _has_functions(self) -> HttpDefinition:
         if bool(self.endpoints) == (self.openapi is not None):
-            raise ValueError("either 'endpoints' or 'openapi' is wanted")
+            raise ValueError("expected either 'endpoints' or 'openapi'")
         if self.endpoints and self.base_url is None:
-            raise ValueError("'base_url' is wanted with 'endpoints'")
+            raise ValueError("expected 'base_url' with 'endpoints'")
         if self.only and self.openapi is None:
             raise ValueError("'only' is for 'openapi'")
         return self

@@ -191,7 +191,7 @@ class HttpClient:
     def _check_redirect(self, sent: httpx.URL, following: httpx.Request, what: str) -> None:
         where = self._shown(following.url)
         if self._redirects == "none":
-            raise ToolCallError(f"{what} was redirected to {where}, and redirects is none")
+            raise ToolCallError(f"{what} was redirected to {where}, and 'redirects' is none")
         if self._redirects == "same_host" and not _same_host(sent, following.url):
             raise ToolCallError(
                 f"{what} was redirected to {where}, another host; redirects: any would follow it, without "
@@ -227,14 +227,16 @@ class HttpClient:
         """
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
-            raise httpx.DecodingError(f"the response is packed with {encoding!r}, which was not asked for")
+            raise httpx.DecodingError(
+                f"the response is compressed with {encoding!r}, which was not requested"
+            )
         unpacker = None if encoding in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
         content = bytearray()
         async for chunk in response.aiter_raw():
             try:
                 piece = chunk if unpacker is None else unpacker.decompress(chunk, most + 1 - len(content))
             except zlib.error as error:
-                raise httpx.DecodingError(f"the response is not well packed: {error}") from None
+                raise httpx.DecodingError(f"the response is not validly compressed: {error}") from None
             content += piece
             if len(content) > most:
                 if cut:

@@ -102,11 +102,11 @@ class Endpoint:
                 return {"content": json.dumps(json_value(value, "the body"), ensure_ascii=False).encode()}
             case "text" | "bytes":
                 if not isinstance(value, (str, bytes)):
-                    raise ToolArgumentError(f"the body is text or bytes, not {type(value).__name__}")
+                    raise ToolArgumentError(f"the body must be str or bytes, not {type(value).__name__}")
                 content = encodable(value, "the body").encode() if isinstance(value, str) else value
                 return {"content": content}
             case _ if not isinstance(value, Mapping):
-                raise ToolArgumentError(f"the body is a dict of its fields, not {type(value).__name__}")
+                raise ToolArgumentError(f"the body must be a dict of its fields, not {type(value).__name__}")
             case "form":
                 return {
                     "form": [pair for name, one in value.items() for pair in _pairs(_text("", name), one)]
@@ -161,7 +161,7 @@ def _text(name: str, value: Any) -> str:
         return encodable(value, name)
     if isinstance(value, (int, float)):
         return str(json_value(value, name))
-    raise ToolArgumentError(f"{name} is text or a number here, not {type(value).__name__}")
+    raise ToolArgumentError(f"{name} must be a string or a number, not {type(value).__name__}")
 
 
 def _path(template: str, values: Mapping[str, Any]) -> str:
@@ -171,7 +171,7 @@ def _path(template: str, values: Mapping[str, Any]) -> str:
         names = list(placeholders(segment))
         for name in names:
             if name not in values:
-                raise ToolArgumentError(f"{name} is part of the path and has to be given")
+                raise ToolArgumentError(f"{name} is part of the path and is required")
         filled = _fill(segment, {name: quote(_text(name, values[name]), safe="") for name in names})
         if names and filled in ("", ".", ".."):
             # They would name another resource: the list instead of the item, or what is above it.
@@ -183,7 +183,7 @@ def _path(template: str, values: Mapping[str, Any]) -> str:
 def _header(name: str, value: Any) -> str:
     text = _text(name, value)
     if not text.isascii() or not text.isprintable():
-        raise ToolArgumentError(f"the header {name} takes printable ASCII only, not {text[:100]!r}")
+        raise ToolArgumentError(f"the header {name} accepts printable ASCII only, not {text[:100]!r}")
     return text.strip()
 
 

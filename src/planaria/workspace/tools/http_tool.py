@@ -83,7 +83,7 @@ class HttpTool(Tool):
         return in_background(self._call(callable, dict(arguments)))
 
     def close(self) -> None:
-        """Close the connections. They are opened again if they are wanted again."""
+        """Close the connections. They are opened again when needed."""
         pool, self._pool = self._pool, None
         if pool is not None and pool[0] is background_loop():
             run_in_background(pool[1].aclose())
@@ -259,7 +259,7 @@ def _written_endpoint(tool: str, written: EndpointDefinition) -> Endpoint:
     for key, parameter in written.parameters.items():
         try:
             if list(placeholders(f"{{{key}}}")) != [key]:
-                raise ValueError("letters, digits, '_', '-' and '.' are wanted, a letter or '_' first")
+                raise ValueError("use letters, digits, '_', '-' and '.', with a letter or '_' first")
             argument = Argument.of(key, parameter)
             if key in in_path and not argument.required and argument.default is None:
                 # Nothing can be left out of a path.

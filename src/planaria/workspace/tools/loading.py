@@ -139,11 +139,11 @@ def _make(text: DefinitionText, environment: ToolEnvironment, folder: Path | Non
     if repeated:
         raise ToolDefinitionError([f"{text.origin}:{line}: {problem}" for line, problem in repeated])
     if not isinstance(document, Mapping):
-        raise ToolDefinitionError(f"{text.origin}:1: a mapping with 'name' and the rest is wanted")
+        raise ToolDefinitionError(f"{text.origin}:1: expected a mapping with 'name' and the rest")
     kind = document.get("type", "cli")
     if kind not in _KINDS:
         where = f"{text.origin}:{_line(root, ('type',))}: type"
-        raise ToolDefinitionError(f"{where}: {kind!r} is none{suggestion(str(kind), _KINDS)}")
+        raise ToolDefinitionError(f"{where}: {kind!r} is not a type of tool{suggestion(str(kind), _KINDS)}")
     module, name = _KINDS[kind]
     model: type[ToolDefinition] = getattr(import_module(module), name)
     try:
@@ -168,7 +168,7 @@ def _check(root: Any) -> Iterator[tuple[int, str]]:
         node = rest.pop()
         count += 1
         if count > _MOST_NODES:
-            raise ValueError(f"it stands for more than {_MOST_NODES} values")
+            raise ValueError(f"it expands to more than {_MOST_NODES} values")
         if isinstance(node, yaml.SequenceNode):
             rest += node.value
         elif isinstance(node, yaml.MappingNode):

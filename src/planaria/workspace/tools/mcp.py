@@ -61,7 +61,7 @@ class McpDefinition(ToolDefinition):
     @model_validator(mode="after")
     def _is_one_of_both(self) -> McpDefinition:
         if (self.command is None) == (self.url is None):
-            raise ValueError("either 'command' (a server to start) or 'url' (one that runs) is wanted")
+            raise ValueError("expected either 'command' (a server to start) or 'url' (one that is running)")
         of_process = [name for name in ("args", "env", "cwd") if getattr(self, name)]
         if self.url is not None and of_process:
             raise ValueError(f"{of_process[0]!r} is for a 'command', not for a 'url'")
@@ -69,7 +69,7 @@ class McpDefinition(ToolDefinition):
             raise ValueError("'headers' are for a 'url', not for a 'command'")
         if self.transport is not None and (self.transport == "stdio") != (self.url is None):
             wanted = "a 'command'" if self.transport == "stdio" else "a 'url'"
-            raise ValueError(f"transport {self.transport!r} wants {wanted}")
+            raise ValueError(f"transport {self.transport!r} needs {wanted}")
         return self
 
     def make(self, environment: ToolEnvironment, folder: Path | None = None) -> McpTool:

@@ -216,7 +216,7 @@ class McpServer:
             if not cursor:
                 return found
             if len(found) > _MAX_TOOLS or not page.tools:
-                raise RuntimeError(f"its list of tools has no end (after {len(found):,} of them)")
+                raise RuntimeError(f"its list of tools does not end (after {len(found):,} of them)")
 
     async def _within(
         self, connection: _Connection, timeout: float | None, doing: str, request: Awaitable[Result]
@@ -241,7 +241,7 @@ class McpServer:
             raise self._error(connection, f"failed while {doing}: {error.message}") from None
         except (RuntimeError, ValueError) as error:
             # What the SDK raises for answers that do not keep to the protocol or to the tool's schema.
-            raise self._error(connection, f"sent what it must not while {doing}: {error}") from None
+            raise self._error(connection, f"sent an invalid message while {doing}: {error}") from None
 
     def _error(
         self, connection: _Connection, message: str, kind: type[ToolCallError] = ToolCallError

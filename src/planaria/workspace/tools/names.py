@@ -28,7 +28,7 @@ def identifier(name: str) -> str:
     if keyword.iskeyword(found):
         found += "_"
     if not found.isidentifier() or found.startswith("__"):
-        raise ValueError(f"{name!r} cannot be a name in Python code: letters, digits, '-' and '_' are wanted")
+        raise ValueError(f"{name!r} cannot be a name in Python code: use letters, digits, '-' and '_'")
     return found
 
 

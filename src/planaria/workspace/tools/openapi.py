@@ -85,7 +85,7 @@ class OpenApi:
         version = str(document.get("openapi", ""))
         if not re.match(r"3\.[01](\.|$)", version):
             found = f"swagger {document['swagger']}" if "swagger" in document else repr(version)
-            raise ValueError(f"openapi: versions 3.0 and 3.1 are understood, not {found}")
+            raise ValueError(f"openapi: versions 3.0 and 3.1 are supported, not {found}")
         self._document = document
 
     def base_url(self) -> str | None:
@@ -136,7 +136,7 @@ class OpenApi:
         for described in self._parameters(operation, item):
             name, place = str(described.get("name", "")), described.get("in")
             if not name or place not in places:
-                raise ValueError(f"parameter {name!r} is in {place!r}")
+                raise ValueError(f"parameter {name!r} has an unknown location {place!r}")
             if place == "header" and name.lower() in ("accept", "content-type", "authorization"):
                 # The document's own rule: these are described elsewhere.
                 continue

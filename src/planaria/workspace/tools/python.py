@@ -137,7 +137,7 @@ class _Function:
             leading.append(given.pop(name))
         stray = [name for name in self._leading if name in given]
         if stray:
-            raise ToolArgumentError(f"{self._title}() takes {stray[0]!r} only after the ones before it")
+            raise ToolArgumentError(f"{self._title}() accepts {stray[0]!r} only after the ones before it")
         return self._call(*leading, **given)
 
     def _misfit(self, name: str, error: ValueError) -> ToolArgumentError:

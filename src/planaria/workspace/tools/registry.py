@@ -148,7 +148,7 @@ class ToolRegistry:
         It follows this registry's changes and shares its middleware. Nothing can be added to it or removed.
         """
         if isinstance(tags, str):
-            raise TypeError(f"scoped(tags={tags!r}): a list of tags is wanted")
+            raise TypeError(f"scoped(tags={tags!r}): expected a list of tags")
         view = ToolRegistry(embedder=self._embedder)
         view._tools = self._tools
         view._middleware = self._middleware
@@ -276,7 +276,7 @@ class ToolRegistry:
         try:
             for key in call.arguments:
                 if type(key) is not str:
-                    raise ToolArgumentError(f"{call.name}(): names of arguments are texts, not {key!r}")
+                    raise ToolArgumentError(f"{call.name}(): argument names must be strings, not {key!r}")
             tool = self._tools.get(name)
             if tool is None or self._scopes:
                 tool = self.get(name)

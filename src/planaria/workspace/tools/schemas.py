@@ -255,12 +255,12 @@ def _json(value: Any, inside: tuple[int, ...]) -> Any:
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _NotJson(f"is {value}, which JSON has not")
+            raise _NotJson(f"is {value}, which JSON cannot represent")
         return value
     if not isinstance(value, (list, tuple, Mapping)):
-        raise _NotJson(f"is of type {type(value).__name__}, which JSON has not")
+        raise _NotJson(f"is of type {type(value).__name__}, which JSON cannot represent")
     if len(inside) >= _JSON_DEPTH or id(value) in inside:
-        raise _NotJson(f"is nested more than {_JSON_DEPTH} deep")
+        raise _NotJson(f"is nested more than {_JSON_DEPTH} levels deep")
     within = (*inside, id(value))
     pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
     found = []
@@ -273,7 +273,7 @@ def _json(value: Any, inside: tuple[int, ...]) -> Any:
         return [one for _, one in found]
     for key in value:
         if not isinstance(key, str):
-            raise _NotJson(f"has the key {reprlib.repr(key)}; keys in JSON are text")
+            raise _NotJson(f"has the key {reprlib.repr(key)}; keys in JSON are strings")
         _encodable(key)
     return dict(found)
 

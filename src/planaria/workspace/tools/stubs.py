@@ -33,7 +33,7 @@ def write_stubs(tools: Iterable[Tool], detail: Detail = "signatures") -> str:
     detail.
     """
     if detail not in get_args(Detail):
-        raise ValueError(f"detail={detail!r}: one of {', '.join(map(repr, get_args(Detail)))} is wanted")
+        raise ValueError(f"detail={detail!r}: expected one of {', '.join(map(repr, get_args(Detail)))}")
     lines = _names(tools) if detail == "names" else _class(tools, with_docstrings=detail == "docstrings")
     return "\n".join(lines) + "\n"
 
