@@ -151,8 +151,11 @@ class WasmExecutor(Executor):
             raise Stopped("the sandbox is gone", None)
         return self._machine
 
-    def _new_machine(self, state: WasmState | None = None) -> None:
-        """A machine of the image, or of `state`; takes the place of the present one."""
+    def _new_machine(self, state: WasmState | None = None, *, goes_on: bool = False) -> None:
+        """A machine of the image, or of `state`; takes the place of the present one.
+
+        `goes_on` says that `state` is the present one's, which has done nothing since.
+        """
         wasi = Wasi(
             self.files,
             environment=self._environment,
@@ -170,7 +173,8 @@ class WasmExecutor(Executor):
         else:
             machine.load(state.memory, state.size, state.runs)
         if state is not None:
-            wasi.restore(state.system)
+            old = self._machine if goes_on else None
+            wasi.restore(state.system, predecessor=None if old is None else old.wasi)
         elif not self._image.recipe.is_plain:
             # An image may have had files open; the plain one has none but those that every machine has. The
             # random numbers of a seed begin anew: they are the session's and not the image's.
@@ -179,6 +183,8 @@ class WasmExecutor(Executor):
         self._begins(state)
         if old is not None:
             # Only now: a file without a name exists as long as it is open.
+            if goes_on:
+                old.wasi.locks.forget()
             old.close()
             old.wasi.close()
 
@@ -297,7 +303,7 @@ class WasmExecutor(Executor):
         tiers.load(Tier.FULL)
         state = self.capture()
         self._tier = Tier.FULL
-        self.restore(state, files=False)
+        self._new_machine(state, goes_on=True)
 
     def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
         """Another executor with these settings that continues from `state`, over `files` of that time."""

@@ -334,7 +334,8 @@ class _HostDirectory(_HostNode):
 
     def link(self, name: bytes, node: Node) -> None:
         self.check_writable()
-        assert isinstance(node, _HostNode) and node.above is not None
+        assert isinstance(node, _HostNode)
+        assert node.above is not None
         with _links:
             self._check_move(node.above, node.names[-1], name)
             os.link(
@@ -418,7 +419,7 @@ def _escaping(path: bytes, target: bytes) -> OSError:
 
 
 def _links_below(top: _HostDirectory) -> Iterator[tuple[bytes, bytes, int]]:
-    """The symbolic links in a tree: path, target, and levels from above `top` to the directory they are in."""
+    """The symbolic links in a tree: path, target, and how far below the directory of `top` they are."""
     pending = [(top, top.names[-1], 1)]
     while pending:
         directory, path, below = pending.pop()
