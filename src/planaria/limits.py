@@ -53,7 +53,8 @@ class Limits:
     """Standard output, standard error and rich outputs, each, of one execution; what is beyond is dropped and
     `Result.stdout_truncated` and so on say so."""
     value: int | None = 256 * _MIB
-    """Size of a result's value or a callback's argument on its way over the boundary."""
+    """Size of a result's value or a callback's argument on its way over the boundary. On the host, its
+    objects take at most as much as the larger of this and `memory`."""
     recursion: int = 1000
     """The guest's recursion limit (`sys.getrecursionlimit()`), at most 20,000."""
 
@@ -79,6 +80,10 @@ class Limits:
                 f"Limits(memory={self.memory}): between 64 MiB (the interpreter takes 40) and 4096 MiB, "
                 "or None"
             )
+
+    def decoded(self) -> int | None:
+        """Bytes that the objects of one value may take on the host."""
+        return None if self.memory is None or self.value is None else max(self.memory, self.value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,6 +137,11 @@ class Guard:
     cpu: float | None = None
     grace: float = 1.0
     interrupted: Callable[[], bool] | None = None
+
+    @property
+    def last(self) -> float | None:
+        """The time at which also what the kernel sends has to be read."""
+        return None if self.deadline is None else self.deadline + self.grace
 
 
 class Stopped(Exception):

@@ -40,7 +40,7 @@ from planaria.machine.wasi.system import Wasi
 from planaria.machine.weak import weak_method
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
-from planaria_kernel.protocol import decode, encode
+from planaria_kernel.protocol import encode
 
 __all__ = ["WasmExecutor"]
 
@@ -112,7 +112,8 @@ class WasmExecutor(Executor):
         self._environment = dict(setup.environment)
         self._clock = setup.clock
         self._random = setup.random
-        self._endpoint = HostEndpoint(host, weak_method(self._outside))
+        self._value_memory = limits.decoded()
+        self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
         self.reset()
 
@@ -314,7 +315,8 @@ class WasmExecutor(Executor):
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
-        other._endpoint = HostEndpoint(host, weak_method(other._outside))
+        other._value_memory = self._value_memory
+        other._endpoint = HostEndpoint(host, weak_method(other._outside), memory=self._value_memory)
         other._image = state.image
         other._tier = self._tier
         other.restore(state, files=False)
@@ -353,7 +355,7 @@ class WasmExecutor(Executor):
         deferred, self._deferred = self._deferred, None
         endpoint = self._endpoint
         try:
-            endpoint.begin(command, deferred)
+            endpoint.begin(command, deferred, deadline=guard.last)
         except BaseException:
             self._deferred = deferred
             raise
@@ -398,7 +400,7 @@ class WasmExecutor(Executor):
         if kind == Request.IMMORTAL and self._settles:
             make_immortal(self._running().memory, request[1:])
             return _EMPTY
-        match kind, decode(request[1:]):
+        match kind, self._endpoint.decode(request[1:]):
             case Request.FILES, tuple(change):
                 return encode(self._change(change))
             case Request.TIER, list(modules):

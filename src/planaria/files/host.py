@@ -368,7 +368,9 @@ class _HostDirectory(_HostNode):
 
         Asked of the system: the path by which it was opened may have changed since.
         """
-        top = os.fstat(self.filesystem.top.root.descriptor)
+        root = self.filesystem.top.root
+        assert isinstance(root, _HostDirectory)
+        top = os.fstat(root.descriptor)
         descriptor, depth = self.descriptor, 0
         opened = -1
         try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from planaria.errors import (
     CrashError,
     EncodeError,
+    LimitError,
     PlanariaError,
     ProtocolError,
     SessionBusy,
@@ -49,7 +50,8 @@ from planaria.session.sandbox_setup import sandbox_setup
 from planaria.session.settings import SessionSettings
 from planaria.session.weak_host import WeakHost
 from planaria.snapshot.state import SessionState, WaitingRun
-from planaria_kernel.protocol import MAX_BYTES, decode, encode
+from planaria_kernel.errors import DecodeLimitError
+from planaria_kernel.protocol import MAX_BYTES, Budget, Repr, decode, encode
 
 if TYPE_CHECKING:
     from planaria.session.workspace_link import WorkspaceLink
@@ -334,6 +336,12 @@ class SessionEngine:
         except EncodeError:  # nothing was entered
             execution.refuse_answers(_not_serialisable)
             return
+        except DecodeLimitError as error:
+            if error.limit == "memory":
+                message = f"what the code sent to the host cannot be decoded: {error}"
+                execution.stop.failure = LimitError(message, limit="memory")
+            self._crashed(execution, Stopped(str(error), "timeout" if error.limit == "timeout" else None))
+            return
         except ProtocolError as error:
             self._crashed(execution, Stopped(str(error), None))
             return
@@ -468,7 +476,7 @@ class SessionEngine:
         result = self._result(execution)
         if type(outcome) is Done and outcome.value is not None:
             try:
-                result.value = decode(outcome.value)
+                result.value = self._value(execution, outcome.value)
             except ProtocolError as damage:
                 outcome = Failed("ProtocolError", f"the value is damaged: {damage}")
         if type(outcome) is Done:
@@ -486,6 +494,16 @@ class SessionEngine:
         if stop.listener_error is not None:
             raise stop.listener_error
         return result
+
+    @staticmethod
+    def _value(execution: ExecutionState, encoded: bytes) -> object:
+        """The value of an execution; what cannot be decoded is replaced by a Repr that says why."""
+        limits = execution.limits
+        deadline = None if execution.deadline is None else execution.deadline + limits.grace
+        try:
+            return decode(encoded, Budget(deadline, limits.decoded()), [])
+        except DecodeLimitError as error:
+            return Repr(f"a value of {len(encoded)} bytes that cannot be decoded: {error}", "undecodable")
 
     def _result(self, execution: ExecutionState) -> Result:
         """What an execution has come to so far."""

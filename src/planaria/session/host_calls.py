@@ -135,6 +135,9 @@ class HostCalls:
     def start(self, execution: ExecutionState, call: HostCall) -> None:
         """Begin a call that the code awaits; one that is refused raises in the code."""
         keywords = call.kwargs or {}
+        if call.refused is not None:
+            self.settle(execution, call, Raised("TypeError", call.refused))
+            return
         try:
             callback = self._admit(execution, call.name, call.args, keywords)
         except Exception as error:

@@ -183,8 +183,9 @@ class Wasi(FileCalls, PathCalls, PollCalls):
 
         The files come first: fork or restore them, then call this. A file that is not found, or whose lock
         is lost (see `locks`), gives ESTALE to the guest when it uses the descriptor. The `predecessor` is the
-        system that the state was taken from, if nothing was done since: its locks are taken over. Raises `SnapshotError`, and changes nothing, for a state that
-        `state` cannot have made: it may come from anyone.
+        system that the state was taken from, if nothing was done since: its locks are taken over. Raises
+        `SnapshotError`, and changes nothing, for a state that `state` cannot have made: it may come from
+        anyone.
         """
         umask, clock, random = state.get("umask"), state.get("clock"), state.get("random")
         if type(umask) is not int or not 0 <= umask <= 0o777:
@@ -204,7 +205,8 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         ):
             raise SnapshotError("the captured locks are not a list of paths of locks")
         taken = {bytes_of(path) for path in locks}
-        rebuild(self.table, descriptors, lambda: self.locks.go_back(taken, predecessor and predecessor.locks))
+        held = None if predecessor is None else predecessor.locks
+        rebuild(self.table, descriptors, lambda: self.locks.go_back(taken, held))
         self.umask = umask
         self.bound_files(None, None)  # bounds are those of a script that runs
         self.clock.restore(clock)

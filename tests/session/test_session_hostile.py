@@ -1,0 +1,56 @@
+"""What code sends to the host on purpose costs the host no more than the limits, and ends no session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import planaria
+
+pytestmark = pytest.mark.slow
+
+_COLLIDE = "keys = {place * (2**61 - 1): 0 for place in range(100)}"
+
+
+def take(value: object) -> str:
+    """A callback."""
+    return type(value).__name__
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[planaria.Session]:
+    with planaria.Session(callbacks=[take]) as made:
+        made.execute("kept = 1")
+        yield made
+
+
+@pytest.mark.parametrize("call", ["await take({})", "take.call({})"])
+def test_arguments_that_the_host_cannot_decode_are_a_type_error(session: planaria.Session, call: str) -> None:
+    """Keys that share a hash on the host are refused in the code, which goes on."""
+    result = session.run(
+        f"{_COLLIDE}\ntry:\n    {call.format('[keys]')}\nexcept TypeError as error:\n    print(error)\n"
+        f"{call.format('kept')}"
+    )
+    assert result.stdout == "take(): an argument cannot be sent: too many keys with the same hash\n"
+    assert result.value == "int"
+
+
+def test_a_value_that_the_host_cannot_decode_is_a_repr(session: planaria.Session) -> None:
+    """The value of an execution that cannot be built here is replaced where it cannot, and the rest arrives."""
+    value = session.execute(f"{_COLLIDE}\n[1, keys]").value
+    assert value[0] == 1
+    assert isinstance(value[1], planaria.Repr)
+    assert "same hash" in value[1].text
+    assert session.execute("kept").value == 1
+
+
+def test_a_value_beyond_the_memory_is_a_repr() -> None:
+    """A value whose objects take more memory than the limits name is a Repr that says so."""
+    limits = planaria.Limits(memory=256 << 20, value=16 << 20)
+    with planaria.Session(limits=limits) as session:
+        session.execute("kept = 1")
+        value = session.execute("[{}] * 1_300_000").value
+        assert isinstance(value, planaria.Repr)
+        assert "268435456 bytes of memory" in value.text
+        assert session.execute("kept").value == 1
