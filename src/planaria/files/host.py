@@ -22,6 +22,7 @@ from typing import Final
 from planaria.files.containment import climbs, stays_inside
 from planaria.files.failure import failure
 from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat
+from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.stateless import StatelessFileSystem
 
@@ -38,6 +39,8 @@ _WALK: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLL
 _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 #: Reads longer than this are first cut to what the file has, so that no size allocates memory in vain.
 _LARGE: Final = 1 << 20
+#: Entries of a directory between two looks at whether the guest is to be interrupted, as a mask.
+_LOOK: Final = 1023
 #: Held while links are created and directories are moved, so that what one checks the other does not change.
 _links = threading.Lock()
 
@@ -292,7 +295,9 @@ class _HostDirectory(_HostNode):
         descriptor = self.reopen()
         try:
             with os.scandir(descriptor) as listing:
-                for entry in listing:
+                for place, entry in enumerate(listing):
+                    if not place & _LOOK:
+                        give_way()
                     name = os.fsencode(entry.name)
                     if entry.is_symlink():
                         kind = FileKind.SYMBOLIC_LINK

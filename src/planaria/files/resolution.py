@@ -20,6 +20,7 @@ from planaria.files.filesystem import (
     OpenFlags,
     Stat,
 )
+from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle
 
 __all__ = ["NodeFileSystem", "Place"]
@@ -29,6 +30,8 @@ _SYMBOLIC_LINK: Final = int(FileKind.SYMBOLIC_LINK)
 _REGULAR: Final = int(FileKind.REGULAR)
 _SPECIAL: Final = frozenset({b"", b".", b".."})
 _MAX_LINKS: Final = 40
+#: Steps of a path between two looks at whether the guest is to be interrupted, as a mask.
+_LOOK: Final = 255
 
 # Plain integers: arithmetic on an enum costs more than the rest of opening a file.
 _READ: Final = int(OpenFlags.READ)
@@ -93,8 +96,12 @@ class NodeFileSystem(FileSystem):
         directory: Node | None = None
         name = b""
         links = 0
+        steps = 0
         while parts:
             name = parts.pop()
+            steps += 1
+            if not steps & _LOOK:
+                give_way()
             if name in _SPECIAL:
                 if name:
                     if node.format != _DIRECTORY:
