@@ -54,3 +54,36 @@ def test_a_value_beyond_the_memory_is_a_repr() -> None:
         assert isinstance(value, planaria.Repr)
         assert "268435456 bytes of memory" in value.text
         assert session.execute("kept").value == 1
+
+
+_OBJECT = """
+class Endless:
+    def __del__(self):
+        while True:
+            try:
+                while True: pass
+            except BaseException: pass
+held = Endless()
+"""
+_THREADS = """
+import threading
+def spin():
+    while True: pass
+for _ in range(20):
+    threading.Thread(target=spin).start()
+"""
+
+
+@pytest.mark.parametrize("code", [_OBJECT, _THREADS], ids=["object", "threads"])
+def test_what_never_ends_is_named_and_undone(code: str) -> None:
+    """A session in which every execution runs out of time says what helps, and that helps."""
+    limits = planaria.Limits(timeout=0.3, grace=0.2)
+    with planaria.Session(limits=limits) as session:
+        session.execute("x = 1")
+        session.run(code)
+        first, second = (session.run("held = None; x") for _ in range(2))
+        assert isinstance(first.error, planaria.TimeoutError)
+        assert "a thread or a __del__ method of the code never ends" in str(second.error)
+        session.reset()
+        assert session.execute("x = 2; x").value == 2
+        assert "never ends" not in str(session.run("import time; time.sleep(9)").error)

@@ -396,7 +396,7 @@ class Machine:
         return not self._delivered
 
     def is_due(self) -> bool:
-        """Whether the guest is to be interrupted as soon as the function of the host that it waits for ends."""
+        """Whether the guest is to be interrupted as soon as the host function it waits for ends."""
         return self._kill or (self._reason is not None and not self._delivered)
 
     def _used_up(self, clock: int) -> bool:

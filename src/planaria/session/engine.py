@@ -99,6 +99,8 @@ class SessionEngine:
         self.host_calls = HostCalls(settings, self.executor)
         self.workspace: WorkspaceLink | None = None
         self.phase = Phase.NEW
+        #: How many executions ran out of time, one after the other, the latest included.
+        self._out_of_time = 0
         self._forget()
         self._setup: SandboxSetup | None = None
         if self.executor.is_sandbox:
@@ -481,8 +483,9 @@ class SessionEngine:
                 outcome = Failed("ProtocolError", f"the value is damaged: {damage}")
         if type(outcome) is Done:
             result.repr, result.status = outcome.repr, outcome.exit_code
-        else:
-            assert isinstance(outcome, Failed)
+        self._out_of_time = self._out_of_time + 1 if stop.reason in ("timeout", "cpu") else 0
+        if type(outcome) is Failed:
+            stop.in_a_row = max(1, self._out_of_time)
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from planaria.errors import (
     CrashError,
@@ -19,6 +19,12 @@ from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.result import Result
 
 __all__ = ["effect_of", "error_of"]
+
+#: Added when the execution before ran out of time, too: the state may be one in which every execution does.
+_NEVER_ENDS: Final = (
+    "the execution before it ended the same way. If every execution does, a thread or a __del__ method of "
+    "the code never ends: go back with undo() or rewind(), or start again with reset()"
+)
 
 _Stopped = TypeVar("_Stopped", TimeoutError, LimitError, Interrupted, CrashError)
 
@@ -84,8 +90,10 @@ def effect_of(stop: Stop) -> str:
             "background until it ends by itself, its output is dropped, and the session restarted"
         )
     if stop.state is StopState.KEPT:
-        return "it was stopped at a line and the session has the state reached there"
-    return f"it had to be stopped hard and {_place_of(stop)}"
+        left = "it was stopped at a line and the session has the state reached there"
+    else:
+        left = f"it had to be stopped hard and {_place_of(stop)}"
+    return left if stop.in_a_row == 1 else f"{left}; {_NEVER_ENDS}"
 
 
 def _place_of(stop: Stop) -> str:

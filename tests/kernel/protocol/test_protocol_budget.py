@@ -65,7 +65,7 @@ def test_memory_beyond_the_budget_is_refused(name: str, traced: None) -> None:
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     allowed = int(budget.spent / 4)
-    with pytest.raises(DecodeLimitError, match="more than .* bytes of memory") as caught:
+    with pytest.raises(DecodeLimitError, match=r"more than .* bytes of memory") as caught:
         decode(data, Budget(memory=allowed))
     assert caught.value.limit == "memory"
     assert tracemalloc.get_traced_memory()[1] - before <= allowed * 1.15 + 65536 * 16
