@@ -28,6 +28,7 @@ from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
 from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
@@ -165,14 +166,15 @@ class WasmExecutor(Executor):
             on_output=self._host.output,
         )
         self._connect(wasi)
-        machine = Machine(
-            tiers.load(self._tier), wasi, WeakMethod(self._answer), memory_limit=self._memory_limit
-        )
-        machine.too_large = _too_large
-        if state is None:
-            machine.load(self._image.memory, self._image.memory.size, [])
-        else:
-            machine.load(state.memory, state.size, state.runs)
+        with host_resources("a new sandbox"):
+            machine = Machine(
+                tiers.load(self._tier), wasi, WeakMethod(self._answer), memory_limit=self._memory_limit
+            )
+            machine.too_large = _too_large
+            if state is None:
+                machine.load(self._image.memory, self._image.memory.size, [])
+            else:
+                machine.load(state.memory, state.size, state.runs)
         if state is not None:
             old = self._machine if goes_on else None
             wasi.restore(state.system, predecessor=None if old is None else old.wasi)
@@ -267,7 +269,8 @@ class WasmExecutor(Executor):
             self._birth = self._at_rest = None
         most = _MOST_COPIED if shared else _MOST_RUNS
         if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
-            self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))
+            with host_resources("capturing the state of a session"):
+                self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))
         memory, runs = self._at_rest
         deferred = {**(self._birth or {}), **(self._deferred or {})} or None
         system = machine.wasi.state()
