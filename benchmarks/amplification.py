@@ -1,6 +1,6 @@
-"""What small frames cost the host to decode: time and memory by byte, for every container, column and structure.
+"""What small frames cost the host to decode, by byte, for every container, column and structure.
 
-Code in the sandbox can write any frame itself, so this is what an attacker gets for a byte. Execution's limits
+Code in the sandbox can write any frame itself, so this is what an attacker gets for a byte. The limits
 bound the sum (see `planaria_kernel.protocol.budget`); the cases are those of the tests.
 """
 
