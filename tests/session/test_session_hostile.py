@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -87,3 +88,25 @@ def test_what_never_ends_is_named_and_undone(code: str) -> None:
         session.reset()
         assert session.execute("x = 2; x").value == 2
         assert "never ends" not in str(session.run("import time; time.sleep(9)").error)
+
+
+def test_a_link_that_leads_out_of_a_mount_is_refused_in_the_code(tmp_path: Path) -> None:
+    """Code gets a PermissionError that says which links are allowed; the shell's `ln` and `tar` fail as well."""
+    mounts = [planaria.Mount(tmp_path, "/out", mode="rw")]
+    with planaria.Session(mounts=mounts) as session:
+        session.execute("import os, shutil\nos.symlink('f', '/out/inside')")
+        session.execute("os.makedirs('/out/a/b'); os.symlink('../../f', '/out/a/b/l')")
+        session.execute("os.symlink('/etc/shadow', 'l')")
+        for code in (
+            "os.symlink('/etc/shadow', '/out/l')",
+            "os.symlink('../l', '/out/l')",
+            "shutil.copy('l', '/out/l', follow_symlinks=False)",
+        ):
+            with pytest.raises(planaria.ExecutionError, match="must be relative and stay inside") as caught:
+                session.execute(code)
+            assert caught.value.type == "PermissionError"
+        with pytest.raises(planaria.ExecutionError, match="PermissionError"):
+            session.execute("os.rename('/out/a/b', '/out/b')")
+        link = "import subprocess; subprocess.run('ln -s /etc/shadow /out/l', shell=True).returncode"
+        assert session.execute(link).value == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "inside"]

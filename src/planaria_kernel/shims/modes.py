@@ -23,8 +23,10 @@ _BLOCK: Final = 4096
 #: Inodes that are named pipes: empty files to the system, which has none.
 _fifos: set[int] = set()
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
-_mkdir, _open = os.mkdir, os.open
-_REPLACED: Final = {name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open")}
+_mkdir, _open, _symlink = os.mkdir, os.open, os.symlink
+_REPLACED: Final = {
+    name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open", "symlink")
+}
 
 
 def with_mode(found: os.stat_result) -> os.stat_result:
@@ -54,6 +56,18 @@ def _lstat_with_mode(path: Any, *, dir_fd: int | None = None) -> os.stat_result:
 def _fstat_with_mode(fd: int) -> os.stat_result:
     """Perform a stat system call on the given file descriptor."""
     return with_mode(_fstat(fd))
+
+
+def _symlink_with_reason(
+    src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: int | None = None
+) -> None:
+    """Create a symbolic link pointing to src named dst."""
+    try:
+        _symlink(src, dst, dir_fd=dir_fd)
+    except PermissionError as error:
+        # The system's only reason, and it has no way to give it.
+        reason = f"{error.strerror} (in a mounted directory, a link must be relative and stay inside)"
+        raise PermissionError(error.errno, reason, src, None, dst) from None
 
 
 def _access(
@@ -220,6 +234,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         "dup": dup,
         "dup2": dup2,
         "mkdir": mkdir,
+        "symlink": _symlink_with_reason,
         "open": open_with_mode,
     }
     for name, function in functions.items():
