@@ -12,23 +12,33 @@ from typing import Any, Final
 from planaria_kernel.errors import DecodeLimitError
 from planaria_kernel.protocol import format as f
 
-__all__ = ["STEP", "Budget"]
+__all__ = ["EMPTY", "PLACE", "SMALL", "SMALL_ITEM", "STEP", "STRUCTURE", "STRUCTURES", "Budget"]
 
 #: Items of a large container after which time and memory are looked at.
 STEP: Final = 1 << 16
 #: Containers of fewer items are charged for all of them at once, by the most that a small item takes.
-_SMALL: Final = 256
-_SMALL_ITEM: Final = 56
+SMALL: Final = 256
+SMALL_ITEM: Final = 56
 #: One in so many items of a large container is measured, from a random one on.
 _STRIDE: Final = 61
 _MEASURED: Final = frozenset({str, bytes, int, float})
 
+#: Containers that are lists of columns while they are filled.
+_ROWS: Final = (f.RECORDS, f.TUPLE_ROWS, f.LIST_ROWS)
 #: Bytes that an empty container takes, and its place for one item, in a 64-bit CPython. Growing a list or
 #: table takes up to an eighth more, and a copy of the places for a time.
-_EMPTY: Final = {f.TUPLE: 64, f.LIST: 88, f.DICT: 240, f.SET: 232, f.FROZENSET: 232}
-_PLACE: Final = {f.TUPLE: 17, f.LIST: 9, f.DICT: 70, f.SET: 84, f.FROZENSET: 84}
-#: Bytes of a structure; of others, 256.
-_STRUCTURES: Final = {
+EMPTY: Final = {
+    f.TUPLE: 64,
+    f.LIST: 88,
+    f.DICT: 240,
+    f.SET: 232,
+    f.FROZENSET: 232,
+    **dict.fromkeys(_ROWS, 88),
+}
+PLACE: Final = {f.TUPLE: 17, f.LIST: 9, f.DICT: 70, f.SET: 84, f.FROZENSET: 84, **dict.fromkeys(_ROWS, 9)}
+#: Bytes of a structure without its fields; of others, STRUCTURE.
+STRUCTURE: Final = 256
+STRUCTURES: Final = {
     f.PATH: 512,
     f.ARRAY: 512,
     f.RECORD_ARRAY: 2048,
@@ -65,21 +75,11 @@ class Budget:
         if time.monotonic() >= self._deadline:
             raise DecodeLimitError("the time is over", "timeout")
 
-    def container(self, tag: int, count: int) -> None:
-        """Charge an empty container that is to have `count` items."""
-        size = _EMPTY.get(tag, 88) + _PLACE.get(tag, 9) * count
-        self.spend(size + _SMALL_ITEM * count if count < _SMALL else size)
-
-    def structure(self, code: int) -> None:
-        """Charge a structure, without its fields."""
-        self.spend(_STRUCTURES.get(code, 256))
-
     def items(self, items: Sequence[Any], start: int) -> None:
         """Charge the plain items of a large container from `start` on, and look at the time."""
         self.check_time()
-        if len(items) >= _SMALL:
-            sample = items[start + randrange(_STRIDE) :: _STRIDE]
-            self.spend(_STRIDE * sum(getsizeof(item) for item in sample if type(item) in _MEASURED))
+        sample = items[start + randrange(_STRIDE) :: _STRIDE]
+        self.spend(_STRIDE * sum(getsizeof(item) for item in sample if type(item) in _MEASURED))
 
     def text(self, size: int) -> None:
         """Charge a long string of `size` bytes of UTF-8: one wide character makes all of them wide, and

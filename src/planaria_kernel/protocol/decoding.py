@@ -11,7 +11,16 @@ from typing import Any, NoReturn
 
 from planaria_kernel.errors import DecodeLimitError, ProtocolError
 from planaria_kernel.protocol import format as f
-from planaria_kernel.protocol.budget import STEP, Budget
+from planaria_kernel.protocol.budget import (
+    EMPTY,
+    PLACE,
+    SMALL,
+    SMALL_ITEM,
+    STEP,
+    STRUCTURE,
+    STRUCTURES,
+    Budget,
+)
 from planaria_kernel.protocol.structures import build
 from planaria_kernel.protocol.values import Undecodable
 
@@ -22,8 +31,6 @@ _float = Struct("<d").unpack_from
 _uint32 = Struct("<I").unpack_from
 #: Containers between two looks at the clock, as a mask.
 _LOOK = 63
-#: The items of containers from this size on are charged by what they are.
-_MEASURED = 256
 #: Bytes that an item of a column takes in the list, without the characters of a string.
 _COLUMN_ITEM = {f.INT64_COLUMN: 48, f.FLOAT_COLUMN: 40, f.BOOL_COLUMN: 8, f.TEXT_COLUMN: 90}
 #: Bytes from which on a string is charged by itself.
@@ -57,6 +64,7 @@ def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
     size = len(data)
     position = 0
     containers = f.MAX_CONTAINERS
+    spent = 0  # bytes of containers that the budget was not charged yet
     stack: list[tuple[int, int, int, list[Any]]] = []
     # The container being filled: what it is, how many items it wants, after how many the budget is looked at,
     # those it has. The outermost one stands for the value itself.
@@ -103,18 +111,22 @@ def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
                     raise ProtocolError("the value holds too many containers, or is nested too deeply")
                 if not containers & _LOOK:
                     budget.check_time()
+                    budget.spend(spent)
+                    spent = 0
                 stack.append((kind, wanted, stop, items))
                 items = []
-                if tag == f.DICT:
-                    kind, wanted = tag, 2 * count
-                    budget.container(tag, wanted)
-                elif tag == f.STRUCTURE:
+                if tag == f.STRUCTURE:
                     kind, wanted = _STRUCTURE_BASE + count, data[position]
                     position += 1
-                    budget.structure(count)
+                    spent += STRUCTURES.get(count, STRUCTURE)
                 else:
-                    kind, wanted = tag, count
-                    budget.container(tag, count)
+                    kind, wanted = tag, 2 * count if tag == f.DICT else count
+                    spent += EMPTY[tag] + PLACE[tag] * wanted
+                    if wanted < SMALL:
+                        spent += SMALL_ITEM * wanted
+                    else:
+                        budget.spend(spent)
+                        spent = 0
                 stop = wanted if wanted < STEP else STEP
                 if wanted:
                     continue
@@ -136,7 +148,7 @@ def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
                 value, position = _column(tag, count, data, position, budget)
         items.append(value)
         while len(items) == stop:
-            if wanted >= _MEASURED:
+            if wanted >= SMALL:
                 budget.items(items, (stop - 1) // STEP * STEP)
                 if stop < wanted:
                     stop = min(wanted, stop + STEP)
@@ -144,6 +156,7 @@ def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
             if not stack:
                 if position != size:
                     raise ProtocolError(f"{size - position} bytes follow the value")
+                budget.spend(spent)
                 return items[0]
             value = _finish(kind, items, budget, refused)
             if f.RECORDS <= kind <= f.LIST_ROWS and type(value) is list:

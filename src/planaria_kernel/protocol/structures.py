@@ -286,7 +286,8 @@ def _timezone(offset: Any, name: Any) -> Any:
 def _zone_by_key(key: Any, offset: Any, name: Any) -> Any:
     import zoneinfo
 
-    if _checked(key, str) in _known_zones(zoneinfo.TZPATH):
+    plain = _checked(key, str).removeprefix("posix/").removeprefix("right/")
+    if plain in _known_zones(zoneinfo.TZPATH):
         try:
             return zoneinfo.ZoneInfo(key)
         except Exception:  # damaged, in whatever way the database says so: the offset is still right now
