@@ -37,6 +37,25 @@ def test_arguments_that_the_host_cannot_decode_are_a_type_error(session: planari
     assert result.value == "int"
 
 
+#: Writes a call by itself: a million time zones, which no computer knows, in some 15 MB.
+_MANY_ZONES = """
+import struct
+import planaria_kernel.sandbox.boot as boot
+zone = bytes([8, 10, 3, 0x83]) + b"Qzq" + bytes([8, 8, 3, 0x40, 0x41, 0x40]) + b"\\x81x"
+call = b"C" + bytes([0, 3, 0x84]) + b"take" + bytes([0, 1, 1, 255]) + struct.pack("<I", 990_000) + zone * 990_000
+boot._settle.args[0](call + bytes([2, 0]))
+"""
+
+
+def test_decoding_ends_with_the_time_of_the_execution() -> None:
+    """A frame that the host would decode for long ends in a timeout, and the session goes on."""
+    limits = planaria.Limits(timeout=0.3, grace=0.1)
+    with planaria.Session(callbacks=[take], limits=limits) as session:
+        session.execute("kept = 1")
+        assert isinstance(session.run(_MANY_ZONES).error, planaria.TimeoutError)
+        assert session.execute("kept").value == 1
+
+
 def test_a_value_that_the_host_cannot_decode_is_a_repr(session: planaria.Session) -> None:
     """The value of an execution that cannot be built here is replaced where it cannot, and the rest arrives."""
     value = session.execute(f"{_COLLIDE}\n[1, keys]").value
