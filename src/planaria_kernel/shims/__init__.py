@@ -22,12 +22,14 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         plotting,
         pools,
         processes,
+        sizes,
         subprocesses,
         threads,
         users,
         walking,
     )
 
+    sizes.install()
     users.install()
     walking.install()
     modes.install(call_host)
