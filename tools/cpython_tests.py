@@ -136,23 +136,30 @@ for owner, ids in classes_of(name).items():
 _TESTS: Final = "/cpython"
 _OUTCOMES: Final = "/outcomes"
 
-#: Of the mounted library only the tests are to be found: all else is the session's own. Two modules stand
-#: in for ones that the tests import, but which the guest lacks, or which cannot be imported since 3.14; a
-#: test that calls them is skipped.
+#: Of the mounted library only the tests are to be found: all else is the session's own. What the tests import
+#: and a newer Python or the guest lacks is stood in for, and a test that calls it is skipped.
 SESSION: Final = f"""
-import sys, types
+import importlib, sys, types
 sys.path.append({_TESTS!r})
 {RUN}{RECORD}
 
 def missing(name):
     def skip(*arguments, **named):
-        raise unittest.SkipTest(f"{{name}} is not built in")
+        raise unittest.SkipTest(f"{{name}} is not there")
     return skip
 
-for name in "_testlimitedcapi test.typinganndata.ann_module".split():
+for name in "_testlimitedcapi _testsinglephase test.typinganndata.ann_module".split():
     module = types.ModuleType(name)
     module.__getattr__ = missing
     sys.modules[name] = module
+    package, _, last = name.rpartition(".")
+    if package:
+        setattr(importlib.import_module(package), last, module)
+
+import compression._common._streams, typing
+sys.modules["_compression"] = compression._common._streams
+if not hasattr(typing, "no_type_check_decorator"):
+    typing.no_type_check_decorator = missing("no_type_check_decorator")
 """
 
 _COLUMNS: Final = ("passed", "failed", "skipped")

@@ -25,12 +25,15 @@ _LARGEST: Final = 2**31 - 1
 #: `sys.maxsize` of a desktop.
 _DESKTOP: Final = 2**63 - 1
 
+#: Stands for `sys` in Python code that gives `sys.maxsize` to compiled code, and uses nothing else of it.
+_COMPILED: Final = SimpleNamespace(maxsize=_LARGEST)
+
 _END: Final = object()
 
 
 def _with_compiled_sizes(function: Any) -> Any:
     """The function, for which `sys.maxsize` is the largest size of compiled code."""
-    names = {**function.__globals__, "sys": SimpleNamespace(maxsize=_LARGEST)}
+    names = {**function.__globals__, "sys": _COMPILED}
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
     return functools.update_wrapper(copy, function)
 
@@ -38,6 +41,14 @@ def _with_compiled_sizes(function: Any) -> Any:
 def _change_streams(module: Any) -> None:
     reader = module.DecompressReader
     reader.readall = _with_compiled_sizes(reader.readall)
+
+
+def _change_print_options(module: Any) -> None:
+    module.default_format_options_dict["legacy"] = _LARGEST
+
+
+def _change_array_printing(module: Any) -> None:
+    module.sys = _COMPILED
 
 
 def _length(sized: Any) -> int:
@@ -129,3 +140,5 @@ def install() -> None:
     when_imported("random", _change_random)
     when_imported("csv", _change_csv)
     when_imported("compression._common._streams", _change_streams)
+    when_imported("numpy._core.arrayprint", _change_array_printing)
+    when_imported("numpy._core.printoptions", _change_print_options)

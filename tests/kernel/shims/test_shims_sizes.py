@@ -50,6 +50,12 @@ def session() -> planaria.Session:
         ),
         ("import decimal\ndecimal.MAX_PREC", 999999999999999999),
         (
+            "import numpy as np\n"
+            "np.set_printoptions(threshold=sys.maxsize); np.set_printoptions(legacy=False)\n"
+            "str(np.arange(3)), repr(np.float64(1)), np.get_printoptions()['legacy']",
+            ("[0 1 2]", "np.float64(1.0)", False),
+        ),
+        (
             "import collections.abc\n"
             "class Pair(collections.abc.Set):\n"
             "    def __contains__(self, item): return item in (1, 2)\n"
