@@ -38,7 +38,7 @@ MODULES: Final = """
     threading time calendar zoneinfo logging argparse ast dis inspect traceback unittest xml_etree minidom
     sax html htmlparser urlparse email ipaddress pprint reprlib weakref contextvars difflib codecs unicodedata
     shelve graphlib linecache getopt shlex filecmp quopri mimetypes colorsys numeric_tower doctest tokenize
-    keyword warnings gc sys builtin exceptions
+    keyword warnings gc sys builtin exceptions mmap
 """
 
 #: How long one class of tests may take, in seconds; in the session and natively all of a module.
