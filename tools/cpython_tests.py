@@ -30,13 +30,14 @@ import planaria
 MODULES: Final = """
     list dict str bytes tuple set int float complex bool range slice enumerate sort iter generators
     re json collections itertools functools operator dataclasses datetime decimal fractions statistics
-    math cmath random heapq bisect array copy pickle copyreg enum typing abc types textwrap string struct
+    math cmath random heapq bisect array copy pickle copyreg enum abc textwrap string struct
     csv configparser tomllib io memoryio os posixpath pathlib glob fnmatch shutil tempfile zipfile tarfile
     gzip bz2 lzma zlib hashlib hmac secrets base64 binascii uuid sqlite3 contextlib
     asyncio.test_tasks asyncio.test_futures asyncio.test_queues asyncio.test_locks asyncio.test_taskgroups
     asyncio.test_timeouts asyncio.test_runners asyncio.test_waitfor queue sched
-    threading time calendar zoneinfo logging argparse ast dis inspect traceback unittest xml_etree minidom
-    sax html htmlparser urlparse email ipaddress pprint reprlib weakref contextvars difflib codecs unicodedata
+    threading time calendar zoneinfo logging argparse ast inspect unittest.test_case unittest.test_suite
+    unittest.test_loader unittest.test_result xml_etree minidom
+    sax html htmlparser urlparse email ipaddress pprint reprlib weakref context difflib codecs unicodedata
     shelve graphlib linecache getopt shlex filecmp quopri mimetypes colorsys numeric_tower doctest tokenize
     keyword warnings gc sys builtin exceptions mmap
 """
@@ -51,7 +52,6 @@ RUN: Final = """
 import os, sys, unittest
 import test.support
 test.support.use_resources = ()
-unittest.installHandler = lambda: None
 suites = {}
 
 def flat(suite):
@@ -144,6 +144,8 @@ sys.path.append({_TESTS!r})
 {RUN}{RECORD}
 
 def missing(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
     def skip(*arguments, **named):
         raise unittest.SkipTest(f"{{name}} is not there")
     return skip
@@ -156,10 +158,19 @@ for name in "_testlimitedcapi _testsinglephase test.typinganndata.ann_module".sp
     if package:
         setattr(importlib.import_module(package), last, module)
 
-import compression._common._streams, typing
+import compression._common._streams
 sys.modules["_compression"] = compression._common._streams
-if not hasattr(typing, "no_type_check_decorator"):
-    typing.no_type_check_decorator = missing("no_type_check_decorator")
+
+def no_watcher(policy):
+    raise NotImplementedError
+
+import asyncio.unix_events
+asyncio.unix_events._UnixDefaultEventLoopPolicy.get_child_watcher = no_watcher
+
+# Threads are emulated, and asyncio needs no sockets.
+import test.support.threading_helper
+test.support.threading_helper.can_start_thread = True
+test.support.has_socket_support = True
 """
 
 _COLUMNS: Final = ("passed", "failed", "skipped")

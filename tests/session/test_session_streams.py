@@ -173,6 +173,7 @@ given, out.getvalue()
     result = session.execute(source)
     assert result.value == (("3", "1 2", "EOF when reading a line", "from the host"), "name: ")
     assert result.stdout == "? "
+    assert "lost sys.stdin" in str(session.run("del sys.stdin; input()").error)
 
 
 def test_input_in_async_sessions() -> None:

@@ -47,8 +47,8 @@ class Terminal(io.TextIOBase):
 
         EOFError when there is no more input.
         """
-        source: object = sys.stdin
-        if source is not self or sys.stdout is not sys.__stdout__:
+        source: object = getattr(sys, "stdin", None)
+        if source is not self or getattr(sys, "stdout", None) is not sys.__stdout__:
             return _input(prompt)
         if self._rest:
             return self.readline().removesuffix("\n")

@@ -16,6 +16,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     from planaria_kernel.shims import (
         executors,
         integers,
+        interaction,
         mapping,
         modes,
         network,
@@ -38,6 +39,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     threads.install()
     network.install()
     notebooks.install()
+    interaction.install()
     executors.install()
     pools.install()
     processes.install()
