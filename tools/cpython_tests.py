@@ -34,8 +34,8 @@ MODULES: Final = """
     csv configparser tomllib io memoryio os posixpath pathlib glob fnmatch shutil tempfile zipfile tarfile
     gzip bz2 lzma zlib hashlib hmac secrets base64 binascii uuid sqlite3 contextlib
     asyncio.test_tasks asyncio.test_futures asyncio.test_queues asyncio.test_locks asyncio.test_taskgroups
-    asyncio.test_timeouts asyncio.test_runners asyncio.test_waitfor queue sched
-    threading time calendar zoneinfo logging argparse ast inspect unittest.test_case unittest.test_suite
+    asyncio.test_timeouts asyncio.test_runners asyncio.test_waitfor sched
+    time calendar zoneinfo logging argparse ast inspect unittest.test_case unittest.test_suite
     unittest.test_loader unittest.test_result xml_etree minidom
     sax html htmlparser urlparse email ipaddress pprint reprlib weakref context difflib codecs unicodedata
     shelve graphlib linecache getopt shlex filecmp quopri mimetypes colorsys numeric_tower doctest tokenize
