@@ -65,12 +65,17 @@ def start(
     return kernel
 
 
-def leave(code: Any = None, /) -> None:
+class _Leave:
     """End the execution with a status; the session stays."""
-    raise SystemExit(code)
+
+    def __call__(self, code: Any = None, /) -> None:
+        raise SystemExit(code)
+
+    def __repr__(self) -> str:
+        return "Use exit() or Ctrl-D (i.e. EOF) to exit"
 
 
-leave.__name__ = leave.__qualname__ = "exit"
+leave = _Leave()
 
 
 def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:

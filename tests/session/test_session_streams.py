@@ -152,6 +152,30 @@ def test_no_input(session: Any) -> None:
     assert session.execute("import sys; sys.stdin.read()").value == ""
 
 
+def test_input_from_replaced_streams(new_session: Callable[..., Any]) -> None:
+    """input() reads what has taken the place of sys.stdin, and writes its prompt to what has taken that of
+    sys.stdout.
+    """
+    session = new_session(stdin="from the host\n")
+    source = """
+import contextlib, io, sys
+sys.stdin = io.StringIO("3\\n1 2\\n")
+given = input("? "), input()
+try:
+    input()
+except EOFError as error:
+    given += (str(error),)
+sys.stdin = sys.__stdin__
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    given += (input("name: "),)
+given, out.getvalue()
+"""
+    result = session.execute(source)
+    assert result.value == (("3", "1 2", "EOF when reading a line", "from the host"), "name: ")
+    assert result.stdout == "? "
+    assert "lost sys.stdin" in str(session.run("del sys.stdin; input()").error)
+
+
 def test_input_in_async_sessions() -> None:
     """An asynchronous session takes input as well."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,6 +29,7 @@ from planaria.executors.messages import Command, Configure, Done, Refused, Reque
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
+from planaria.files.mount import MountFileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
@@ -423,6 +426,8 @@ class WasmExecutor(Executor):
                     wasi.fchmod(descriptor, mode)
                 case "dup", int(descriptor), (int() | None) as to:
                     return ("ok", wasi.dup(descriptor, to))
+                case "usage", int(device):
+                    return ("ok", self._usage(device))
                 case "umask", int(mask):
                     wasi.umask = mask & 0o777
                 case "bounds", (int() | None) as size, (int() | None) as more:
@@ -434,6 +439,14 @@ class WasmExecutor(Executor):
         except OSError as error:
             return ("errno", errno_of(error) or int(Errno.IO))
         return ("ok", None)
+
+    def _usage(self, device: int) -> tuple[int | None, ...]:
+        """Bytes used and at most, nodes used and at most, of the filesystem with this device number."""
+        mount = self._files.mount_of(device) if isinstance(self._files, MountFileSystem) else None
+        if mount is None:
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+        usage = mount.filesystem.usage()
+        return (usage.bytes_used, usage.bytes_limit, usage.nodes_used, usage.nodes_limit)
 
 
 def _too_large(request: bytes) -> bytes:

@@ -6,6 +6,7 @@ It has settings, an executor, the execution in flight, host calls, a history and
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import asdict
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
     from planaria.session.workspace_link import WorkspaceLink
 
 __all__ = ["Phase", "SessionEngine", "Step"]
+
+_log: Final = logging.getLogger("planaria.session")
+_log.addHandler(logging.NullHandler())
 
 _HOME: Final = "/home/user"
 #: Seconds in which the kernel answers a query.
@@ -126,8 +130,10 @@ class SessionEngine:
 
     def start(self) -> None:
         """Start the kernel. May take long where an executor has to prepare a process first."""
+        begun = time.monotonic()
         self.executor.start(WeakHost(self), self.settings.bounds, self._setup)
         self.configure()
+        _log.debug("session %#x started in %.1f ms", id(self), (time.monotonic() - begun) * 1e3)
         self.phase = Phase.STARTED if self.settings.sync_deps_on_start else Phase.READY
 
     def ensure_started(self) -> None:
@@ -491,6 +497,8 @@ class SessionEngine:
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
         self.history.past = Past(entry, self.history.past)
         execution.result = result
+        if _log.isEnabledFor(logging.WARNING):
+            self._log_end(execution, result)
         if stop.interruption is not None:
             # The cause tells what was printed and where the code was stopped.
             raise stop.interruption from (stop.listener_error or result.error)
@@ -507,6 +515,20 @@ class SessionEngine:
             return decode(encoded, Budget(deadline, limits.decoded()), [])
         except DecodeLimitError as error:
             return Repr(f"a value of {len(encoded)} bytes that cannot be decoded: {error}", "undecodable")
+
+    def _log_end(self, execution: ExecutionState, result: Result) -> None:
+        """Log how an execution ended: a stop or crash as a warning, other ends for debugging."""
+        stop, error = execution.stop, result.error
+        is_stopped = stop.reason is not None or stop.crash is not None
+        if is_stopped or _log.isEnabledFor(logging.DEBUG):
+            _log.log(
+                logging.WARNING if is_stopped else logging.DEBUG,
+                "session %#x execution %d: %s in %.1f ms, %d callbacks, %d MiB",
+                *(id(self), result.execution_count),
+                # The text of an exception is the code's, and stays out of the log.
+                str(error) if is_stopped else "ok" if error is None else getattr(error, "type", "error"),
+                *(result.duration_ms, result.callback_invocations, result.peak_memory_bytes >> 20),
+            )
 
     def _result(self, execution: ExecutionState) -> Result:
         """What an execution has come to so far."""
@@ -538,6 +560,7 @@ class SessionEngine:
         self.executor.reset()
         self._forget()
         self.configure()
+        _log.debug("session %#x was reset", id(self))
 
     def recover(self, most: int) -> Point | None:
         """After a hard stop: go back to the newest checkpoint with at most `most` executions, and its
@@ -648,6 +671,7 @@ class SessionEngine:
         self.history.add(self.state(), label)
 
     def _go_to(self, point: Point) -> None:
+        _log.debug("session %#x goes to the state after execution %d", id(self), point.state.count)
         self._snapshots("rewind").restore(point.state.kernel)
         self.adopt(point.state)
 

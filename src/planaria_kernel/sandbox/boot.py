@@ -42,6 +42,8 @@ def start(call_host: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> N
     os.environ.update(_ENVIRONMENT)
     os.chdir(_ENVIRONMENT["HOME"])
     sys.path.append(_MODULES)
+    # The interpreter starts without `site`, which tracebacks would name as the reason for a missing module.
+    sys.flags = sys.flags.__replace__(no_site=0)  # type: ignore[attr-defined]
     kernel = startup.start(call_host, sandbox=True)
     kernel.imports.modules = frozenset(tier_modules)
     SessionShell(kernel.call_blocking, functools.partial(_bound_files, call_host)).connect(kernel)
