@@ -77,6 +77,7 @@ class Shell(Interpreter):
     # Expressions.
     evaluate = evaluate
     expand_text = run_time_text.expand_text
+    expand_fields = run_time_text.expand_fields
     expand_key = run_time_text.expand_key
     # Running commands.
     execute = commands.execute

@@ -148,6 +148,8 @@ def pushd(shell: Interpreter, argv: list[str]) -> int:
         if not stay and not _change(shell, "pushd", stack[0], physical=False):
             return 1
         shell.directories = stack[1:]
+    elif len(words) > 1:
+        raise UsageError("too many arguments", 1)
     elif stay:
         shell.directories.insert(0, shell.path(words[0]))
     else:

@@ -25,6 +25,10 @@ def turn(shell: Interpreter, name: str, on: bool) -> None:
     if attribute is None:
         raise UsageError(f"{name}: invalid option name", 2)
     setattr(shell, attribute, on)
+    if attribute in ("vi", "emacs"):
+        # One excludes the other; without one there is no editing.
+        shell.vi = on and attribute == "vi"
+        shell.emacs = on and attribute == "emacs"
     if attribute == "allexport":
         shell.variables.new_flags = EXPORT if on else 0
         for variable in shell.table.values():

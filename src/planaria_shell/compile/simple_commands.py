@@ -263,6 +263,8 @@ def _run_assignments(compiler: Compiler, node: Simple, prepared: _Prepared, test
                     if error.expanding:
                         raise
                     sh.report(error)
+                    for assign in assigns:
+                        assign(sh)
                     sh.last_argument = ""
                     return 1 if tested else sh.failed(1)
             for assign in assigns:

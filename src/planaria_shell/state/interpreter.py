@@ -67,6 +67,10 @@ class Interpreter(State, ABC):
         """`text` expanded as between double quotes."""
 
     @abstractmethod
+    def expand_fields(self, text: str) -> list[str]:
+        """The words in `text`, parted at the characters of IFS and expanded, but not globbed."""
+
+    @abstractmethod
     def expand_key(self, text: str) -> str:
         """The key that a subscript of an associative array stands for."""
 

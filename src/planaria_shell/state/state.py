@@ -226,7 +226,13 @@ class State:
         #: How many lines of it are in its file, and whether the line that runs has been taken out of it.
         self.history_saved = 0
         self.history_replaced = False
+        #: What `complete` was told for each command, as its options.
         self.completions: dict[str, str] = {}
+        #: What `bind` changed; both are replaced, never changed in place.
+        self.key_bindings: dict[str, str] = {}
+        self.readline_variables: dict[str, str] = {}
+        #: Whether it was started to be used by a person (`bash -i`).
+        self.interactive = False
 
     def _deepest(self) -> int:
         if sys.getrecursionlimit() < _RECURSION:

@@ -334,12 +334,17 @@ class ExpansionLexer(Cursor):
             if self.position >= len(source):
                 raise self.unmatched("}", start)
             return self._bad(start)
-        closes = source.startswith("}", operator.end())
-        if parameter.name == "#" and (operator.group()[0] in "^,~" or closes):
-            # Not the number of parameters, nor the length of anything.
-            return self._bad(start)
         parameter.operator = operator.group()
         self.position = operator.end()
+        if parameter.name == "#":
+            closes = source.startswith("}", self.position)
+            if closes and parameter.operator in ("##", "%%"):
+                # The number of parameters without a `#` or `%`.
+                parameter.operator = parameter.operator[0]
+                self.position -= 1
+            elif closes or parameter.operator[0] in "^,~":
+                # Not the number of parameters, nor the length of anything.
+                return self._bad(start)
         self._operand(parameter, in_double_quotes)
         if parameter.operator == "@" and parameter.argument is not None:
             letter = parameter.argument.source

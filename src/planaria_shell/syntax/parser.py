@@ -158,6 +158,10 @@ class Parser:
         sequence = Sequence(items, lexer.line())
         closer = ""
         while char and char != ")":
+            if lexer.aliases:
+                # What ends the list may be an alias.
+                expand_alias(lexer)
+                char = lexer.newlines()
             if char in RESERVED_FIRST and closers:
                 closer = _closing_word(lexer, closers)
                 if closer:
