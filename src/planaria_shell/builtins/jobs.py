@@ -207,6 +207,8 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
         raise UsageError(f"{name}: invalid signal specification", 1)
     if words and words[0] == "--":
         words = words[1:]
+    if not words:
+        return usage(shell, "kill")
     status = 0
     for word in words:
         if not _kill_one(shell, word, number):

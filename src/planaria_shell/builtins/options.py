@@ -63,6 +63,7 @@ def set_(shell: Interpreter, argv: list[str]) -> int:
                 if place + 1 == len(argv):
                     return 0
             shell.positional = argv[place + 1 :]
+            shell.positional_sets += 1
             return 0
         if word[:1] not in ("-", "+") or len(word) < 2:
             break
@@ -81,6 +82,7 @@ def set_(shell: Interpreter, argv: list[str]) -> int:
         place += 1
     if place < len(argv):
         shell.positional = argv[place:]
+        shell.positional_sets += 1
     return 0
 
 
@@ -168,6 +170,8 @@ def trap(shell: Interpreter, argv: list[str]) -> int:
         if name is None:
             shell.complain(f"trap: {condition}: invalid signal specification")
             status = 1
+        elif name in shell.ignored_signals and not shell.interactive:
+            continue
         elif command is None:
             shell.traps.pop(name, None)
         else:

@@ -328,8 +328,8 @@ class Interpreter(State, ABC):
         """The named pipe at `path`, or None when there is another kind of file or none."""
 
     @abstractmethod
-    def start_job(self, code: StreamCode, text: str) -> Job:
-        """Put a command into the background."""
+    def start_job(self, code: StreamCode, text: str, node: Command | None = None) -> Job:
+        """Put a command into the background; `node` is the command where it is known."""
 
     @abstractmethod
     def jobs_beside(self) -> list[Job]:

@@ -38,6 +38,7 @@ class State:
     background: bool
     gives_way: bool
     becomes_subshell: bool
+    runs_exit_trap: bool
     plain_input: Stream | None
     bounds: Bounds
     outer_bounds: Bounds
@@ -188,6 +189,12 @@ class State:
         self.gives_way = False
         #: Whether it is there for a `( )`, which then is not one more subshell.
         self.becomes_subshell = False
+        #: How often `set` has replaced the positional parameters.
+        self.positional_sets = 0
+        #: Whether this subshell runs an EXIT trap that is set in it: not where it is a loop or a condition.
+        self.runs_exit_trap = True
+        #: Signals that were ignored when the shell began, which it cannot change.
+        self.ignored_signals: frozenset[str] = frozenset()
         #: Standard input as no pipe and no redirection of a compound command has changed it: what runs in the
         #: background does not get it.
         self.plain_input: Stream | None = self.fds[0]

@@ -155,8 +155,10 @@ class ExpansionLexer(Cursor):
     # -- what begins with a dollar or a backquote --------------------------------------------------
 
     def dollar(self, *, in_double_quotes: bool) -> Part:
-        source = self.source
         start = self.position
+        if self.continued:
+            self.unfold(start + 1)
+        source = self.source
         following = source[start + 1 : start + 2]
         if following == "{":
             self.position = start + 2
@@ -185,6 +187,9 @@ class ExpansionLexer(Cursor):
         if match is None:
             self.position = start + 1
             return Quoted("$") if in_double_quotes else Literal("$")
+        if self.continued and source.startswith("\\\n", match.end()):
+            self.unfold(match.end())
+            return self.dollar(in_double_quotes=in_double_quotes)
         name = match.group()
         if name.isdigit():
             name = name[0]
@@ -295,6 +300,11 @@ class ExpansionLexer(Cursor):
     # -- ${…} --------------------------------------------------------------------------------------
 
     def _braced(self, in_double_quotes: bool, start: int) -> Parameter:
+        if self.continued:
+            self.unfold(self.position)
+            named = _PARAMETER.match(self.source, self.position)
+            if named is not None:
+                self.unfold(named.end())
         source = self.source
         position = self.position
         parameter = Parameter("")
