@@ -206,7 +206,8 @@ def stream_program(shell: Interpreter, source: str, where: str = "") -> Generato
 def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[None, None, int]:
     """Run a piece of a script; `exited` tells whether it called `exit`."""
     try:
-        units = Program.of(source, shell).units(shell)
+        kind = TypedProgram if shell.histexpand and shell.history_enabled else Program
+        units = kind.of(source, shell).units(shell)
         while True:
             try:
                 unit = next(units, None)
@@ -223,7 +224,8 @@ def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[N
             except ShellSyntaxError as error:
                 shell.report_syntax_error(error, where)
                 if not error.discards_line:
-                    raise Exit(shell.status if error.ends_input else 2) from None
+                    status = shell.status if error.ends_input else 2
+                    raise Exit(status, discards=shell.interactive) from None
                 shell.status = 1
             except ShellError as error:
                 _discard(shell)
@@ -235,7 +237,7 @@ def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[N
                 shell.status = jump.status
     except Exit as jump:
         shell.status = jump.status
-        shell.exited = True
+        shell.exited = not jump.discards
     return shell.status
 
 

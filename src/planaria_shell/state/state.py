@@ -240,6 +240,8 @@ class State:
         self.readline_variables: dict[str, str] = {}
         #: Whether it was started to be used by a person (`bash -i`).
         self.interactive = False
+        #: Whether it reads its commands from standard input.
+        self.reads_input = False
 
     def _deepest(self) -> int:
         if sys.getrecursionlimit() < _RECURSION:
@@ -284,8 +286,10 @@ class State:
 
     def option_letters(self) -> str:
         """`$-`"""
-        on = "".join(letter for letter, name in LETTERS.items() if getattr(self, SET_OPTIONS[name]))
-        return on + ("" if self.script else "c")
+        on = [letter for letter, name in LETTERS.items() if getattr(self, SET_OPTIONS[name])]
+        if self.interactive:
+            on = sorted([*on, "i"], key=lambda letter: (letter.isupper(), letter))
+        return "".join(on) + ("s" if self.reads_input else "" if self.script else "c")
 
     def save_options(self) -> object:
         """All options of `set`, for `restore_options`."""
