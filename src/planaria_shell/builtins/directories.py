@@ -76,6 +76,8 @@ def cd(shell: Interpreter, argv: list[str]) -> int:
                     show = True
                     break
     if not name:
+        if show:
+            _line(shell, "")
         return 0
     if not _change(shell, "cd", name, physical=physical):
         return 1

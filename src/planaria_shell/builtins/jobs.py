@@ -209,11 +209,8 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
         words = words[1:]
     if not words:
         return usage(shell, "kill")
-    status = 0
-    for word in words:
-        if not _kill_one(shell, word, number):
-            status = 1
-    return status
+    # It has succeeded when one of them got the signal.
+    return 0 if any([_kill_one(shell, word, number) for word in words]) else 1
 
 
 def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
