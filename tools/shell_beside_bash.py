@@ -1,9 +1,10 @@
 """Count where the shell here and real bash differ: `python tools/shell_beside_bash.py FILE...`.
 
-A file holds one script, or several cases: separated by lines `# ----` as in `tests/shell/scripts`, or headed by
-lines `#### name` (what follows a line that begins with `## ` describes the case and is not run). Each case runs
-in both shells in an empty directory of its own; standard output and the exit status are compared. For each file
-the tool prints how many cases agree and which differ; with `-v` also what the two wrote.
+A file holds one script, or several cases: separated by lines `# ----` as in `tests/shell/scripts`, or
+headed by lines `#### name` (what follows a line that begins with `## ` describes the case and is not run).
+Each case runs in both shells in an empty directory of its own; standard output and the exit status are
+compared. For each file the tool prints how many cases agree and which differ; with `-v` also what the two
+wrote.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ from planaria_shell.shell import Shell
 from planaria_shell.state.command import COMMANDS
 from planaria_shell.state.streams import CapturedOutput, NullStream
 
-_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/user", "USER": "user", "LC_ALL": "C.UTF-8"}
-#: What bash says in place of an exit status when a case does not end in time.
-_ENDLESS = (b"", -1)
-#: Process ids differ from run to run; a case that prints one is not comparable otherwise.
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/home/user",
+    "USER": "user",
+    "LC_ALL": "C.UTF-8",
+}
+#: Seconds that a case may take, and what stands for its output and status when it takes more.
 _SECONDS = 20
+_ENDLESS = (b"", -1)
 
 
 def cases(path: Path) -> Iterator[tuple[str, str]]:

@@ -9,8 +9,8 @@ from planaria_shell.builtins.options import turn
 from planaria_shell.builtins.registry import UsageError
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.execution.process import RunningCommand
-from planaria_shell.state.command import Process
 from planaria_shell.startup import hold_dialogue, make_interactive, run_startup_file
+from planaria_shell.state.command import Process
 from planaria_shell.state.control import BROKEN_PIPE
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS
@@ -65,7 +65,7 @@ class Invocation:
         self.script: str | None = None
         self.read_stdin = False
         self.interactive = False
-        #: The file that an interactive shell runs first: `~/.bashrc` unless the command line names another or none.
+        #: The file that an interactive shell runs first, unless the command line names another or none.
         self.startup_file: str | None = "~/.bashrc"
         self.name = "bash"
         self.arguments: list[str] = []

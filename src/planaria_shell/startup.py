@@ -1,4 +1,4 @@
-"""What a shell does before and around its commands: start-up files, and the dialogue of an interactive one."""
+"""Start-up files, and the dialogue of an interactive shell: prompts and history."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class SessionShell:
         here = os.getcwd()
         if here != shell.cwd:
             shell.run(f"cd -- {_quoted(here)}")
-        # This stream itself: a Python that a script runs has a `sys.__stdin__` of its own, which reads from here.
+        # This very stream: a Python that a script runs has a `sys.__stdin__` that reads from here.
         ask = partial(_line_of, sys.__stdin__)
         shell.fds[0] = TextInput(stdin) if stdin else HostInput(ask, terminal=self._has_prompt)
         try:

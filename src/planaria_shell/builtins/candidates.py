@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from planaria_shell.builtins.readline import FUNCTIONS
 from planaria_shell.errors import ShellError, ShellSyntaxError
 from planaria_shell.expand.globbing import glob
-from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.expand.pathnames import glob_options
+from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.state.builtin import BUILTINS
 from planaria_shell.state.command import COMMANDS
 from planaria_shell.state.interpreter import Interpreter
@@ -222,7 +222,9 @@ def _paths(shell: Interpreter, word: str, *, directories: bool = False) -> list[
     except OSError:
         return []
     paths = [place + entry for entry in entries if entry.startswith(rest)]
-    return [path for path in paths if not directories or os.path.isdir(shell.path(where + path[len(place) :]))]
+    return [
+        path for path in paths if not directories or os.path.isdir(shell.path(where + path[len(place) :]))
+    ]
 
 
 def _directories(shell: Interpreter, word: str) -> list[str]:

@@ -210,7 +210,7 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
     if not words:
         return usage(shell, "kill")
     # It has succeeded when one of them got the signal.
-    return 0 if any([_kill_one(shell, word, number) for word in words]) else 1
+    return 0 if sum(_kill_one(shell, word, number) for word in words) else 1
 
 
 def _kill_one(shell: Interpreter, word: str, number: int) -> bool:

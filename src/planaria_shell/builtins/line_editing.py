@@ -1,4 +1,4 @@
-"""`bind`: the keys and variables of readline. Nothing here edits lines by them; what scripts set, they can ask for."""
+"""`bind`: the keys and variables of readline. No line is edited by them; scripts can set and list them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readline has before anything is bound or set (readline(3)): functions, keys of emacs mode, variables."""
+"""Readline's functions, default keys in emacs mode, and variables (readline(3))."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ KEYMAPS = (
     "emacs", "emacs-standard", "emacs-meta", "emacs-ctlx", "vi", "vi-move", "vi-command", "vi-insert",
 )  # fmt: skip
 
-FUNCTIONS = tuple(
-    """
+_FUNCTIONS = """
     abort accept-line alias-expand-line arrow-key-prefix backward-byte backward-char backward-delete-char
     backward-kill-line backward-kill-word backward-word beginning-of-history beginning-of-line
     bracketed-paste-begin call-last-kbd-macro capitalize-word character-search character-search-backward
@@ -42,10 +41,11 @@ FUNCTIONS = tuple(
     vi-prev-word vi-put vi-redo vi-replace vi-rubout vi-search vi-search-again vi-set-mark vi-subst
     vi-tilde-expand vi-undo vi-unix-word-rubout vi-yank-arg vi-yank-pop vi-yank-to yank yank-last-arg
     yank-nth-arg yank-pop
-    """.split()
-)
+"""
+FUNCTIONS = tuple(_FUNCTIONS.split())
 
-#: Lines of a function and the keys that it has; `\x20` is a space. Characters that insert themselves are left out.
+#: Lines of a function and the keys that it has; `\x20` is a space. Characters that insert themselves are
+#: left out.
 _KEYS = r"""
     abort \C-g \C-x\C-g \e\C-g
     accept-line \C-j \C-m
@@ -132,24 +132,26 @@ _KEYS = r"""
 """
 #: The function of each key.
 KEYS = {
-    key.replace(r"\x20", " "): line.split()[0] for line in _KEYS.strip().splitlines() for key in line.split()[1:]
+    key.replace(r"\x20", " "): line.split()[0]
+    for line in _KEYS.strip().splitlines()
+    for key in line.split()[1:]
 }
 
 _ON = """
     bind-tty-special-chars echo-control-characters enable-active-region enable-bracketed-paste
     enable-meta-key input-meta mark-directories match-hidden-files meta-flag output-meta page-completions
     prefer-visible-bell
-    """.split()
+"""
 _OFF = """
     blink-matching-paren byte-oriented colored-completion-prefix colored-stats completion-ignore-case
     completion-map-case convert-meta disable-completion enable-keypad expand-tilde history-preserve-point
     horizontal-scroll-mode mark-modified-lines mark-symlinked-directories menu-complete-display-prefix
     print-completions-horizontally revert-all-at-newline show-all-if-ambiguous show-all-if-unmodified
     show-mode-in-prompt skip-completed-text visible-stats
-    """.split()
+"""
 #: Variables with their values, in the order in which `bind -v` lists them.
 VARIABLES: dict[str, str] = {
-    **dict(sorted([*((name, "on") for name in _ON), *((name, "off") for name in _OFF)])),
+    **dict(sorted([*((name, "on") for name in _ON.split()), *((name, "off") for name in _OFF.split())])),
     "bell-style": "audible",
     "comment-begin": "#",
     "completion-display-width": "-1",

@@ -83,6 +83,9 @@ class State:
     histexpand: bool
     history_enabled: bool
     interactive_comments: bool
+    emacs: bool
+    vi: bool
+    keyword: bool
     monitor: bool
     noclobber: bool
     noexec: bool

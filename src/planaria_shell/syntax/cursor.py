@@ -94,6 +94,14 @@ class Cursor:
             end = self.source.find("\n", self.position)
             self._line_end = end if end >= 0 else len(self.source)
 
+    def unfold_around(self, pattern: re.Pattern[str]) -> None:
+        """Take them out here, and behind what `pattern` finds here."""
+        if self.continued:
+            self.unfold(self.position)
+            found = pattern.match(self.source, self.position)
+            if found is not None:
+                self.unfold(found.end())
+
     def fail(self, message: str, *, incomplete: bool = False, show: bool = True) -> ShellSyntaxError:
         """An error at the current position."""
         number = self.line()

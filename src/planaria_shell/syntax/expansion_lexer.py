@@ -300,11 +300,7 @@ class ExpansionLexer(Cursor):
     # -- ${…} --------------------------------------------------------------------------------------
 
     def _braced(self, in_double_quotes: bool, start: int) -> Parameter:
-        if self.continued:
-            self.unfold(self.position)
-            named = _PARAMETER.match(self.source, self.position)
-            if named is not None:
-                self.unfold(named.end())
+        self.unfold_around(_PARAMETER)
         source = self.source
         position = self.position
         parameter = Parameter("")
@@ -349,12 +345,10 @@ class ExpansionLexer(Cursor):
         if parameter.name == "#":
             closes = source.startswith("}", self.position)
             if closes and parameter.operator in ("##", "%%"):
-                # The number of parameters without a `#` or `%`.
-                parameter.operator = parameter.operator[0]
+                parameter.operator = parameter.operator[0]  # the number of parameters without it
                 self.position -= 1
             elif closes or parameter.operator[0] in "^,~":
-                # Not the number of parameters, nor the length of anything.
-                return self._bad(start)
+                return self._bad(start)  # neither that number nor the length of anything
         self._operand(parameter, in_double_quotes)
         if parameter.operator == "@" and parameter.argument is not None:
             letter = parameter.argument.source
