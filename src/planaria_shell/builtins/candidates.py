@@ -106,10 +106,13 @@ class Specification:
     def read(cls, text: str) -> Specification:
         """The specification that `text` wrote."""
         made = cls()
-        words = iter(shlex.split(text))
-        for word in words:
-            letter = word[1:]
-            made.apply(letter, "" if letter in ACTION_LETTERS else next(words))
+        try:
+            words = iter(shlex.split(text))
+            for word in words:
+                letter = word[1:]
+                made.apply(letter, "" if letter in ACTION_LETTERS else next(words))
+        except (ValueError, KeyError, StopIteration):
+            raise ShellError(f"{text}: not a completion specification") from None
         return made
 
 
