@@ -67,6 +67,14 @@ def read_timeout(shell: Interpreter, argv: list[str]) -> float | None:
 
 @builtin("read")
 def read(shell: Interpreter, argv: list[str]) -> int:
+    status = _read_variables(shell, argv)
+    if shell.pending_signals:
+        # They came while it waited.
+        shell.take_signals()
+    return status
+
+
+def _read_variables(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) > 2 and argv[1] == "-r" and argv[2][:1] != "-" and "TMOUT" not in shell.table:
         return _read_line(shell, argv[2:])
     options, names = options_of(argv, _OPTIONS)

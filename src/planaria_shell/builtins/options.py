@@ -6,6 +6,7 @@ import re
 
 from planaria_shell.builtins.declarations import assignment_line
 from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of, usage
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
 from planaria_shell.state.signals import SIGNALS, signal_name
@@ -41,6 +42,14 @@ def turn(shell: Interpreter, name: str, on: bool) -> None:
 
 @builtin("set")
 def set_(shell: Interpreter, argv: list[str]) -> int:
+    status = _set(shell, argv)
+    if shell.noexec and not shell.interactive:
+        # Nothing runs any more, not even what stands on this line; the rest is only read.
+        raise Exit(status)
+    return status
+
+
+def _set(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) == 1:
         lines = [
             assignment_line(name, variable)

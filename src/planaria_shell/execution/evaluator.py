@@ -137,6 +137,10 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             shell.report(error)
             if shell.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                 raise Exit(1) from None
+        except Exit as jump:
+            if not shell.noexec:
+                raise
+            shell.status = jump.status
         except Return as jump:
             shell.status = jump.status
         except LoopJump:
@@ -233,6 +237,10 @@ def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[N
                 shell.report(error)
                 if shell.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                     raise Exit(1) from None
+            except Exit as jump:
+                if not shell.noexec:
+                    raise
+                shell.status = jump.status
             except Return as jump:
                 shell.status = jump.status
     except Exit as jump:

@@ -95,12 +95,16 @@ class Cursor:
             self._line_end = end if end >= 0 else len(self.source)
 
     def unfold_around(self, pattern: re.Pattern[str]) -> None:
-        """Take them out here, and behind what `pattern` finds here."""
-        if self.continued:
-            self.unfold(self.position)
+        """Take them out of what `pattern` finds here, and around it."""
+        if not self.continued:
+            return
+        end = self.position
+        while True:
+            self.unfold(end)
             found = pattern.match(self.source, self.position)
-            if found is not None:
-                self.unfold(found.end())
+            if found is None or not self.source.startswith("\\\n", found.end()):
+                return
+            end = found.end()
 
     def fail(self, message: str, *, incomplete: bool = False, show: bool = True) -> ShellSyntaxError:
         """An error at the current position."""

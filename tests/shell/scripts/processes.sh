@@ -29,3 +29,15 @@ kill -0 $$; echo $?; kill -0 99999; echo $?; kill -TERM; echo $?; kill -l 9 TERM
 set -k; f() { echo "$# $*: $x"; }; f a x=1 b; echo "[$x]"; bash -c 'echo $y' y=5; set +k; f a x=1
 # ----
 sleep 0.5 & kill -9999 $! >/dev/null; echo $?; wait $!; echo $?; sleep 0.5 & kill -15 %%; wait %%; echo $?; wait %%; echo $?; sleep 0.5 & sleep 1 & kill -15 %-; echo $?; wait %-; echo $?
+# ----
+trap 'echo usr' USR1; (sleep 0.3; kill -USR1 $$) & read x < <(sleep 0.8; echo hi); echo $? $x
+# ----
+trap 'echo usr' USR1; (sleep 0.2; kill -USR1 $$; sleep 0.2; echo hi) | { read x; echo $? $x; }; echo end
+# ----
+trap 'echo usr' USR1; (sleep 0.2; kill -USR1 $$) & sleep 0.5; echo slept
+# ----
+trap 'echo X' USR1; sh -c "kill -USR1 $$"; echo after; f() { kill -USR1 $$; echo in f; }; f; eval 'kill -USR1 $$; echo ev'; kill -USR1 $$ & wait $!; echo $?
+# ----
+trap 'echo trapped $?; (exit 44)' USR1; false; kill -USR1 $$; echo $?; f() { trap 'echo inner; return 7' USR1; kill -USR1 $$; echo not; }; f; echo $?
+# ----
+echo 'trap "echo src-exit" EXIT; exit 4' > s; (. ./s; echo no); echo $?; bash s; echo $?; bash -c '. ./s'; echo $?; f() { exit 5; }; (trap 'echo fe $?' EXIT; f); echo $?; (trap 'echo a; exit 2' EXIT; set -e; false; echo no); echo $?; (set -e; trap 'echo err $?' ERR; trap 'echo ex $?' EXIT; false); echo $?
