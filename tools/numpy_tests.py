@@ -3,8 +3,8 @@
     python tools/numpy_tests.py PYTHON [FILE ...]
 
 PYTHON is an interpreter with the session's version of numpy, with pytest and a hypothesis in pure Python
-(such as 6.112). FILE is a test file's path within numpy, such as `_core/tests/test_umath.py`; without any, all
-of `FILES` run.
+(such as 6.112). FILE is a test file's path within numpy, such as `_core/tests/test_umath.py`; without any,
+all of `FILES` run.
 """
 
 from __future__ import annotations

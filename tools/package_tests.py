@@ -43,7 +43,8 @@ class Outcomes:
 
 def run(root, file, options):
     outcomes = Outcomes()
-    standard = ["-q", "--no-header", "--tb=short", f"--rootdir={root}", "-p", "no:cacheprovider", "-W", "ignore"]
+    standard = ["-q", "--no-header", "--tb=short", f"--rootdir={root}"]
+    standard += ["-p", "no:cacheprovider", "-W", "ignore"]
     pytest.main([*standard, *options, f"{root}/{file}"], plugins=[outcomes])
     return outcomes.by_test
 """
