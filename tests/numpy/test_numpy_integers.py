@@ -287,6 +287,23 @@ def test_pandas_indices(session: Any, source: str) -> None:
     assert (name, values) == (right.dtype.name, right.tolist())
 
 
+SCIPY_INDICES = [
+    "tree.count_neighbors(tree, [0.5, 2])",
+    "tree.query_ball_point([[0, 0], [1, 1]], 2, return_length=True)",
+    "stats.binned_statistic([1, 2], [1, 2], bins=2).binnumber",
+    "sparse.csr_array(np.eye(2)).count_nonzero(axis=0)",
+    "sparse.csr_matrix(np.eye(2)).getnnz(axis=0)",
+]
+
+
+@pytest.mark.parametrize("source", SCIPY_INDICES)
+def test_scipy_indices(session: Any, source: str) -> None:
+    """Indices and counts that scipy returns as pointer-sized integers have 64 bits."""
+    session.execute("import numpy as np\nfrom scipy import sparse, spatial, stats")
+    session.execute("tree = spatial.KDTree([[0, 0], [1, 1]])")
+    assert session.execute(f"({source}).dtype.name").value == "int64"
+
+
 def test_scikit_learn(session: Any) -> None:
     """scikit-learn's and scipy's compiled code gets indices as it needs them; their callers get 64 bits."""
     session.execute(

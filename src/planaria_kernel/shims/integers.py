@@ -51,8 +51,14 @@ _INDICES: Final = {
     "scipy.optimize._lsap": "linear_sum_assignment",
     "scipy.sparse.csgraph._reordering": "reverse_cuthill_mckee",
     "scipy.signal._peak_finding": "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt",
-    "scipy.spatial._ckdtree": "cKDTree.query",
-    "scipy.spatial._kdtree": "KDTree.query",
+    "scipy.sparse._compressed": "_cs_matrix.count_nonzero",
+    "scipy.sparse._coo": "_coo_base.count_nonzero",
+    "scipy.sparse._matrix": "spmatrix.getnnz",
+    "scipy.spatial._ckdtree": """
+        cKDTree.count_neighbors cKDTree.query cKDTree.query_ball_point
+    """,
+    "scipy.spatial._kdtree": "KDTree.count_neighbors KDTree.query KDTree.query_ball_point",
+    "scipy.stats._binned_statistic": "binned_statistic binned_statistic_2d binned_statistic_dd",
     "sklearn.base": "ClusterMixin.fit_predict",
     "sklearn.ensemble._forest": "BaseForest.apply",
     "sklearn.feature_selection._base": "SelectorMixin.get_support",
@@ -329,9 +335,8 @@ def _widen_package(names: Iterable[str], module: Any) -> None:
         owner, _, attribute = name.rpartition(".")
         holder = getattr(module, owner) if owner else module
         value = getattr(holder, attribute)
-        changes = {
-            attribute: property(_widening(value.fget)) if isinstance(value, property) else _widening(value)
-        }
+        getter = getattr(value, "fget", None)  # of a property
+        changes = {attribute: _widening(value) if getter is None else property(_widening(getter))}
         if isinstance(holder, type):
             _replace(holder, changes)
         else:
