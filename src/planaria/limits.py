@@ -25,7 +25,7 @@ NOT_GIVEN: Final = NotGiven()
 _MIB: Final = 1 << 20
 #: No sandbox lives in fewer bytes than this.
 LEAST_MEMORY: Final = 64 * _MIB
-_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion")
+_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkpoints")
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout")
 
 
@@ -56,6 +56,9 @@ class Limits:
     """Size of a result's value or a callback's argument on its way over the boundary."""
     recursion: int = 1000
     """The guest's recursion limit (`sys.getrecursionlimit()`), at most 20,000."""
+    checkpoints: int | None = 256 * _MIB
+    """Memory that the automatic checkpoints of a session hold, beside what the session uses itself. Beyond it
+    the oldest are dropped, every other one first; the newest is always kept."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

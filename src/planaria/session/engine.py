@@ -112,7 +112,7 @@ class SessionEngine:
         self.execution: ExecutionState | None = None
         #: Calls that tasks which outlived their execution still wait for.
         self.pending: dict[int, HostCall] = {}
-        self.history = History()
+        self.history = History(most_bytes=self.settings.bounds.checkpoints)
         self.host_calls.missing = {}
 
     def _link(self, link: WorkspaceLink) -> None:
@@ -286,12 +286,7 @@ class SessionEngine:
             )
         history, tier = self.history, self.executor.tier
         history.undone.clear()
-        # Always on the core tier, where an import may need the state before this execution.
-        if (
-            history.has_changed
-            and (tier == "core" or history.budget.allows())
-            and "rewind" in self.executor.capabilities
-        ):
+        if history.has_changed and "rewind" in self.executor.capabilities:
             history.checkpoint(self.state)
         self.count += 1
         self.execution = execution = ExecutionState(

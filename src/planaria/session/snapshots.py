@@ -93,7 +93,7 @@ def restore_snapshot(
             snapshots.restore(before)
         raise
     engine.host_calls.missing = absent
-    engine.history = History()
+    engine.history = History(most_bytes=engine.settings.bounds.checkpoints)
     engine.adopt(state)
 
 

@@ -4,6 +4,7 @@ bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planaria.executors.messages import HostCall
@@ -36,7 +37,11 @@ class SessionState:
     """Calls that tasks which outlived their execution wait for."""
     run: WaitingRun | None = None
 
-    @property
-    def size(self) -> int:
-        """Bytes of memory that this state holds beyond the image it is made from."""
-        return sum(len(data) for _, data in self.kernel.runs)
+    def parts(self) -> Iterator[tuple[int, int]]:
+        """What this state holds beyond the image it is made from: the identity of each chunk and layer of
+        memory, and its size in bytes. States that share memory have parts in common.
+        """
+        for _, data in self.kernel.runs:
+            yield id(data), len(data)
+        for layer in self.kernel.memory.layers():
+            yield id(layer), layer.own_bytes
