@@ -50,8 +50,9 @@ class Limits:
     memory: int | None = 2048 * _MIB
     """The sandbox's whole memory; the interpreter itself takes about 40 MiB of it."""
     output: int | None = 16 * _MIB
-    """Standard output, standard error and rich outputs, each, of one execution; what is beyond is dropped and
-    `Result.stdout_truncated` and so on say so."""
+    """Standard output, standard error and rich outputs, each, of one execution. Of a stream with more, the
+    first and the last half of so many bytes are kept, with a line between them that says how much was left
+    out; see `Result.stdout_truncated` and `Result.stdout_omitted_bytes`. Rich outputs beyond it are dropped."""
     value: int | None = 256 * _MIB
     """Size of a result's value or a callback's argument on its way over the boundary."""
     recursion: int = 1000

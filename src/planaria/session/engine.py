@@ -495,6 +495,10 @@ class SessionEngine:
             result.stdout_bytes, result.stderr_bytes = output.stdout, output.stderr
             result.outputs = list(output.outputs)
             result.stdout_truncated, result.stderr_truncated = output.truncated
+            (
+                (result.stdout_omitted_bytes, result.stdout_omitted_lines),
+                (result.stderr_omitted_bytes, result.stderr_omitted_lines),
+            ) = output.omitted
             result.outputs_truncated = output.outputs_truncated
         return result
 

@@ -75,7 +75,14 @@ class Result:
     """A record of every call of a tool, in order: names, arguments, duration, outcome."""
     peak_memory_bytes: int = 0
     stdout_truncated: bool = False
+    """Whether there was more than `Limits.output`: the middle is left out, with a line that says so."""
     stderr_truncated: bool = False
+    stdout_omitted_bytes: int = 0
+    """Bytes of standard output that were left out."""
+    stdout_omitted_lines: int = 0
+    """Ends of lines among them."""
+    stderr_omitted_bytes: int = 0
+    stderr_omitted_lines: int = 0
     outputs_truncated: bool = False
     suspended: list[HostCall] = field(default_factory=list)
     """The calls for which the execution waits; it goes on with `session.run_in_progress`."""
