@@ -52,7 +52,8 @@ class Limits:
     output: int | None = 16 * _MIB
     """Standard output, standard error and rich outputs, each, of one execution. Of a stream with more, the
     first and the last half of so many bytes are kept, with a line between them that says how much was left
-    out; see `Result.stdout_truncated` and `Result.stdout_omitted_bytes`. Rich outputs beyond it are dropped."""
+    out; see `Result.stdout_truncated` and `Result.stdout_omitted_bytes`. Rich outputs beyond it are
+    dropped."""
     value: int | None = 256 * _MIB
     """Size of a result's value or a callback's argument on its way over the boundary."""
     recursion: int = 1000

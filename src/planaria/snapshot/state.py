@@ -4,7 +4,6 @@ bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planaria.executors.messages import HostCall
@@ -37,11 +36,10 @@ class SessionState:
     """Calls that tasks which outlived their execution wait for."""
     run: WaitingRun | None = None
 
-    def parts(self) -> Iterator[tuple[int, int]]:
+    def parts(self) -> list[tuple[int, int]]:
         """What this state holds beyond the image it is made from: the identity of each chunk and layer of
         memory, and its size in bytes. States that share memory have parts in common.
         """
-        for _, data in self.kernel.runs:
-            yield id(data), len(data)
-        for layer in self.kernel.memory.layers():
-            yield id(layer), layer.own_bytes
+        kernel = self.kernel
+        chunks = [(id(data), len(data)) for _, data in kernel.runs]
+        return chunks + [(id(layer), layer.own_bytes) for layer in kernel.memory.layers()]
