@@ -126,7 +126,7 @@ def test_the_trip_of_an_execution(session: planaria.Session) -> None:
         session.execute("x = 1")
     finally:
         sys.setprofile(None)
-    assert len(set(calls)) <= 12, sorted(set(calls))
+    assert len(set(calls)) <= 12, " ".join(sorted(set(calls)))
     assert len(calls) <= 80
 
 

@@ -117,6 +117,8 @@ class WasmExecutor(Executor):
         self._random = setup.random
         self._endpoint = HostEndpoint(host, weak_method(self._outside))
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
+        if self._tier is Tier.CORE:
+            tiers.start_background_compile()
         self.reset()
 
     # -- the life of a machine -------------------------------------------------------------------------
