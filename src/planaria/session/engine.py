@@ -42,6 +42,7 @@ from planaria.files.view import Files
 from planaria.limits import Guard, NotGiven, ShellLimits, Stopped
 from planaria.session.error_mapping import effect_of, error_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
+from planaria.session.forgotten_await import with_hint
 from planaria.session.history import History, HistoryEntry, Past, Point
 from planaria.session.host_calls import HostCalls, calling_back, end_tool_calls
 from planaria.session.result import Result
@@ -470,6 +471,7 @@ class SessionEngine:
             result.repr, result.status = outcome.repr, outcome.exit_code
         else:
             assert isinstance(outcome, Failed)
+            outcome = with_hint(outcome, execution.source, [one.name for one in self.settings.registry])
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
