@@ -25,7 +25,7 @@ NOT_GIVEN: Final = NotGiven()
 _MIB: Final = 1 << 20
 #: No sandbox lives in fewer bytes than this.
 LEAST_MEMORY: Final = 64 * _MIB
-_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion")
+_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkpoints")
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout")
 
 
@@ -50,13 +50,18 @@ class Limits:
     memory: int | None = 2048 * _MIB
     """The sandbox's whole memory; the interpreter itself takes about 40 MiB of it."""
     output: int | None = 16 * _MIB
-    """Standard output, standard error and rich outputs, each, of one execution; what is beyond is dropped and
-    `Result.stdout_truncated` and so on say so."""
+    """Standard output, standard error and rich outputs, each, of one execution. Of a stream with more, the
+    first and the last half of so many bytes are kept, with a line between them that says how much was left
+    out; see `Result.stdout_truncated` and `Result.stdout_omitted_bytes`. Rich outputs beyond it are
+    dropped."""
     value: int | None = 256 * _MIB
     """Size of a result's value or a callback's argument on its way over the boundary. On the host, its
     objects take at most as much as the larger of this and `memory`."""
     recursion: int = 1000
     """The guest's recursion limit (`sys.getrecursionlimit()`), at most 20,000."""
+    checkpoints: int | None = 256 * _MIB
+    """Memory that the automatic checkpoints of a session hold, beside what the session uses itself. Beyond it
+    the oldest are dropped, every other one first; the newest is always kept."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -164,7 +164,6 @@ def test_state_lasts_from_one_call_to_the_next(bash: planaria.Bash, kind: str) -
 def test_snapshots_forks_and_undo_hold_shell_python_and_files_together() -> None:
     """A fork goes its own way in all three, and undo takes all three back."""
     with planaria.Session() as session:
-        session._engine.history.budget.allows = lambda: True  # type: ignore[method-assign]
         session.bash("x=1; echo file1 > f")
         session.execute("y = 1")
         shown = "echo $x $(cat f)"

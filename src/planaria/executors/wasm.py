@@ -34,7 +34,7 @@ from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
-from planaria.machine.memory import MemoryFile
+from planaria.machine.memory import MemoryFile, has_mappings_left
 from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
@@ -49,8 +49,11 @@ from planaria_kernel.protocol import encode
 __all__ = ["WasmExecutor"]
 
 _EMPTY: Final = b""
-#: More changed memory than this, in bytes, is kept in a file and mapped rather than copied.
-_MOST_RUNS: Final = 16 << 20
+#: More changed memory than this, in bytes, is kept in a file and mapped rather than copied: what has changed
+#: since the file was mapped is looked at before every execution.
+_MOST_RUNS: Final = 1 << 20
+#: The same in a process that has no mappings left, where all that is in layers counts as changed.
+_MOST_RUNS_UNMAPPED: Final = 16 << 20
 #: The same for a state that others begin to live from, which share what is mapped.
 _MOST_COPIED: Final = 128 << 10
 #: Seconds that a kernel has to get ready to be an image.
@@ -119,6 +122,8 @@ class WasmExecutor(Executor):
         self._value_memory = limits.decoded()
         self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
+        if self._tier is Tier.CORE:
+            tiers.start_background_compile()
         self.reset()
 
     # -- the life of a machine -------------------------------------------------------------------------
@@ -270,7 +275,7 @@ class WasmExecutor(Executor):
                 raise SessionError(f"the kernel refuses its settings: {entered.report!r}")
         if complete and self._birth is not None:
             self._birth = self._at_rest = None
-        most = _MOST_COPIED if shared else _MOST_RUNS
+        most = _MOST_COPIED if shared else _MOST_RUNS if has_mappings_left() else _MOST_RUNS_UNMAPPED
         if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
             with host_resources("capturing the state of a session"):
                 self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))

@@ -138,7 +138,7 @@ def _announced(recipe: Recipe) -> None:
 
 
 def start_background_compile(tier: Tier = Tier.FULL) -> bool:
-    """Begin compiling in a process of low priority that outlives this one and ignores its Ctrl-C.
+    """Begin compiling in a process of low priority that ends with this one and ignores its Ctrl-C.
 
     Returns whether one was started: not when the tier is compiled already, when one of ours is running, or
     when the environment has `PLANARIA_BACKGROUND_COMPILE=0`. Of several processes that do this at once, one

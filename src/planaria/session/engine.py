@@ -44,6 +44,7 @@ from planaria.files.view import Files
 from planaria.limits import Guard, NotGiven, ShellLimits, Stopped
 from planaria.session.error_mapping import effect_of, error_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
+from planaria.session.forgotten_await import with_hint
 from planaria.session.history import History, HistoryEntry, Past, Point
 from planaria.session.host_calls import HostCalls, calling_back, end_tool_calls
 from planaria.session.result import Result
@@ -120,7 +121,7 @@ class SessionEngine:
         self.execution: ExecutionState | None = None
         #: Calls that tasks which outlived their execution still wait for.
         self.pending: dict[int, HostCall] = {}
-        self.history = History()
+        self.history = History(most_bytes=self.settings.bounds.checkpoints)
         self.host_calls.missing = {}
 
     def _link(self, link: WorkspaceLink) -> None:
@@ -296,12 +297,7 @@ class SessionEngine:
             )
         history, tier = self.history, self.executor.tier
         history.undone.clear()
-        # Always on the core tier, where an import may need the state before this execution.
-        if (
-            history.has_changed
-            and (tier == "core" or history.budget.allows())
-            and "rewind" in self.executor.capabilities
-        ):
+        if history.has_changed and "rewind" in self.executor.capabilities:
             history.checkpoint(self.state)
         self.count += 1
         self.execution = execution = ExecutionState(
@@ -492,6 +488,7 @@ class SessionEngine:
         self._out_of_time = self._out_of_time + 1 if stop.reason in ("timeout", "cpu") else 0
         if type(outcome) is Failed:
             stop.in_a_row = max(1, self._out_of_time)
+            outcome = with_hint(outcome, execution.source, [one.name for one in self.settings.registry])
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
@@ -543,6 +540,10 @@ class SessionEngine:
             result.stdout_bytes, result.stderr_bytes = output.stdout, output.stderr
             result.outputs = list(output.outputs)
             result.stdout_truncated, result.stderr_truncated = output.truncated
+            (
+                (result.stdout_omitted_bytes, result.stdout_omitted_lines),
+                (result.stderr_omitted_bytes, result.stderr_omitted_lines),
+            ) = output.omitted
             result.outputs_truncated = output.outputs_truncated
         return result
 

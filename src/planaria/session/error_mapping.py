@@ -18,7 +18,7 @@ from planaria.executors.messages import Failed
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.result import Result
 
-__all__ = ["effect_of", "error_of"]
+__all__ = ["effect_of", "error_of", "with_traceback"]
 
 #: Added when the execution before ran out of time, too: the state may be one in which every execution does.
 _NEVER_ENDS: Final = (
@@ -53,6 +53,14 @@ def error_of(execution: ExecutionState, result: Result, outcome: Failed) -> Plan
     return raised
 
 
+def with_traceback(error: PlanariaError) -> PlanariaError:
+    """The error with the traceback of the code as a note, which shows where the code failed."""
+    traceback: str = getattr(error, "traceback", "")
+    if traceback and not getattr(error, "__notes__", None):
+        error.add_note(traceback.rstrip("\n"))
+    return error
+
+
 def _stopped_error(
     execution: ExecutionState, outcome: Failed
 ) -> TimeoutError | LimitError | Interrupted | CrashError | Exited | None:
@@ -64,9 +72,9 @@ def _stopped_error(
         return _placed(error, execution, outcome)
     match stop.reason:
         case "timeout":
-            return _placed(
-                TimeoutError(f"timed out after {execution.timeout:g} s; {left}"), execution, outcome
-            )
+            line = "" if outcome.lineno is None else f" at line {outcome.lineno}"
+            message = f"the execution timed out after {execution.timeout:g} s{line}; {left}"
+            return _placed(TimeoutError(message), execution, outcome)
         case "cpu":
             message = f"the limit cpu_time of {execution.limits.cpu_time:g} s is used up; {left}"
             return _placed(LimitError(message, limit="cpu_time"), execution, outcome)

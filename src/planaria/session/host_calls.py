@@ -56,6 +56,8 @@ class HostCalls:
         #: Answers on their way, by the id of their call.
         self.answers: dict[int, Future[Answer]] = {}
         self.alarm = Alarm()
+        #: Plain callbacks that run now on the thread that executes.
+        self.calls_here = 0
 
     def copy_for(self, executor: Executor) -> HostCalls:
         """The host calls of a fork of this session."""
@@ -263,12 +265,15 @@ class HostCalls:
 
     def _call_here(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Answer:
         """Call a plain function on this thread; what it returns may be an awaitable. Never raises."""
+        self.calls_here += 1
         try:
             return Ok(self._call_marked(callback, arguments, keywords))
         except Suspend as suspend:
             return Suspended(suspend.reason)
         except Exception as error:
             return raised(error)
+        finally:
+            self.calls_here -= 1
 
     def _call_marked(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> object:
         """Call a function, marked as inside this session."""

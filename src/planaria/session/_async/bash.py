@@ -269,6 +269,12 @@ class AsyncBash:
         """Run a script; see `Session.bash`."""
         return await self.session.bash(script, timeout, stdin=stdin)
 
+    async def run(
+        self, script: str, timeout: float | NotGiven | None = NOT_GIVEN, *, stdin: str | bytes = b""
+    ) -> Result:
+        """Run a script as `execute` does; the error of one that was stopped is in the result's `error`."""
+        return await self.session._run_script(script, timeout, stdin)
+
     @property
     def files(self) -> Files:
         """The shell's files, from the host."""

@@ -16,6 +16,7 @@ from planaria.machine.wasi.clock import Clock
 from planaria.session._async.session import AsyncSession
 from planaria.session.callbacks import Callbacks
 from planaria.session.engine import SessionEngine
+from planaria.session.error_mapping import with_traceback
 from planaria.session.parameters import suggest_names
 from planaria.session.result import Output, Result
 from planaria.session.settings import SessionSettings
@@ -130,5 +131,5 @@ class AsyncSandbox:
         """Execute `code` as `run` does, and raise its error."""
         result = await self.run(code, timeout)
         if result.error is not None:
-            raise result.error
+            raise with_traceback(result.error)
         return result

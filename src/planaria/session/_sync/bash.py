@@ -270,6 +270,12 @@ class Bash:
         """Run a script; see `Session.bash`."""
         return self.session.bash(script, timeout, stdin=stdin)
 
+    def run(
+        self, script: str, timeout: float | NotGiven | None = NOT_GIVEN, *, stdin: str | bytes = b""
+    ) -> Result:
+        """Run a script as `execute` does; the error of one that was stopped is in the result's `error`."""
+        return self.session._run_script(script, timeout, stdin)
+
     @property
     def files(self) -> Files:
         """The shell's files, from the host."""

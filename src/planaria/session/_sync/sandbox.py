@@ -17,6 +17,7 @@ from planaria.machine.wasi.clock import Clock
 from planaria.session._sync.session import Session
 from planaria.session.callbacks import Callbacks
 from planaria.session.engine import SessionEngine
+from planaria.session.error_mapping import with_traceback
 from planaria.session.parameters import suggest_names
 from planaria.session.result import Output, Result
 from planaria.session.settings import SessionSettings
@@ -131,5 +132,5 @@ class Sandbox:
         """Execute `code` as `run` does, and raise its error."""
         result = self.run(code, timeout)
         if result.error is not None:
-            raise result.error
+            raise with_traceback(result.error)
         return result
