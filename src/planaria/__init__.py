@@ -95,6 +95,9 @@ if TYPE_CHECKING:
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
+    from planaria.network.policy import Network as Network
+    from planaria.network.policy import NetworkRequest as NetworkRequest
+    from planaria.network.secrets import Secret as Secret
     from planaria.workspace.artifact_quota import ArtifactQuota as ArtifactQuota
     from planaria.workspace.artifacts import Artifact as Artifact
     from planaria.workspace.embedding import Embedder as Embedder
@@ -152,7 +155,10 @@ _MODULES = {
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
     "Prompt": "planaria.session.kernel_queries",
+    "Network": "planaria.network.policy",
+    "NetworkRequest": "planaria.network.policy",
     "Quota": "planaria.files.quota",
+    "Secret": "planaria.network.secrets",
     "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria_kernel.protocol",
