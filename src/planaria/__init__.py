@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from planaria.limits import ShellLimits as ShellLimits
     from planaria.machine.wasi.clock import FrozenClock as FrozenClock
     from planaria.machine.wasi.clock import OffsetClock as OffsetClock
+    from planaria.network.policy import Network as Network
+    from planaria.network.policy import NetworkRequest as NetworkRequest
+    from planaria.network.secrets import Secret as Secret
     from planaria.session._async.bash import AsyncBash as AsyncBash
     from planaria.session._async.execution import AsyncExecution as AsyncExecution
     from planaria.session._async.sandbox import AsyncSandbox as AsyncSandbox
@@ -95,9 +98,6 @@ if TYPE_CHECKING:
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
-    from planaria.network.policy import Network as Network
-    from planaria.network.policy import NetworkRequest as NetworkRequest
-    from planaria.network.secrets import Secret as Secret
     from planaria.workspace.artifact_quota import ArtifactQuota as ArtifactQuota
     from planaria.workspace.artifacts import Artifact as Artifact
     from planaria.workspace.embedding import Embedder as Embedder

@@ -20,9 +20,9 @@ import h11
 from anyio.abc import ByteStream
 
 from planaria.network.answers import AnswerReader
+from planaria.network.budget import Budget
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
-from planaria.network.budget import Budget
 from planaria.network.requests import Body, forwarded, wants_upgrade
 from planaria.network.rules import DEFAULT_PORTS
 from planaria.network.secrets import Scrubber

@@ -14,7 +14,7 @@ _LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 #: IPv6 prefixes whose addresses stand for IPv4 addresses: NAT64 (RFC 6052, RFC 8215).
 _NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
-#: What `is_global` calls global and no server on the internet has: IPv4-compatible and discard-only addresses.
+#: Global by `is_global`, but not of servers on the internet: IPv4-compatible and discard-only addresses.
 _NOT_PUBLIC: Final = (ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("100::/64"))
 
 

@@ -65,7 +65,7 @@ def forwarded(event: h11.Request, headers: _Headers, secrets: Sequence[tuple[Sec
 
 
 class Body:
-    """The body of a request: passed on as it comes, or collected to put values in the place of placeholders."""
+    """The body of a request: passed on as it comes, or collected to exchange placeholders in it."""
 
     def __init__(self, head: h11.Request | None, values: _Values) -> None:
         self._head = head
@@ -78,7 +78,7 @@ class Body:
             yield self._head
 
     def add(self, event: h11.Data | h11.EndOfMessage) -> Iterator[h11.Event]:
-        """What is sent after a part of the body. Raises PermissionError for a body too long to be collected."""
+        """What is sent after a part of the body. Raises PermissionError for one too long to be collected."""
         if not self._values:
             yield event
         elif isinstance(event, h11.Data):
@@ -86,7 +86,7 @@ class Body:
             if len(self._collected) > _MOST_BODY:
                 names = ", ".join(name for name, _ in self._values)
                 raise PermissionError(
-                    f"the body is longer than {_MOST_BODY >> 20} MiB, in which placeholders of {names} are looked for"
+                    f"the body is longer than {_MOST_BODY >> 20} MiB, the limit for placeholders of {names}"
                 )
         else:
             yield from self._exchanged(event)

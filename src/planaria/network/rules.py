@@ -1,4 +1,4 @@
-"""Rules of a network policy: which requests a rule is for, read strictly and compared in one canonical form."""
+"""Rules of a network policy: read strictly, and compared with requests in one canonical form."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def canonical_path(target: str) -> str:
             break
         path = decoded
     parts: list[str] = []
-    pieces = path.decode("latin-1").replace("\\", "/").split("/")
+    pieces = _text(path).replace("\\", "/").split("/")
     for piece in pieces:
         name = piece.partition(";")[0] if piece.startswith("..") else piece
         if name == "..":
@@ -169,6 +169,12 @@ def canonical_path(target: str) -> str:
             parts.append(piece)
     is_folder = pieces[-1] in ("", ".", "..")
     return "/" + "/".join(parts) + ("/" if is_folder and parts else "")
+
+
+def _text(path: bytes) -> str:
+    """As text; what is not UTF-8 stays percent-encoded."""
+    text = path.decode("utf-8", "surrogateescape")
+    return "".join(f"%{ord(one) - 0xDC00:02X}" if "\udc80" <= one <= "\udcff" else one for one in text)
 
 
 def _is_below(path: str, prefix: str) -> bool:

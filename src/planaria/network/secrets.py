@@ -82,9 +82,7 @@ def _checked_value(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"Secret {name!r}: the value is a str, not a {type(value).__name__}")
     if len(value) < 4 or any(not " " <= character <= "~" for character in value):
-        raise ValueError(
-            f"Secret {name!r}: the value has at least four characters, all of them printable ASCII"
-        )
+        raise ValueError(f"Secret {name!r}: the value is not at least four characters of printable ASCII")
     return value
 
 
@@ -101,7 +99,7 @@ def substitute_bytes(data: bytes, values: Iterable[tuple[str, str]]) -> bytes:
 
 
 def substitute_query(target: bytes, values: Iterable[tuple[str, str]]) -> bytes:
-    """Put the values, percent-encoded, into the query of a request's target; its path stays as it was checked."""
+    """Put the values, percent-encoded, into the query of a request's target, whose path stays as it is."""
     path, mark, query = target.partition(b"?")
     if not mark:
         return target
@@ -182,6 +180,6 @@ def _forms(value: str) -> Iterator[bytes]:
             # Without the characters that the neighbours have a part in.
             encoded = encode(b"\0" * shift + raw)
             start = 0 if shift == 0 else shift + 1
-            end = len(encoded) if (shift + len(raw)) % 3 == 0 else (shift + len(raw)) // 3 * 4
+            end = (shift + len(raw)) * 8 // 6
             if end - start >= 4:
                 yield encoded[start:end]

@@ -1,4 +1,4 @@
-"""Connections to servers: the host resolves the name, checks the address, and connects to that very address."""
+"""Connections to servers: a name is resolved, the address checked, and that very address connected to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def connect(policy: Network, host: str, port: int) -> ByteStream:
     permitted = [address for address in addresses if policy.may_connect(host, address)]
     if not permitted:
         raise PermissionError(
-            f"{host} is not allowed: it leads to {', '.join(map(str, addresses))}, which is not a public address"
+            f"{host} is not allowed: {', '.join(map(str, addresses))} is not a public address"
         )
     failure: OSError | None = None
     for address in permitted:

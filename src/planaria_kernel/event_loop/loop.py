@@ -346,10 +346,16 @@ class Loop(ParkingLoop):
         from asyncio import sslproto
 
         outer = sslproto.SSLProtocol(
-            self, protocol, sslcontext, waiter, server_side, server_hostname, **options
+            self,
+            protocol,
+            sslcontext,
+            waiter,  # type: ignore[arg-type]  # it may be None
+            server_side,
+            server_hostname,
+            **options,
         )
         transports.SocketTransport(self, rawsock, outer, None, extra)
-        return outer._app_transport  # type: ignore[attr-defined,no-any-return]
+        return outer._app_transport
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Nothing to shut down."""

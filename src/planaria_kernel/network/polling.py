@@ -22,7 +22,7 @@ POLLNVAL: Final = 0x20
 
 
 def _descriptor(one: Any) -> int:
-    return one if isinstance(one, int) else one.fileno()  # type: ignore[no-any-return]
+    return one if isinstance(one, int) else one.fileno()
 
 
 def _readable(descriptors: Iterable[int], seconds: float | None) -> set[int]:

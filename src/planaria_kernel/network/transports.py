@@ -1,4 +1,4 @@
-"""Connections of asyncio: what they wait for are awaited calls of the host, so a cell that waits is parked."""
+"""Connections of asyncio: they wait for awaited calls of the host, so that a cell that waits is parked."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ __all__ = ["SocketTransport", "have_ssl", "sock_connect", "sock_recv", "sock_sen
 _CHUNK: Final = 1 << 18
 #: How long a wait for data goes on before it is asked again: a connection in a pool may be idle for hours.
 _PATIENCE: Final = 1e6
+
+
+def _finish(waiter: asyncio.Future[Any]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def have_ssl() -> None:
@@ -81,7 +86,7 @@ class SocketTransport(asyncio.Transport):
         loop.call_soon(protocol.connection_made, self)
         loop.call_soon(self._read_on)
         if waiter is not None:
-            loop.call_soon(lambda: waiter.done() or waiter.set_result(None))
+            loop.call_soon(_finish, waiter)
 
     # -- protocol --------------------------------------------------------------------------------------------
 
@@ -148,7 +153,7 @@ class SocketTransport(asyncio.Transport):
         self._buffer += data
         if len(self._buffer) > self._high and not self._stopped:
             self._stopped = True
-            self._protocol.pause_writing()  # type: ignore[attr-defined]
+            self._protocol.pause_writing()
         if self._writer is None or self._writer.done():
             self._writer = self._loop.create_task(self._write())
 
@@ -160,7 +165,7 @@ class SocketTransport(asyncio.Transport):
                 await link.awaited("send", self._number, part)
                 if self._stopped and len(self._buffer) <= self._low:
                     self._stopped = False
-                    self._protocol.resume_writing()  # type: ignore[attr-defined]
+                    self._protocol.resume_writing()
             if self._closing:
                 await self._close()
         except asyncio.CancelledError:

@@ -53,9 +53,9 @@ def _change_socket(module: Any) -> None:
         host: Any,
         port: Any,
         family: int = 0,
-        type: int = 0,
+        type: int = 0,  # noqa: A002
         proto: int = 0,
-        flags: int = 0,  # noqa: A002
+        flags: int = 0,
     ) -> list[Any]:
         address = "127.0.0.1" if host is None and link.is_enabled() else address_of(host)
         number = port_of(port)

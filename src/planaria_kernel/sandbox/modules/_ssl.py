@@ -1,7 +1,7 @@
 """The part of `ssl` that is C elsewhere: all of its names, and connections that the host encrypts.
 
-What the code wants to be encrypted is passed to the host as it is, which encrypts it and verifies the server.
-A handshake is one message each way, in the place where TLS has its own: the name of the server, and whether it
+What the code wants to be encrypted is passed to the host as it is, which encrypts it and verifies the
+server. A handshake is one message each way, in the place of TLS's own: the name of the server, and whether it
 was verified (`planaria.network.connection` has the other side). The numbers are OpenSSL's.
 """
 
@@ -360,7 +360,7 @@ class _Connection:
             reason = self._reply[head:].decode("utf-8", "replace")
             error = SSLCertVerificationError(SSL_ERROR_SSL, f"certificate verify failed: {reason}")
             error.verify_code, error.verify_message = 1, reason  # type: ignore[attr-defined]
-            error.reason, error.library = "CERTIFICATE_VERIFY_FAILED", "SSL"  # type: ignore[attr-defined]
+            error.reason, error.library = "CERTIFICATE_VERIFY_FAILED", "SSL"
             raise error
         self._verified = True
 
