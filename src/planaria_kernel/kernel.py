@@ -12,7 +12,7 @@ import asyncio
 import contextvars
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
 from typing import Any
@@ -469,6 +469,11 @@ class Kernel:
         if status == "ok":
             return answer[0]
         raise error_reports.exception_of(*answer)
+
+    @property
+    def call_awaited(self) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """The same for a coroutine, which parks."""
+        return self._calls.make
 
     def _answer_blocking(self, number: int) -> None:
         """Make an open host call now, for a loop that cannot park."""

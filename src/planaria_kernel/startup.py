@@ -17,6 +17,7 @@ from planaria_kernel.execution import figures
 from planaria_kernel.execution.streams import Streams, flushing_write
 from planaria_kernel.execution.terminal import Terminal
 from planaria_kernel.kernel import Kernel
+from planaria_kernel.network import link
 
 __all__ = ["leave", "start"]
 
@@ -100,7 +101,7 @@ def _keep_event_loop(kernel: Kernel) -> None:
 
 def _configure(settings: dict[str, Any]) -> None:
     """Apply the settings that concern the interpreter: argv, environ, seed, reseed,
-    recursion_limit."""
+    network, recursion_limit."""
     for name, value in settings.items():
         if name == "environ":
             for variable, text in value.items():
@@ -113,6 +114,8 @@ def _configure(settings: dict[str, Any]) -> None:
         elif name == "seed" or name == "reseed":
             if value is not None:
                 _seed(value)
+        elif name == "network":
+            link.enable(value)
         elif name == "recursion_limit":
             sys.setrecursionlimit(value)
         else:

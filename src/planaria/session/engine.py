@@ -56,6 +56,7 @@ from planaria_kernel.errors import DecodeLimitError
 from planaria_kernel.protocol import MAX_BYTES, Budget, Repr, decode, encode
 
 if TYPE_CHECKING:
+    from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
 
 __all__ = ["Phase", "SessionEngine", "Step"]
@@ -103,6 +104,11 @@ class SessionEngine:
         self.executor: Executor = settings.executor or WasmExecutor()
         self.host_calls = HostCalls(settings, self.executor)
         self.workspace: WorkspaceLink | None = None
+        self.network: NetworkLink | None = None
+        if settings.network is not None:
+            from planaria.session.network_link import NetworkLink
+
+            self._connect(NetworkLink(settings.network))
         self.phase = Phase.NEW
         #: How many executions ran out of time, one after the other, the latest included.
         self._out_of_time = 0
@@ -126,6 +132,9 @@ class SessionEngine:
 
     def _link(self, link: WorkspaceLink) -> None:
         self.workspace = self.host_calls.workspace = link
+
+    def _connect(self, link: NetworkLink) -> None:
+        self.network = self.host_calls.network = link
 
     # -- phases --------------------------------------------------------------------------------------------
 
@@ -187,6 +196,8 @@ class SessionEngine:
             self.host_calls.drop_answers()
             self.execution = None
             self.executor.close()
+            if self.network is not None:
+                self.network.close(self.host_calls.awaiting_loop())
             if self.workspace is not None:
                 self.workspace.release()
 
@@ -231,6 +242,8 @@ class SessionEngine:
             settings |= self.workspace.settings()
         if given.env:
             settings["environ"] = dict(given.env)
+        if self.network is not None:
+            settings |= self.network.settings(settings.get("environ"))
         usual = self.executor.settings
         news = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
         seed: dict[str, object] = {"reseed": os.urandom(16)} if given.seed is None else {"seed": given.seed}
@@ -534,6 +547,7 @@ class SessionEngine:
             duration_ms=(time.monotonic() - execution.started) * 1e3,
             callback_invocations=execution.callbacks,
             tool_calls=list(execution.tool_calls),
+            requests=[] if self.network is None else self.network.take_records(),
             peak_memory_bytes=self.executor.memory_bytes,
         )
         if (output := execution.output) is not None:
@@ -615,6 +629,8 @@ class SessionEngine:
     def adopt(self, state: SessionState) -> None:
         """The kernel has become `state`: so does the rest of the session."""
         self.host_calls.drop_answers()
+        if self.network is not None:
+            self.network.close(self.host_calls.awaiting_loop())
         self.count = state.count
         self.pending = {call.id: call for call in state.pending}
         self.execution = None if state.run is None else self._waiting(state.run)
@@ -647,7 +663,7 @@ class SessionEngine:
     def _copy(self, snapshots: Snapshots, state: SessionState, reseed: bool) -> SessionEngine:
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
-        other.workspace = None
+        other.workspace = other.network = None
         other.phase = Phase.READY
         other._setup = self._setup
         files = self.executor.files
@@ -657,6 +673,8 @@ class SessionEngine:
         other.history = self.history.fork()
         if self.workspace is not None:
             other._link(self.workspace.linked_to(other))
+        if self.network is not None:
+            other._connect(self.network.copy())
         other.adopt(state)
         if reseed and self.settings.seed is None:
             other.executor.configure_later({"reseed": os.urandom(16)})

@@ -23,6 +23,7 @@ from planaria.session.worker_threads import submit
 from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
+    from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
     from planaria.workspace.tools.call import Outcome
 
@@ -35,6 +36,7 @@ calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.Contex
 )
 
 Arguments = tuple[object, ...]
+_NETWORK: Final = "@network."
 Keywords = Mapping[str, object]
 
 
@@ -50,6 +52,7 @@ class HostCalls:
         self._executor = executor
         self._read_line = settings.line_reader()
         self.workspace: WorkspaceLink | None = None
+        self.network: NetworkLink | None = None
         self.loop: EventLoop | None = None
         #: Declarations of callbacks that a restored snapshot had and this session lacks.
         self.missing: dict[str, Declaration] = {}
@@ -204,6 +207,9 @@ class HostCalls:
             pending = list(execution.pending.values())
             raise KeyError(f"no call {identifier} is pending; pending: {pending}")
         reason = execution.suspended.pop(identifier, "")
+        if reason and isinstance(answer, Ok) and self.network is not None and call.name == "@network.send":
+            self.start_function(execution, call, self.network.resuming(answer.value))
+            return
         if reason and isinstance(answer, Ok) and self.workspace is not None and call.name == "@tools.call":
             from planaria.workspace.tools.middleware import asks_approval
 
@@ -226,6 +232,9 @@ class HostCalls:
         if callback is None:
             raise NameError(self._unknown(name))
         _check_arguments(callback, arguments, keywords)
+        if name.startswith(_NETWORK):
+            execution.is_noticed = True
+            return callback
         if self.workspace is not None and not self.workspace.is_noticed(name):
             return callback
         limit = self._settings.bounds.callbacks
@@ -246,11 +255,15 @@ class HostCalls:
         match name[:1]:
             case "!":
                 return self._settings.shell_commands.get(name[1:])
+            case "@" if name.startswith(_NETWORK):
+                return None if self.network is None else self.network.callback(name)
             case "@":
                 return None if self.workspace is None else self.workspace.callback(name)
         return self._settings.registry.get(name)
 
     def _unknown(self, name: str) -> str:
+        if name.startswith(_NETWORK):
+            return "the session that this snapshot was taken from had a network; this one does not"
         if name[:1] == "@" and WORKSPACE in self.missing:
             return "the session that this snapshot was taken from had a workspace; this one does not"
         if name[:1] == "!":
@@ -302,10 +315,15 @@ class HostCalls:
     def _task(self, callback: Callback, begin: Callable[[], Awaitable[object]]) -> Future[Answer]:
         from planaria.session.callback_tasks import await_callback  # with anyio, which few sessions need
 
-        task: Coroutine[object, object, Answer] = await_callback(
-            callback, begin, self._settings.bounds.callback_timeout
-        )
-        return (self.loop or callback_loop()).spawn(task)
+        # Connections have timeouts of their own, and may be idle for longer.
+        is_network = self.network is not None and callback is self.network.callback(f"@{callback.name}")
+        seconds = None if is_network else self._settings.bounds.callback_timeout
+        task: Coroutine[object, object, Answer] = await_callback(callback, begin, seconds)
+        return self.awaiting_loop().spawn(task)
+
+    def awaiting_loop(self) -> EventLoop:
+        """The loop on which asynchronous functions run."""
+        return self.loop or callback_loop()
 
 
 def _begin_async(

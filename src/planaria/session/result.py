@@ -15,6 +15,7 @@ from planaria.errors import ExecutionError, PlanariaError, TimeoutError
 from planaria.executors.messages import HostCall
 
 if TYPE_CHECKING:
+    from planaria.network.policy import NetworkRequest
     from planaria.workspace.tools.call import ToolCall
 
 __all__ = ["Completions", "Output", "Result"]
@@ -103,6 +104,9 @@ class Result:
     callback_invocations: int = 0
     tool_calls: list[ToolCall] = field(default_factory=list)
     """A record of every call of a tool, in order: names, arguments, duration, outcome."""
+    requests: list[NetworkRequest] = field(default_factory=list)
+    """A record of every request over the network, in order: method, URL, status, bytes, milliseconds, and
+    whether it was allowed or why not."""
     peak_memory_bytes: int = 0
     stdout_truncated: bool = False
     """Whether there was more than `Limits.output`: the middle is left out, with a line that says so."""

@@ -79,6 +79,8 @@ def restore_snapshot(
             settings = engine.shell_settings()
         if engine.workspace is not None:
             settings |= engine.workspace.settings()
+        if engine.network is not None:
+            settings |= engine.network.settings(None)
     if encode(declarations) != encode(known):
         settings["callbacks"] = [one for one in declarations if one["name"] != WORKSPACE]
     if reseed and engine.settings.seed is None:

@@ -36,6 +36,7 @@ from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from planaria.network.policy import Network
     from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.environment import ToolEnvironment
@@ -69,6 +70,7 @@ class Session:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -138,6 +140,7 @@ class Session:
                     vfs_mount_path=vfs_mount_path,
                     mounts=mounts,
                     quota=quota,
+                    network=network,
                     commands=commands,
                     env=env,
                     stdin=stdin,
@@ -195,6 +198,7 @@ class Session:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -238,6 +242,7 @@ class Session:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -463,6 +468,7 @@ class Session:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -499,6 +505,7 @@ class Session:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
