@@ -11,15 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from planaria.errors import LimitError, Suspend
+from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
 from planaria.executors.host_endpoint import call_name
 from planaria.executors.messages import Answer, EndOfInput, HostCall, Ok, Raised, Suspended
 from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
-from planaria.session.event_loops import EventLoop, callback_loop
 from planaria.session.execution_state import ExecutionState
 from planaria.session.settings import SessionSettings
-from planaria.session.worker_threads import submit
+from planaria.session.worker_threads import callback_loop, submit
 from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:

@@ -4,9 +4,11 @@ from __future__ import annotations
 import __future__
 
 import ast
+import gc
 import inspect
 import linecache
 import re
+import sys
 import tokenize
 from collections.abc import Callable
 from io import StringIO
@@ -151,7 +153,7 @@ def compile_source(
         else:
             cell.captures = True
             return cell
-    tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+    tree = _parse(source, name, flags)
     if check is not None:
         check(tree)
     statements = tree.body
@@ -179,6 +181,22 @@ def compile_source(
 def _may_run_a_loop(source: str) -> bool:
     """Whether it is worth looking for what `_TopLevel` finds."""
     return "asyncio" in source or "run(" in source or "run_until_complete" in source
+
+
+def _parse(source: str, name: str, flags: int) -> ast.Module:
+    """The syntax tree of a source. Raises what `compile` raises."""
+    tree: ast.Module
+    if sys.version_info >= (3, 12) or not gc.isenabled():
+        tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+        return tree
+    # In Python 3.11, `compile` raises SystemError ("AST constructor recursion depth mismatch") when the garbage
+    # collector runs meanwhile and a finalizer parses something too. Formatting a traceback is enough for that.
+    gc.disable()
+    try:
+        tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+        return tree
+    finally:
+        gc.enable()
 
 
 def _compile(tree: ast.Module, source: str, name: str, flags: int) -> Cell:
