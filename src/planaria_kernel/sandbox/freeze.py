@@ -21,7 +21,7 @@ from planaria_kernel.sandbox.warmup import WARMING
 __all__ = ["settle"]
 
 #: Of `type.__flags__`: created at run time (Py_TPFLAGS_HEAPTYPE). The names of other types are strings of C,
-#: from which each access makes new objects; made immortal, they would stay behind everything that is found here.
+#: from which each access makes new objects; made immortal, they would stay behind all that is found here.
 _HEAP_TYPE = 1 << 9
 
 #: What fills the holes in the image's heap.
