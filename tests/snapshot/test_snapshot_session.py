@@ -394,9 +394,9 @@ def test_memory_limit(session: planaria.Session) -> None:
     """A state that is larger than the receiving session's limit is refused before it is touched."""
     session.execute("big = bytearray(80_000_000)")
     snapshot = session.snapshot_state()
-    small = planaria.Session(limits=planaria.Limits(memory=72 << 20))
+    small = planaria.Session(limits=planaria.Limits(memory=64 << 20))
     small.execute("x = 1")
-    with pytest.raises(planaria.SnapshotMismatch, match="limit is 72 MiB"):
+    with pytest.raises(planaria.SnapshotMismatch, match="limit is 64 MiB"):
         small.restore_state(snapshot)
     assert small.execute("x").value == 1
 
