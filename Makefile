@@ -39,7 +39,7 @@ lint: $(VENV)/ready-for-tests
 	done
 	$(BIN)/lint-imports
 	$(BIN)/codespell
-	$(BIN)/python tools/check_words.py
+	$(BIN)/python tools/check_words.py --strict
 	$(BIN)/python benchmarks/figures.py --check
 
 # What a change needs before it is committed: without the tests that are slow or need the full tier.

@@ -153,8 +153,8 @@ class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.
 
     `reason` says why it had been interrupted, None when it died by itself (`message` says how). `exit_code`
-    is the status with which it ended its process, if it did. `goes_on` says that the code runs still, where
-    nobody listens to it, because nothing could stop it.
+    is the status with which it ended its process, if it did. `goes_on` says that the code is still running,
+    disconnected from the session, because nothing could stop it.
     """
 
     def __init__(

@@ -38,6 +38,6 @@ class LoopThread:
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     while True:
-        # These leave a loop at once, beside being what came of their task: whoever waits for it has them.
+        # A loop raises these at once; the task has stored them too, for the code that awaits it.
         with contextlib.suppress(SystemExit, KeyboardInterrupt):
             loop.run_forever()

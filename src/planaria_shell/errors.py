@@ -68,5 +68,5 @@ class ShellSyntaxError(Exception):
         self.source_line = source_line
         #: The rest of the input is not read, as if it had ended here (bash does so after an error in `[[`).
         self.ends_input = False
-        #: Only its line is given up, and what follows is read (bash does so after an error in `name=(…)`).
+        #: Only its line is discarded, and what follows is read (bash does so after an error in `name=(…)`).
         self.discards_line = False

@@ -236,11 +236,11 @@ def apply_state(shell: Interpreter, document: dict[str, Any]) -> None:
             raise StateError(f"shell state: there is no signal {name!r} to have a trap")
     readonly = set(_texts(document, "readonly_functions"))
     if not readonly <= functions.keys():
-        raise StateError("shell state: 'readonly_functions' names what is no function")
+        raise StateError("shell state: 'readonly_functions' contains a name that is not a function")
     random = _numbers(document, "random", 2)
     seconds = _expect(document, "seconds", (int, float))
     if not math.isfinite(seconds):
-        raise StateError("shell state: 'seconds' is no number of seconds")
+        raise StateError("shell state: 'seconds' is not a finite number")
     counters = _numbers(document, "counters", 2)
     if min(counters) < 0:
         raise StateError("shell state: 'counters' must not be negative")

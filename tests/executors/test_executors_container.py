@@ -182,7 +182,7 @@ def test_processor_time_is_bounded(engine: str) -> None:
 def test_code_that_heeds_no_interrupt_is_killed_with_its_container(
     engine: str, client: docker.APIClient
 ) -> None:
-    """After the grace period the container is removed and the session begins afresh in another one."""
+    """After the grace period the container is removed and the session restarts in another one."""
     before = containers(client)
     with new(engine, Limits(grace=0.5)) as session:
         mine = containers(client) - before

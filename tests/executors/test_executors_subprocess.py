@@ -173,7 +173,7 @@ def test_a_timeout_interrupts_and_keeps_the_state(code: str) -> None:
     ],
 )
 def test_code_that_heeds_no_interrupt_is_killed(code: str) -> None:
-    """After the grace period the process is killed, the state is lost, and the session begins afresh."""
+    """After the grace period the process is killed, the state is lost, and the session restarts."""
     with new(limits=Limits(grace=0.3)) as session:
         before = process_of(session)
         session.execute("x = 5")
@@ -408,7 +408,7 @@ def test_modules_in_the_working_directory_can_be_imported(tmp_path: Path) -> Non
 
 
 def test_code_that_ends_its_process_is_told_so_and_the_session_goes_on() -> None:
-    """os._exit is Exited with its status, and the session begins afresh."""
+    """os._exit is Exited with its status, and the session restarts."""
     with new() as session:
         error = session.run("print('before', flush=True)\nimport os; os._exit(3)").error
         assert isinstance(error, Exited)
@@ -573,7 +573,7 @@ def test_many_sessions_leave_neither_processes_nor_descriptors_nor_files() -> No
 
 
 def test_a_fork_of_the_host_leaves_the_kernel_to_the_parent() -> None:
-    """In a child of the host's the session begins afresh, and the parent notices nothing; a fork in the
+    """In a child of the host's the session restarts, and the parent notices nothing; a fork in the
     midst of an execution loses it."""
     program = """
 import os
@@ -619,7 +619,7 @@ def test_threads_of_the_host_take_turns() -> None:
         assert sorted(log[::2]) == [0, 1, 2, 3]
 
 
-def test_a_reset_begins_afresh_in_another_process() -> None:
+def test_a_reset_restarts_in_another_process() -> None:
     """After `reset` no variable is left, and the process is another one."""
     with new() as session:
         session.execute("x = 5")

@@ -109,7 +109,7 @@ def raw_socket(attached: object) -> socket.socket:
 
 
 def labels() -> dict[str, str]:
-    """What tells whose a container is."""
+    """The labels that identify a container as this host's."""
     return {_KERNEL: "1", _HOST: _this_host()}
 
 

@@ -364,7 +364,7 @@ def _interrupt(thread: _KernelThread) -> bool:
 
 
 class _Clock:
-    """The processor time of a thread, as far as the system tells it."""
+    """The processor time of a thread, where the system reports it."""
 
     def __init__(self, identifier: int, seconds: float) -> None:
         self._clock = time.pthread_getcpuclockid(identifier)

@@ -49,7 +49,7 @@ def is_met(requirement: str, present: Mapping[str, str]) -> bool:
     try:
         wanted = Requirement(requirement)
     except InvalidRequirement:
-        return False  # the installer tells what is wrong with it
+        return False  # the installer says what is wrong with it
     version = present.get(canonicalize_name(wanted.name))
     if version is None or wanted.url or wanted.extras or not is_version(version):
         return False

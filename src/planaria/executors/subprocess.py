@@ -327,8 +327,8 @@ class ChildProcess(Process):
 
 
 def _of_session(session: int) -> list[int]:
-    """The processes of a session of the system's, where /proc tells; a shell puts its jobs into groups of
-    their own."""
+    """The processes of an operating system's session, as /proc lists them; a shell puts its jobs into groups
+    of their own."""
     found = []
     try:
         entries = os.listdir("/proc")

@@ -199,7 +199,7 @@ def _write_sparsely(file: BinaryIO, view: memoryview) -> None:
 def make_immortal(memory: GuestMemory, addresses: bytes) -> None:
     """Give the objects at these addresses (32 bits each) the reference count that is never changed.
 
-    A reference count is an object's first word; `None`'s tells the value. Raises ProtocolError for what
+    A reference count is an object's first word; `None`'s is read for the value. Raises ProtocolError for what
     cannot be addresses: the guest may be anyone's.
     """
     if not addresses or len(addresses) % 4:

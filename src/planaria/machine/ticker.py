@@ -3,7 +3,7 @@
 WebAssembly code checks the engine's epoch at loops and function entries; when it was incremented
 the store's callback runs on the guest's own thread and may raise an interrupt in the guest, stop it,
 or let it go on. So the ticker only looks, every 10 ms while a session executes, whether a machine has
-something to be told, and increments the epoch then. It sleeps when nobody executes, and starts anew in
+a pending interrupt, and increments the epoch then. It sleeps while no session executes, and restarts in
 the child of a `fork()`.
 """
 

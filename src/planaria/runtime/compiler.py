@@ -28,7 +28,7 @@ from planaria.runtime.integers import changes_digest
 
 __all__ = ["Recipe", "Tier", "compile_into", "environment_digest", "file_recipe", "spawn", "tier_recipe"]
 
-#: Raised when what is compiled changes in a way that nothing else in the key tells.
+#: Incremented when what is compiled changes in a way that nothing else in the key reflects.
 _FORMAT: Final = 1
 
 #: The processor features that wasmtime's code generator may use; a module with others does not load.
@@ -55,7 +55,7 @@ class Recipe:
     """What to compile and under which key its result is cached."""
 
     argument: str
-    """How the compiling process is told."""
+    """What to compile, as an argument of the compiling process."""
     key: str
     build: Callable[[], bytes]
     """Makes the WebAssembly module."""
@@ -146,7 +146,7 @@ def compile_into(cache: CompileCache, recipe: Recipe, *, blocking: bool = True) 
 
 
 def spawn(recipe: Recipe, cache: CompileCache, *, background: bool = False) -> subprocess.Popen[bytes]:
-    """Start the compiling process. Its standard error tells why when it ends with another status than 0.
+    """Start the compiling process. Its standard error says why when it exits with a status other than 0.
 
     With `background` it has the lowest priority, is out of reach of the terminal's Ctrl-C, writes to the
     entry's log, gives up at once when another process compiles the same, and ends with this process.
@@ -204,7 +204,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         recipe = tier_recipe(Tier(name)) if name in [tier.value for tier in Tier] else file_recipe(Path(name))
         if background and name == Tier.FULL.value:
-            # Two compiles at once would make the first, which another process waits for, twice as slow.
+            # Two compiles at once would make the first, which a caller waits for, twice as slow.
             with cache.lock(tier_recipe(Tier.CORE).key):
                 pass
         compile_into(cache, recipe, blocking=not background)

@@ -392,7 +392,7 @@ def memory_size(store: wasmtime.Store, memory: wasmtime.Memory) -> int:
 
 @atexit.register
 def _leave_to_the_system() -> None:
-    """What still lives when the interpreter exits is not given back any more.
+    """What is still alive when the interpreter exits is left to the operating system.
 
     wasmtime-py's objects call functions of its modules for that, which may be taken apart before them: then
     each would print that a NoneType is not callable. The system takes the memory back anyway.

@@ -11,8 +11,8 @@ __all__ = ["ScriptAnalysis"]
 class ScriptAnalysis:
     """The names in a script for the shell, each once, in the order of appearance: for approval prompts.
 
-    It tells what stands in the text. What a command does with its arguments, and what only running the script
-    could tell (see `dynamic`), is not in it; it is not a security check; the sandbox is.
+    It lists what the text contains. What a command does with its arguments, and what only running the script
+    can show (see `dynamic`), is not in it. It is not a security check: the sandbox is.
     """
 
     commands: list[str]

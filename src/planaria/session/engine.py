@@ -510,7 +510,7 @@ class SessionEngine:
         if _log.isEnabledFor(logging.WARNING):
             self._log_end(execution, result)
         if stop.interruption is not None:
-            # The cause tells what was printed and where the code was stopped.
+            # The cause says what was printed and where the code was stopped.
             raise stop.interruption from (stop.listener_error or result.error)
         if stop.listener_error is not None:
             raise stop.listener_error

@@ -54,7 +54,7 @@ class Workspace:
     """What sessions share: `storage` (or None, then there are tools only) and `tools`.
 
     Sessions `retain` and `release` it; the last one that releases it closes its tools, unless
-    those are somebody else's.
+    those belong to the caller.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ _awaited: dict[int, tuple[CodeType, frozenset[int]]] = {}
 def is_awaited(caller: FrameType) -> bool:
     """Whether `caller`, a frame that stands at a call, awaits what that call returns.
 
-    So its next instruction tells. A value that is only put aside to be awaited later is not awaited.
+    So its next instruction decides. A value that is only put aside to be awaited later is not awaited.
     """
     code = caller.f_code
     if not code.co_flags & _ASYNCHRONOUS:

@@ -83,7 +83,7 @@ def command(function: Callable[..., Any] | None = None, *, name: str | None = No
 class SessionShell:
     """Runs scripts for the host; `ask(name, arguments, keywords)` calls a function of the host's.
 
-    `bound_files` tells the system how large files may become and how many more may be opened.
+    `bound_files` passes to the system how large files may become and how many more may be opened.
     """
 
     def __init__(

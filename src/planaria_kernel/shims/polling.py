@@ -48,5 +48,5 @@ def _state(value: Any) -> tuple[Any, ...]:
     return (id(value), size, [id(one) for one in attributes.values()])
 
 
-#: Where the types are from whose `len` is no code of the user's.
+#: The modules of types whose `len` runs none of the user's code.
 _SIZED: Final = frozenset({"builtins", "collections", "array"})

@@ -11,7 +11,7 @@ from planaria_shell.state.variable import EXPORT, Variable
 
 
 def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> bool:
-    """Make `name` the working directory; tells what is wrong and returns False when it cannot be."""
+    """Make `name` the working directory; reports the error and returns False when it cannot be."""
     flush_all()
     path = shell.path(name)
     target = os.path.realpath(path) if physical else os.path.normpath(path)

@@ -38,7 +38,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
             shell.history.append(" ".join(words))
         return 0
     if "p" in given:
-        # The line that asks is no event.
+        # The line that asks is not an event.
         if shell.history_enabled and shell.history and not shell.history_replaced:
             shell.history.pop()
             shell.history_replaced = True

@@ -38,7 +38,7 @@ def usage(shell: Interpreter, name: str) -> int:
 
 
 def running(*names: str) -> Callable[[Builtin], Builtin]:
-    """Register a builtin that runs commands, whose errors are not its own. A wrong call is told here."""
+    """Register a builtin that runs commands, whose errors are not its own. A usage error is reported here."""
 
     def register(function: Builtin) -> Builtin:
         def run(shell: Interpreter, argv: list[str]) -> int:
@@ -66,7 +66,7 @@ _DEFECT = 70
 
 
 def builtin(*names: str) -> Callable[[Builtin], Builtin]:
-    """Register a function as the builtin of these names. Its errors are told with the builtin's name."""
+    """Register a function as the builtin of these names. Its errors are reported with its name."""
 
     def register(function: Builtin) -> Builtin:
         def run(shell: Interpreter, argv: list[str]) -> int:

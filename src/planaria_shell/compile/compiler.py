@@ -4,8 +4,8 @@
 gives a generator function that does the same but yields whenever its standard output is full: it is what
 stands on the left of a pipe, and what runs in the background. Both are made once for a node and kept with it.
 
-`tested` tells that the command's failure is looked at (in a condition, left of `&&`), so that neither
-`set -e` nor the ERR trap heed it.
+`tested` means that the command's status is tested (in a condition, left of `&&`), so that it triggers
+neither `set -e` nor the ERR trap.
 """
 
 from __future__ import annotations

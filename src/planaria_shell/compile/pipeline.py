@@ -435,7 +435,7 @@ def stream_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> StreamC
 
 
 def _is_compound(node: Pipeline) -> bool:
-    """Whether the only stage consists of commands of which a `!` before it says nothing: ERR heeds them."""
+    """Whether the only stage is a compound command: a `!` before it does not keep ERR from its commands."""
     return len(node.stages) == 1 and isinstance(
         node.stages[0], Group | If | For | While | ArithmeticFor | Case | Select
     )

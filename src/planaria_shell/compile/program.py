@@ -138,7 +138,7 @@ class Program:
 class TypedProgram(Program):
     """A script as it comes from a prompt: what the history gives is put into each line before it is read.
 
-    Lines in the midst of a command (its second and later ones) are read as they are.
+    Lines in the middle of a command (its second and later ones) are read as they are.
     """
 
     @classmethod

@@ -46,7 +46,7 @@ _READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
 
 
 def restore(shell: Interpreter, saved: Saved, name: str = "") -> bool:
-    """Undo redirections; whether something written did not get into its file, which is told.
+    """Undo redirections; returns whether a write to a file failed, which is reported.
 
     `name` is the builtin that wrote, if it was one.
     """
@@ -62,7 +62,7 @@ def restore(shell: Interpreter, saved: Saved, name: str = "") -> bool:
 
 
 def let_go(shell: Interpreter, stream: Stream, name: str = "") -> bool:
-    """One descriptor fewer for `stream`; whether its last bytes could not be written, which is told."""
+    """Drop one descriptor of `stream`; returns whether writing its last bytes failed, which is reported."""
     try:
         stream.release()
         if shell.bounds is not FROM_THE_START:

@@ -281,7 +281,7 @@ def define_function(shell: Interpreter, body: FunctionBody) -> int:
 
 
 def external(shell: Interpreter, argv: list[str], shown: str | None = None) -> int:
-    """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
+    """Run a command that is neither a function nor a builtin, to its end, under the name `shown`."""
     generator = shell.stream_external(argv, shown, alone=True)
     while True:
         try:
@@ -291,7 +291,7 @@ def external(shell: Interpreter, argv: list[str], shown: str | None = None) -> i
                 shell.take_signals()
             return stop.value  # type: ignore[no-any-return]
         if shell.alarm[0]:
-            # Nobody else can be given a turn from here.
+            # Nothing else can be given a turn from here.
             pause(shell.alarm[0] - time.monotonic())
 
 
@@ -388,7 +388,7 @@ def _timed(
 
 
 def _died(shell: Interpreter, number: int, argv: list[str]) -> int:
-    """A signal has ended a command: tell it as for a process that nobody waits for at a prompt."""
+    """A signal has ended a command: report it as a non-interactive shell does."""
     what = _DEATHS.get(number, SIGNALS[number])
     shell.complain(f"{shell.new_process_id():5} {what:<24}{' '.join(argv)}")
     return 128 + number

@@ -1,4 +1,4 @@
-"""What the shell tells: errors, `set -x` and times."""
+"""What the shell reports: errors, `set -x` and times."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def error_output(shell: Interpreter, text: str) -> None:
 
 
 def output(shell: Interpreter, data: bytes) -> None:
-    """Write to standard output; raises BrokenPipeError when nobody reads it."""
+    """Write to standard output; raises BrokenPipeError when there is no reader."""
     stream = shell.fds.get(1)
     if stream is None:
         raise ShellError("write error: Bad file descriptor")
@@ -152,9 +152,9 @@ def trace(shell: Interpreter, argv: list[str]) -> None:
 
 
 def heading(shell: Interpreter, node: Command | str | None, line: int) -> bool:
-    """A command that is no simple one begins, or one round of it: the DEBUG trap, which may tell to leave
-    it out (then this is true), and what `set -x` shows of its head. `(( ))` and `[[ ]]` are shown when
-    their words are expanded.
+    """A compound command or an iteration of a loop begins: run the DEBUG trap, which may have it skipped
+    (then this is true), and show its head for `set -x`. `(( ))` and `[[ ]]` are shown when their words are
+    expanded.
 
     Args:
         node: the command, or the part of it that `$BASH_COMMAND` shows.

@@ -31,7 +31,7 @@ def run(shell: Interpreter, source: str, *, where: str = "") -> int:
     """Run a script in this shell and return its status. Output goes to the shell's streams.
 
     State stays for the next call. What `exit` ends is only this call (after the EXIT trap). Errors of the
-    script are told on standard error, never raised; `KeyboardInterrupt` goes through.
+    script are reported on standard error, never raised; `KeyboardInterrupt` goes through.
     """
     with DigitsOfTheShell():
         return _run(shell, source, where)
@@ -82,7 +82,7 @@ def _stop(shell: Interpreter, reason: str) -> None:
 
 
 def _tell_failures(shell: Interpreter) -> None:
-    """What could not be written into files that stay open is told now."""
+    """Report now what could not be written to files that stay open."""
     for stream in list(shell.fds.values()):
         try:
             stream.flush()
@@ -208,7 +208,7 @@ def stream_program(shell: Interpreter, source: str, where: str = "") -> Generato
 
 
 def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[None, None, int]:
-    """Run a piece of a script; `exited` tells whether it called `exit`."""
+    """Run a chunk of a script; `exited` says whether it called `exit`."""
     try:
         kind = TypedProgram if shell.histexpand and shell.history_enabled else Program
         units = kind.of(source, shell).units(shell)

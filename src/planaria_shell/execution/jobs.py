@@ -112,7 +112,7 @@ def run_jobs(shell: Interpreter, finished: Callable[[], bool], *, deadline: floa
                 shell.run_trap("CHLD")
         live = [job for job in live if job.status is None]
         if live and all(job.shell.blocked[0] and not job.sleeping for job in live):
-            # All that is left waits for input that nobody can give while the shell waits.
+            # All that is left waits for input that cannot come while the shell waits.
             if deadline is None:
                 return
             pause(deadline - time.monotonic())

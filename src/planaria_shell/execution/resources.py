@@ -1,8 +1,8 @@
-"""Limits of resources, as `ulimit` sets them: what they are, and having the system heed those that bind.
+"""Resource limits, as `ulimit` sets them: what they are, and applying those that are enforced to the system.
 
-File sizes and open files bind what the shell and its commands do with files: the system is told before it
-works for them. Processes are jobs and subshells, processor time is that of one script, and virtual memory is
-what variables hold. The other limits are only numbers.
+File sizes and open files limit what the shell and its commands do with files: the system receives them
+before it works for the shell. Processes are jobs and subshells, processor time is that of one script, and
+virtual memory is what variables hold. The other limits are only numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def set_bounds(shell: Interpreter, bounds: Bounds) -> None:
 
 
 def heed_limits(shell: Interpreter) -> None:
-    """Have the system heed the limits of this shell."""
+    """Apply the limits of this shell to the system."""
     bounds = shell.bounds
     size = bounds["f"][0]
     files = bounds["n"][0]
@@ -48,7 +48,7 @@ def heed_limits(shell: Interpreter) -> None:
 
 
 def heed_umask(shell: Interpreter) -> None:
-    """Make the system heed the shell's umask, where the system has one."""
+    """Apply the shell's umask to the system, where it has one."""
     if shell.system.umask != shell.umask:
         shell.system.umask = shell.umask
         if hasattr(os, "umask"):

@@ -40,7 +40,7 @@ def run_trap(shell: Interpreter, name: str) -> int:
 
 def run_debug_trap(shell: Interpreter) -> bool:
     """Before each command: the DEBUG trap, if there is one that counts here. With `shopt -s extdebug` its
-    status tells whether the command is left out (which is what this returns), or all of the function."""
+    status decides whether the command is skipped (which is what this returns), or all of the function."""
     if not shell.debug_trap:
         return False
     status = shell.run_trap("DEBUG")
@@ -52,7 +52,7 @@ def run_debug_trap(shell: Interpreter) -> bool:
 
 
 def failed(shell: Interpreter, status: int) -> int:
-    """A command whose failure nobody looks at has failed: the ERR trap, then `set -e`."""
+    """A command whose status is not tested has failed: run the ERR trap, then apply `set -e`."""
     if not shell.watching or shell.suppressed:
         return status
     shell.status = status

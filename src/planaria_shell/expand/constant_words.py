@@ -166,7 +166,7 @@ _TRANSFORMATION = re.compile(r"\$\{!?(\w+|[@*])(\[.*\])?@", re.DOTALL)
 
 
 def bad(text: str) -> TextCode:
-    """Code for what is no expansion: bash tells only when it gets there."""
+    """Code for an invalid expansion, which bash reports only when it gets there."""
 
     fatal = _TRANSFORMATION.match(text) is not None
 

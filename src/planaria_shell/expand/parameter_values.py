@@ -314,7 +314,7 @@ class ParameterValues:
         return joined(codes)
 
     def _of_slice(self, word: Word, name: str) -> Callable[[Interpreter], int]:
-        """An offset or a length; errors in it are told with the parameter's name."""
+        """An offset or a length; errors in it are reported with the parameter's name."""
         calculate = self._words.arithmetic(word)
 
         def code(sh: Interpreter) -> int:

@@ -1,4 +1,4 @@
-"""Elements of arrays as builtins are told them, by a text: `printf -v 'm[$key]'`, `unset 'm[a b]'`.
+"""Elements of arrays as builtins are given them, as one string: `printf -v 'm[$key]'`, `unset 'm[a b]'`.
 
 What stands between the brackets is read as in an assignment, whatever has been expanded in it before:
 brackets and quotes in it are balanced, and it is expanded once more. With `shopt -s assoc_expand_once` only

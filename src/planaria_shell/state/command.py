@@ -136,7 +136,7 @@ class Output(Protocol):
     full: bool
 
     def write(self, data: bytes) -> None:
-        """Write all of `data`; raises BrokenPipeError when nobody will read it."""
+        """Write all of `data`; raises BrokenPipeError when there is no reader."""
 
     def flush(self) -> None: ...
 

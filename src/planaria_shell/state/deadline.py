@@ -18,7 +18,7 @@ __all__ = ["Expired", "until"]
 
 #: Loops and calls between two looks at the clock.
 _INTERVAL: Final = 200
-#: Seconds after which code that did not let itself be ended is told again.
+#: Seconds after which code that did not stop is interrupted again.
 _AGAIN: Final = 0.5
 
 
@@ -119,7 +119,7 @@ def _observe(watch: _Watch) -> Callable[[], None]:
 
 
 def _alarm(watch: _Watch) -> Callable[[], None]:
-    """Before Python 3.12, which tells of loops and calls, there are timers (so never in the sandbox)."""
+    """Before Python 3.12, which reports loops and calls, timers are used (so never in the sandbox)."""
 
     def expire(number: int, frame: FrameType | None) -> None:
         watch.expire(frame)

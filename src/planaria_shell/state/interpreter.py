@@ -120,7 +120,7 @@ class Interpreter(State, ABC):
 
     @abstractmethod
     def external(self, argv: list[str], shown: str | None = None) -> int:
-        """Run a command that is no function and no builtin, to its end; `shown`: as what it is called."""
+        """Run a command that is neither a function nor a builtin, to its end, under the name `shown`."""
 
     @abstractmethod
     def stream_external(
@@ -205,7 +205,7 @@ class Interpreter(State, ABC):
         """Run a script in this shell and return its status. Output goes to the shell's streams.
 
         State stays for the next call. What `exit` ends is only this call (after the EXIT trap). Errors of the
-        script are told on standard error, never raised; `KeyboardInterrupt` goes through.
+        script are reported on standard error, never raised; `KeyboardInterrupt` goes through.
         """
 
     @abstractmethod
@@ -230,7 +230,7 @@ class Interpreter(State, ABC):
 
     @abstractmethod
     def stream_line(self, source: str, where: str = "") -> Generator[None, None, int]:
-        """Run a piece of a script; `exited` tells whether it called `exit`."""
+        """Run a chunk of a script; `exited` says whether it called `exit`."""
 
     @abstractmethod
     def takes_turns(self) -> bool:
@@ -252,7 +252,7 @@ class Interpreter(State, ABC):
 
     @abstractmethod
     def output(self, data: bytes) -> None:
-        """Write to standard output; raises BrokenPipeError when nobody reads it."""
+        """Write to standard output; raises BrokenPipeError when there is no reader."""
 
     @abstractmethod
     def write_failed(self, error: OSError, name: str = "") -> int:
@@ -292,8 +292,8 @@ class Interpreter(State, ABC):
 
     @abstractmethod
     def heading(self, node: Command | str | None, line: int) -> bool:
-        """A command that is no simple one begins, or one round of it: the DEBUG trap, which may tell to leave
-        it out (then this is true), and what `set -x` shows of its head. `(( ))` and `[[ ]]` are shown when
+        """A compound command or an iteration of a loop begins: run the DEBUG trap, which may have it
+        skipped (then this is true), and show its head for `set -x`. `(( ))` and `[[ ]]` are shown when
         their words are expanded.
 
         Args:
@@ -391,11 +391,11 @@ class Interpreter(State, ABC):
 
     @abstractmethod
     def heed_limits(self) -> None:
-        """Have the system heed the limits of this shell."""
+        """Apply the limits of this shell to the system."""
 
     @abstractmethod
     def heed_umask(self) -> None:
-        """Make the system heed the shell's umask, where the system has one."""
+        """Apply the shell's umask to the system, where it has one."""
 
     @abstractmethod
     def may_open(self, name: str) -> None:
@@ -414,12 +414,12 @@ class Interpreter(State, ABC):
     @abstractmethod
     def run_debug_trap(self) -> bool:
         """Before each command: the DEBUG trap, if there is one that counts here. With `shopt -s extdebug` its
-        status tells whether the command is left out (which is what this returns), or all of the function.
+        status decides whether the command is skipped (which is what this returns), or all of the function.
         """
 
     @abstractmethod
     def failed(self, status: int) -> int:
-        """A command whose failure nobody looks at has failed: the ERR trap, then `set -e`."""
+        """A command whose status is not tested has failed: run the ERR trap, then apply `set -e`."""
 
     @abstractmethod
     def raise_signal(self, number: int) -> None:

@@ -104,8 +104,8 @@ class Job:
 class Fifo:
     """A named pipe: what its writers have written and its reader has not read yet.
 
-    Opening one never waits, since nobody else would run meanwhile: a reader runs the background jobs until
-    one of them has written or there is none left; what is written stays until somebody reads it.
+    Opening one never waits, since nothing else would run meanwhile: a reader runs the background jobs until
+    one of them has written or there is none left; what is written stays until it is read.
     """
 
     __slots__ = ("output", "pipe")

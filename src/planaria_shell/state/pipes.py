@@ -1,4 +1,4 @@
-"""Pipes, without threads: nobody runs beside the reader.
+"""Pipes, without threads: nothing runs concurrently with the reader.
 
 When a reader finds a pipe empty it runs the writer, a generator, until that has written something or ended. A
 writer yields when the pipe is `full`, and when it sleeps.

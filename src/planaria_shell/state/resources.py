@@ -11,7 +11,7 @@ __all__ = ["DESCRIPTORS", "FROM_THE_START", "SOFT_LIMITS", "Bounds", "Limit", "S
 Limit = int | None
 #: By letter: the soft and the hard limit. Never changed, but replaced, since subshells share it.
 Bounds = Mapping[str, tuple[Limit, Limit]]
-#: Has the system heed the largest size of a file, in bytes, and how many more files may be opened.
+#: Sets the system's largest size of a file, in bytes, and how many more files may be opened.
 Apply = Callable[[Limit, Limit], None]
 #: Descriptors that may be open, from the start.
 DESCRIPTORS: Final = 1024
@@ -29,9 +29,9 @@ FROM_THE_START: Final[Bounds] = {
 
 
 class System:
-    """What the system was told last before it works for a shell; one for all shells of a process.
+    """What was last set in the system before it works for a shell; one for all shells of a process.
 
-    `apply` is None where the system cannot be told of limits: natively it is the caller's own process.
+    `apply` is None where the system's limits must not be set: natively it is the caller's own process.
     """
 
     __slots__ = ("_apply", "limits", "umask")

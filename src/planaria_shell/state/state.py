@@ -33,7 +33,7 @@ _FRAMES = 12
 class State:
     """What a shell knows. Everything that runs code receives it (as `Interpreter`, which adds operations)."""
 
-    # Where execution is, and what has to be heeded at each command; all are set in `__init__`.
+    # Where execution is, and what has to be checked at each command; all are set in `__init__`.
     alarm: list[float]
     background: bool
     gives_way: bool
@@ -155,7 +155,7 @@ class State:
         self.running_trap = ""
         self.trap_status = 0
         self.err_trap_depth = 0
-        # What is heeded at each command; see `update_watching`.
+        # What is checked at each command; see `update_watching`.
         self.watching = False
         self.tracing = False
         self.debug_trap = False
@@ -223,7 +223,7 @@ class State:
         self.bounds = self.outer_bounds = FROM_THE_START
         self.open_files = 1024
         self.processes = None
-        #: What the system was told last; shared too.
+        #: What was last set in the system; shared too.
         self.system = System()
         self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
         # What special variables need.
@@ -338,7 +338,7 @@ class State:
         variable.ordered = True
 
     def update_watching(self) -> None:
-        """After a change of options or traps: what has to be heeded at each command."""
+        """After a change of options or traps: update what has to be checked at each command."""
         self.watching = self.errexit or bool(self.traps.get("ERR"))
         self.debug_trap = bool(self.traps.get("DEBUG"))
         self.tracing = self.xtrace or self.debug_trap

@@ -94,8 +94,8 @@ class Stream:
         return number >= 0 and os.isatty(number)
 
     def wait_until(self, deadline: float | None) -> None:
-        """From now on, reading gives up at this time (of `time.monotonic()`); None means never. Only what can
-        be empty for a while heeds it."""
+        """From now on, reading gives up at this time (of `time.monotonic()`); None means never. It applies
+        only to inputs that can be empty for a while."""
 
 
 # -- inputs ----------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def flush_all() -> None:
         except BrokenPipeError:
             raise
         except OSError as error:
-            # Not for whoever wants to look at files now: told at the next write, or when it is closed.
+            # Not for the caller, who only wants to read files: reported at the next write, or on closing.
             stream.failure = error
 
 
@@ -267,7 +267,7 @@ class FileOutput(Stream):
         self.owned = owned
         self.pieces: list[bytes] = []
         self.buffered = 0
-        #: What an earlier write failed with that nobody has been told.
+        #: The error of an earlier write that has not been reported yet.
         self.failure: OSError | None = None
 
     def write(self, data: bytes) -> None:

@@ -241,7 +241,7 @@ class Variables(Scopes):
         counters.growth = max(limit - total, limit // 16)
 
     def set(self, name: str, value: str, *, append: bool = False) -> None:
-        """Assign to a scalar (or to element 0 of an array), with all attributes heeded."""
+        """Assign to a scalar (or to element 0 of an array), as all its attributes require."""
         self.grow(value)
         variable = self.table.get(name)
         if variable is None:
@@ -295,7 +295,7 @@ class Variables(Scopes):
         if variable.flags & READONLY:
             raise ReadonlyError(name)
         if variable.flags & NAMEREF:
-            # There is nothing but references to each other, which has been told.
+            # There is nothing but references to each other, which has been reported.
             failure = ShellError(f"{name}: circular name reference")
             failure.told = True
             raise failure

@@ -1,6 +1,6 @@
 """The grammar of shell arithmetic: C's expressions, as the Bash Reference Manual has them in section 6.5.
 
-A `Parser` reads the text of an expression and tells a `Builder` what it finds. One builder makes closures
+A `Parser` reads an expression and reports to a `Builder` what it finds. One builder makes closures
 (`arithmetic`), another Python source (`translation.numbers`).
 """
 

@@ -60,7 +60,7 @@ class Cursor:
         self._line = line
         #: Whether a line may go on after a backslash.
         self.continued = "\\\n" in source
-        #: A stretch of the source that is on this line: from a place that was counted up to the next newline.
+        #: A range of the source that is on this line: from a place that was counted up to the next newline.
         self._line_start = 0
         self._line_end = 0
 

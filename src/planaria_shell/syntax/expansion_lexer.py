@@ -380,7 +380,7 @@ class ExpansionLexer(Cursor):
             )
 
     def _bad(self, start: int) -> Parameter:
-        """A parameter that cannot be: bash tells only when it is expanded."""
+        """An invalid parameter, which bash reports only when it is expanded."""
         self.position = start + 2
         self.argument("}", quoted=False)
         return Parameter("", bad=self.source[start : self.position])

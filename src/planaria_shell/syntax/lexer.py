@@ -50,7 +50,7 @@ BRACED = (
     r"\$\{[!#]?(?:[A-Za-z_][A-Za-z0-9_]*+|[0-9]++|[@*#?$!-])"
     + rf"(?:[^{{}}\[\]\\'\"`$()<>\n]|{NAMED}|\[(?:[^{{}}\[\]\\'\"`$()<>\n]|{NAMED})*+\])*+\}}"
 )
-#: A word that can be told by a regular expression: no command is in it, and it ends before a blank or the end
+#: A word that a regular expression can recognise: no command is in it, and it ends before a blank or the end
 #: of a command. Most words are like this. (One that matches and means something else is found by the lexer.)
 PLAIN_WORD = (
     r"(?:[^ \t\n;&|()<>\\'\"`$]++|'[^']*+'|" + NAMED + "|" + BRACED + r"|\\[^\n]"

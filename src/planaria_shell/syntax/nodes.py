@@ -204,7 +204,7 @@ class Simple:
 
 @dataclass(slots=True)
 class Pipeline:
-    """`!` `time` and stages; `merged[i]` tells whether stage i is followed by `|&`."""
+    """`!` `time` and stages; `merged[i]` says whether stage i is followed by `|&`."""
 
     stages: list[Command]
     merged: list[bool]

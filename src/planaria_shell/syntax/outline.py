@@ -1,11 +1,11 @@
-"""Which definitions of functions in a script are well formed, told without parsing them one by one.
+"""Find the well-formed definitions of functions in a script without parsing them one by one.
 
 A script that defines many functions calls few of them, so their bodies are parsed when they are first called;
-but an error in one has to be told where it is defined. Here all definitions are looked at together: their
-texts become an outline in which a letter stands for each word, and regular expressions reduce the outline of
-a complete command to one letter, as a bottom-up parser would. The language of the outline is a part of the
-shell's: what it does not know (here-documents, arrays, commands in words) stays in the outline as it is, and
-such a definition is parsed when it is read.
+but an error in one has to be reported where it is defined. Here all definitions are looked at together:
+their texts become an outline in which a letter stands for each word, and regular expressions reduce the
+outline of a complete command to one letter, as a bottom-up parser would. The language of the outline is a
+part of the shell's: what it does not know (here-documents, arrays, commands in words) stays in the outline
+as it is, and such a definition is parsed when it is read.
 
 Letters: `w` a word, `v` one with quotes, `b` and `z` words that are operators of tests; reserved words (`i`
 if, `t` then, `e` elif, `l` else, `f` fi, `h` while, `F` for, `n` in, `d` do, `D` done, `c` case, `C` esac,

@@ -277,7 +277,7 @@ class Parser:
                 lexer.position += 1
             merged.append(both)
             lexer.newlines()
-            # Here `time` is no reserved word.
+            # Here `time` is not a reserved word.
             stages.append(
                 parse_simple(lexer, None) if _TIME.match(lexer.source, lexer.position) else self.command()
             )

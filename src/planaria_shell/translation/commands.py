@@ -75,7 +75,7 @@ class Commands(SimpleCommands):
     # -- conditions --------------------------------------------------------------------------------
 
     def condition(self, node: Command) -> str:
-        """Emit what has to be done first; an expression that tells whether the command succeeds."""
+        """Emit what has to be done first; returns an expression of whether the command succeeds."""
         if isinstance(node, Sequence) and node.items:
             for command, background in node.items[:-1]:
                 if background:

@@ -30,7 +30,7 @@ class Names:
     """The variables, arrays, functions and constants of one region.
 
     A scalar lives in a Python variable `v_NAME`, as an int when its text is that of a number, else as a str,
-    and as None while it is unset; `scalars` tells which of these it can be anywhere in the region. An array
+    and as None while it is unset; `scalars` says which of these it can be anywhere in the region. An array
     is the shell's own `Variable`, in `a_NAME`.
     """
 
@@ -41,7 +41,7 @@ class Names:
         self.watching = shell.watching
         self.scalars: dict[str, Kinds] = {}
         self.arrays: dict[str, int] = {}
-        #: The functions it calls, and the builtins it stands for: nobody may redefine them.
+        #: The functions it calls, and the builtins it stands for: none may be redefined.
         self.functions: dict[str, FunctionBody] = {}
         self.builtins: set[str] = set()
         #: Python objects that the source refers to.

@@ -20,7 +20,7 @@ _SIMPLE = re.compile(r"\w+\Z")
 
 
 class Text:
-    """An expansion: `source` gives an int or a str, as `kinds` tells."""
+    """An expansion: `source` gives an int or a str, as `kinds` says."""
 
     __slots__ = ("bits", "constant", "kinds", "natural", "position", "source")
 
@@ -318,7 +318,7 @@ def translate_number(word: Word, words: WordTranslator) -> Number:
     number = _parsed(text, sources)
     if not sources.conditions:
         return number
-    # Where an operand is no number, what it holds has to be parsed with all the rest.
+    # Where an operand is not a number, what it holds has to be parsed with all the rest.
     words.risk()
     spelled = _PLACE.split(text)
     whole = words.join([operands[int(piece)] if place % 2 else piece for place, piece in enumerate(spelled)])

@@ -165,7 +165,7 @@ def condition_error(shell: Interpreter, error: TestError) -> int:
 
 
 def condition_number(num: Callable[[Value], int], value: Value) -> int:
-    """An operand of `[[ ]]` whose number `num` tells."""
+    """An operand of `[[ ]]`, whose number `num` computes."""
     try:
         return num(value)
     except ShellError as error:

@@ -69,7 +69,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
     `on_output(stream, data)` takes what the guest writes to standard output (1) and error (2);
     `on_input(size)` gives at most `size` bytes of standard input, none at its end. Both may raise `OSError`,
     which the guest sees as its errno. `sleep(seconds)` waits and returns False when it was interrupted: the
-    guest's sleep is over then, and whoever interrupted it makes the guest notice. `limit` is the greatest
+    guest's sleep is over then, and the interrupting side makes the guest notice. `limit` is the greatest
     number of open descriptors. Set `memory` before the guest runs.
     """
 

@@ -1,7 +1,7 @@
 """The event loop that MCP servers and HTTP connections run on, until the process ends.
 
-They outlast the sessions that use them, and the loops of those: whoever calls, from whatever loop, waits
-there for what is done here. It is a loop of its own, since users' callbacks may block theirs.
+They outlast the sessions that use them, and those sessions' loops: a caller on any loop waits there for
+what is done here. It is a loop of its own, since users' callbacks may block theirs.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class HttpTool(Tool):
                 raise ValueError("the document names no server; say which with 'base_url'")
             _check_base_url(base_url)
             if definition.auth is not None and url is not None and _origin(base_url) != _origin(url):
-                # Whoever wrote the document must not choose who gets the credentials.
+                # The document's author must not choose who gets the credentials.
                 raise ValueError(
                     f"the document's server is {base_url}; to send it credentials, say so with 'base_url'"
                 )

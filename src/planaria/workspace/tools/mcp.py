@@ -192,14 +192,14 @@ class McpTool(Tool):
         try:
             found = self.find(callable, [function.callable for function in functions.values()])
         except ToolNotFound:
-            functions = await self._ask_functions(afresh=True)
+            functions = await self._ask_functions(refresh=True)
             found = self.find(callable, [function.callable for function in functions.values()])
         return functions[found.name]
 
-    async def _ask_functions(self, *, afresh: bool = False) -> dict[str, _Function]:
+    async def _ask_functions(self, *, refresh: bool = False) -> dict[str, _Function]:
         """The server's tools by the names they have in code."""
         with self._hidden(None):
-            listed = await self._running().tools(afresh=afresh)
+            listed = await self._running().tools(refresh=refresh)
         if listed is not self._listed:
             names = Names()
             functions = [_function(tool, names) for tool in listed.values()]

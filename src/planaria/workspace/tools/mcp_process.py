@@ -1,8 +1,8 @@
 """An MCP server as a process of its own: the transport that the SDK's client speaks through.
 
-The SDK has one too; this one also bounds what a server can make the host keep (one message, its stderr,
-lines that are no messages), tells why a server ended, and leaves no process behind, even when this process is
-killed.
+The SDK has one too; this one also limits what a server can make the host keep (one message, its stderr,
+lines that are not messages), reports why a server ended, and leaves no process behind, even when this
+process is killed.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ _IDENTIFIER = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,100}")')
 class ProcessTransport:
     """Start a process at `__aenter__`, exchange lines of JSON with it, and end it at `__aexit__`.
 
-    `max_message` is the size in bytes of the largest message that is taken: a larger answer fails its call
-    only, the server lives on. `ended` is set when nothing more will come; `failure` then tells why.
+    `max_message` is the size in bytes of the largest message that is accepted: a larger answer fails its
+    call only, and the server keeps running. `ended` is set when nothing more will come; `failure` then says
+    why.
     """
 
     def __init__(

@@ -88,13 +88,13 @@ class McpServer:
         #: A server that did not answer, and until when it is not waited for again.
         self._silence: tuple[float, str, str] | None = None
 
-    async def tools(self, *, afresh: bool = False) -> dict[str, Tool]:
+    async def tools(self, *, refresh: bool = False) -> dict[str, Tool]:
         """The server's tools by name, asked for once in its life and again when it says they changed.
 
-        Not every server says so: `afresh` asks again in any case.
+        Not every server says so: `refresh` asks again in any case.
         """
         connection = await self._connected()
-        if connection.tools is None or afresh:
+        if connection.tools is None or refresh:
             connection.tools = await self._within(
                 connection, self._start_timeout, "listing its tools", self._list(connection.client)
             )
@@ -141,7 +141,7 @@ class McpServer:
                     asyncio.create_task(connection.ready.wait()), connection.owner, self._start_timeout
                 )
             except BaseException:
-                # Whoever wanted it gave up; the next one starts afresh.
+                # The caller that wanted it gave up; the next one starts a new connection.
                 await self._close(connection)
                 raise
             if connection.ready.is_set():
@@ -228,7 +228,7 @@ class McpServer:
         except TimeoutError:
             status = connection.process.exit_status if connection.process is not None else None
             if status is not None:
-                # Its children keep its stdout open, so nothing else tells.
+                # Its children keep its stdout open, so nothing else shows that it ended.
                 await self._close(connection)
             message = f"gave no answer within {timeout:g} s while {doing}"
             raise self._error(connection, message, ToolTimeout) from None

@@ -203,7 +203,7 @@ class OpenApi:
         )
         media = content[content_type]
         schema = media.get("schema", {}) if isinstance(media, Mapping) else {}
-        # Boundaries of multipart bodies are made when they are sent, and patterns are no types.
+        # Boundaries of multipart bodies are made when they are sent, and patterns are not types.
         own_type = content_type if kind in ("json", "text", "bytes") and "*" not in content_type else None
         is_required = described.get("required") is True
         whole = merged(schema, self._document)

@@ -61,8 +61,8 @@ class ToolCallable:
 class Tool(ABC):
     """A named group of functions that code in a session may call.
 
-    Whoever derives from it gives `callables` and `call`, and `close` when there is something to give back.
-    Raises ToolDefinitionError for a name that no identifier can be made of.
+    A subclass defines `callables` and `call`, and `close` when there is something to release. Raises
+    ToolDefinitionError for a name that cannot be made into an identifier.
     """
 
     def __init__(self, name: str, description: str = "", tags: Iterable[str] = ()) -> None:

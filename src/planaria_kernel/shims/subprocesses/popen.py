@@ -230,7 +230,7 @@ class Popen:
     # -- running -----------------------------------------------------------------------------------
 
     def _pull(self) -> bool:
-        """Somebody reads from an empty pipe."""
+        """Called when an empty pipe is read from."""
         self._make_room()
         while self.sleeping:
             time.sleep(min(self.sleeping, _SLICE))

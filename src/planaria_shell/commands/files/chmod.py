@@ -35,7 +35,7 @@ _BITS = {"r": 0o444, "w": 0o222, "x": 0o111, "s": 0o6000, "t": 0o1000}
 def parse_mode(text: str, current: int, is_directory: bool, umask: int) -> int | None:
     """The permissions that a mode (octal or symbolic, chmod(1)) gives to a file that has `current`.
 
-    None when the text is no mode.
+    None when the text is not a mode.
     """
     if re.fullmatch(r"[0-7]+", text):
         mode = int(text, 8)
@@ -116,7 +116,7 @@ def _tree(call: Invocation, name: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _mode_operands(words: list[str]) -> list[str]:
-    """`chmod -x FILE`: a mode that begins with a minus is no option."""
+    """`chmod -x FILE`: a mode that begins with a minus is not an option."""
     for index, word in enumerate(words):
         if word == "--":
             break

@@ -113,7 +113,7 @@ class Remover:
 
     @staticmethod
     def _remove_files(path: str) -> list[str] | None:
-        """Remove what is no directory in a directory; the names that stay, None when it cannot be read."""
+        """Remove everything but directories from a directory; the names left, None when it cannot be read."""
         stay: list[str] = []
         try:
             with os.scandir(path) as entries:

@@ -25,7 +25,7 @@ _FORMAT = re.compile(r"((?:[^%]|%%)*)%([0' -]*)(-?\d*)(?:\.(\d*))?f((?:[^%]|%%)*
 
 
 class _BadNumberError(Exception):
-    """A text is no number that can be converted; the message says why."""
+    """A string is not a number that can be converted; the message says why."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ _FORMAT = re.compile(r"(?:[^%]|%%)*(%[-+ 0#']*\d*(?:\.\d*)?L?([efgaEFGA]))(?:[^%
 
 
 def _negative_operands(words: list[str]) -> list[str]:
-    """`-1` and `-.5` are operands of seq; `--` before the first of them tells so."""
+    """`-1` and `-.5` are operands of seq; `--` before the first of them marks them as such."""
     skip = False
     for index, word in enumerate(words):
         if skip:

@@ -1,4 +1,4 @@
-"""`setsid`: run COMMAND in a new session (there are no sessions here."""
+"""`setsid`: run COMMAND in a new session (there are no sessions here: it just runs)."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def stty(call: Invocation) -> Status:
 
 @command("pinky", short="bfhilpqsw", usage="[OPTION]... [USER]...")
 def pinky(call: Invocation) -> Status:
-    """Tell who is logged on: nobody is, this is no login session."""
+    """Show who is logged on: no one is, since this is not a login session."""
     if call.arguments.has("l"):
         if not call.operands:
             raise UsageError("no username specified; at least one must be specified when using -l")

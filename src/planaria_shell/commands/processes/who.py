@@ -8,7 +8,7 @@ from planaria_shell.toolkit.invocation import Invocation, command
 
 @command("who", short="abdHlmpqrstTuw", long="all=a heading=H count=q", usage="[OPTION]...")
 def who(call: Invocation) -> Status:
-    """Show who is logged on: nobody is, this is no login session."""
+    """Show who is logged on: no one is, since this is not a login session."""
     if call.arguments.has("q"):
         call.print("\n# users=0")
     elif call.arguments.has("H"):

@@ -107,7 +107,7 @@ def cut(call: Invocation) -> Generator[None, None, Status]:
             pairs, separator, separator if between is None else between, arguments.has("s"), end
         )
         if separator == end:
-            # Lines cannot be told from fields: the whole input is one line.
+            # Lines cannot be distinguished from fields: the whole input is one line.
             for source in call.inputs():
                 if data := source.read():
                     call.stdout.write(convert([data.removesuffix(end)]) or end)

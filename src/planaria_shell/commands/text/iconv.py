@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 
 def _codec(name: str, what: str) -> codecs.CodecInfo:
-    """The encoding of a name, whose suffix tells what becomes of the characters that it does not have."""
+    """The encoding of a name, whose suffix says what becomes of characters that it does not have."""
     try:
         found = codecs.lookup(name.partition("//")[0] or "utf-8")
         if not found._is_text_encoding:  # such as base64 and rot13

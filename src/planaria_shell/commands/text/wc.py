@@ -181,7 +181,7 @@ def _width(call: Invocation, names: list[str], wanted: str) -> int:
 
 
 def _standard_input_size(call: Invocation) -> int | None:
-    """The size of the file that standard input is redirected from, as far as the shell tells."""
+    """The size of the file that standard input is redirected from, where the shell knows it."""
     number = getattr(call.process.stdin, "fileno", None)
     try:
         status = os.fstat(number()) if number else None

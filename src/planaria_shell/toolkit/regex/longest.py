@@ -265,7 +265,7 @@ def _decreasing(node: Node, fold: bool) -> bool:
 
 
 def _unambiguous(body: Node, fold: bool) -> bool:
-    """Whether repetitions of a body can be told apart in one way only."""
+    """Whether a string can be divided into repetitions of a body in one way only."""
     if not nullable(body) and not mask(body, fold) & first_mask(body, fold):
         return True
     while isinstance(body, Group):
@@ -314,7 +314,7 @@ class _State:
 class Automaton:
     """All paths of an expression without back-references at once.
 
-    `single` compiles one character node to a predicate on one character; `multiline` tells whether
+    `single` compiles one character node to a predicate on one character; `multiline` says whether
     line anchors also match at newlines.
     """
 

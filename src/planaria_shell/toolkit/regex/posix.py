@@ -245,7 +245,7 @@ def _starts_line(node: Node) -> bool:
 
 
 def _looks_beyond(node: Node) -> bool:
-    """Whether the expression tells the ends of a text from those of its lines."""
+    """Whether the expression distinguishes the ends of a text from those of its lines."""
     match node:
         case Assertion(kind):
             return kind in ("text_start", "text_end")

@@ -16,7 +16,7 @@ _ODC_WIDTHS = (6, 6, 6, 6, 6, 6, 6, 11, 6, 11)
 
 
 class DamagedArchiveError(ValueError):
-    """The data is no archive, or ends too early."""
+    """The data is not an archive, or is truncated."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Member:
 
     @classmethod
     def of(cls, name: str, status: os.stat_result, number: int, data: bytes) -> Member:
-        """A file as it is; `number` tells it from the others of the archive."""
+        """A file as it is; `number` distinguishes it from the others of the archive."""
         known = status.st_ino & 0xFFFF if status.st_nlink > 1 else number
         return cls(
             name,

@@ -93,7 +93,7 @@ class HuffmanCoder:
         weights = [
             longest + 1 - lengths[symbol] if symbol in lengths else 0 for symbol in range(max(lengths) + 1)
         ]
-        #: How the code is told to the reader; None when the format has no way to.
+        #: How the code is described to the reader; None when the format has no way to.
         self.description = _weights_description(weights[:-1])
         self._codes: dict[int, str] = {}
         start = 0
@@ -126,8 +126,8 @@ def _code_lengths(counts: Mapping[int, int], longest: int) -> dict[int, int]:
 
 
 def _weights_description(weights: list[int]) -> bytes | None:
-    """The weights of all symbols but the last, packed or each in half a byte; so many symbols that are all as
-    frequent can be told in neither way."""
+    """The weights of all symbols but the last, packed or each in half a byte; None where neither
+    form can describe them (too many symbols of equal frequency)."""
     packed = _packed_weights(weights)
     if packed is not None and (len(weights) > 128 or len(packed) < (len(weights) + 1) // 2):
         return bytes([len(packed)]) + packed

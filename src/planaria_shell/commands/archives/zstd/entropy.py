@@ -54,7 +54,7 @@ class FseTable:
 
     @classmethod
     def single(cls, symbol: int) -> FseTable:
-        """One symbol for ever, which takes no bits."""
+        """A table of one symbol only, which takes no bits."""
         return cls(0, [symbol], [0], [0])
 
     @classmethod

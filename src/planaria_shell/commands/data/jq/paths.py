@@ -117,7 +117,7 @@ def get_path(value: Any, path: Iterable[Any]) -> Any:
     return value
 
 
-#: How many containers an editor keeps track of; beyond, it starts afresh and copies each once more.
+#: How many containers an editor keeps track of; beyond that it starts again and copies each once more.
 _REMEMBERED = 100_000
 
 
@@ -134,7 +134,7 @@ class Editor:
         self._owned: dict[int, Any] = {}
 
     def clear(self) -> None:
-        """Forget what is ours: the value has been seen by somebody else."""
+        """Forget which containers are ours: other code has seen the value."""
         self._owned.clear()
 
     def owns(self, value: Any) -> bool:

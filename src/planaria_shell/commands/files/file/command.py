@@ -43,7 +43,7 @@ def _binary_text(code: int) -> bool:
 
 
 def _encoding(data: bytes) -> tuple[str, str, str] | None:
-    """The encoding's name for people, its MIME name, and the text; None when it is no text."""
+    """The encoding's descriptive name, its MIME name, and the text; None for binary data."""
     for mark, codec, name, mime in (
         (b"\xef\xbb\xbf", "utf-8-sig", "Unicode text, UTF-8 (with BOM)", "utf-8"),
         (b"\xff\xfe", "utf-16", "Unicode text, UTF-16, little-endian", "utf-16le"),

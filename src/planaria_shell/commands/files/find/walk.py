@@ -39,7 +39,7 @@ class Entry:
         self.name = name
         self.depth = depth
         self.follow = follow
-        #: Whether it is a directory as far as the listing of its own directory tells; None: not known.
+        #: Whether the listing that contains it says that it is a directory; None: not known.
         self.directory = directory
         self._status: os.stat_result | None = None
         self._lstat: os.stat_result | None = None

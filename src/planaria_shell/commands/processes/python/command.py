@@ -144,7 +144,7 @@ class _Run:
             self._forget_umask()
 
     def _forget_umask(self) -> None:
-        """The script may have changed the umask: the shell tells the system its own again."""
+        """The script may have changed the umask: the shell sets its own again."""
         shell = getattr(self.process, "shell", None)
         if shell is not None:
             shell.system.umask = -1

@@ -30,7 +30,7 @@ class Sink:
 
     def __init__(self, stream: Output) -> None:
         self.stream = stream
-        #: Somebody may watch this: nothing is held back.
+        #: A user may be watching this: nothing is buffered.
         self.live = getattr(stream, "descriptor", None) in (1, 2)
         #: The reader has gone.
         self.broken = False

@@ -1,4 +1,4 @@
-"""What can be told of an awk program without running it: arrays, numeric variables, printing functions."""
+"""What an awk program shows without being run: arrays, numeric variables, printing functions."""
 
 from __future__ import annotations
 

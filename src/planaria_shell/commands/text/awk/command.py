@@ -24,7 +24,7 @@ Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 	-v var=val		--assign=var=val
 	-e 'program-text'	--source='program-text'
 """
-#: What `-i` names that is no file here.
+#: Operands of `-i` that name built-in extensions rather than files.
 _EXTENSIONS = ("inplace", "inplace.awk")
 _INCLUDE = re.compile(r'^[ \t]*@include[ \t]+"([^"\n]*)"[ \t]*;?(?=\n|\Z)', re.MULTILINE)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)

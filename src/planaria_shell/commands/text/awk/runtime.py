@@ -32,7 +32,7 @@ from planaria_shell.toolkit.regex.syntax import RegexError
 from planaria_shell.toolkit.streams import encode, open_input, reason
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
-#: A field that is not there: the empty text, but `typeof` tells.
+#: A field that is not there: the empty string, but `typeof` distinguishes it.
 NO_FIELD = Input("")
 
 

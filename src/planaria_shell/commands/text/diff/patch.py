@@ -160,7 +160,7 @@ class _Application:
                 self.say(f"{detected}  {'Ignoring' if self.reverse else 'Assuming'} -R.")
                 some_hunks = [hunk.reversed() for hunk in some_hunks]
             elif not self.arguments.has("f"):
-                # Nobody is there to be asked: the answer is no.
+                # There is no one to ask: the answer is no.
                 self.say(f"{detected}  {'Ignore' if self.reverse else 'Assume'} -R? [n] ")
                 self.say("Apply anyway? [n] ")
                 self.say("Skipping patch.")

@@ -11,7 +11,7 @@ COLORS = {"rs": "0", "hd": "1", "ad": "32", "de": "31", "ln": "36"}
 
 @dataclass(slots=True)
 class Presentation:
-    """The options that all styles heed; `colors` is empty where nothing is coloured."""
+    """The options that apply to all styles; `colors` is empty where nothing is coloured."""
 
     expand: bool = False
     initial_tab: bool = False

@@ -330,7 +330,7 @@ class _Search(Search):
         self.expand = _expander(view.replacement) if view.replacement is not None else None
 
     def run(self, source: Chunks) -> Generator[None, None, bool]:
-        """As grep's, but files with NUL bytes that nobody named are left out, and others end there."""
+        """As grep's, but files with NUL bytes are left out unless named, and named ones end there."""
         view, stdout = self.output, self.process.stdout
         if view.max_count == 0:
             return False

@@ -79,7 +79,7 @@ def _step(command: Command, last: bool, quiet: bool) -> Step | None:
 
 
 def _finder(pattern: Pattern, text: str) -> Callable[[str], object]:
-    """What tells whether a line of the text matches."""
+    """A function that returns a true value for a line of the text that matches."""
     return pattern.find if pattern.explosive else pattern.engine(text).search
 
 

@@ -135,7 +135,7 @@ def replace_in(pattern: Pattern, text: str, substitution: Substitution) -> str |
             break
         start, end = found.span()
         if start == end == previous_end:
-            # Nothing right after a match is no match of its own.
+            # An empty match right after a match does not count.
             position = end + 1
             continue
         count += 1

@@ -16,7 +16,7 @@ __all__ = ["column_pattern", "cut_column", "general_column", "numeric_column"]
 _INTEGER = b"0123456789- \t\n"
 _DECIMAL = b"0123456789.- \t\n"
 _GENERAL = b"0123456789.eE+- \t\n"
-#: Decimal numbers of no more characters than this are told apart by floats.
+#: Decimal numbers of at most this many characters differ as floats whenever they differ.
 _EXACT = 15
 #: An expression spells out each field.
 _MOST_FIELDS = 100

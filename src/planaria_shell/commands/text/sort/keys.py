@@ -278,7 +278,7 @@ def _human(text: bytes) -> tuple[int, Any]:
 
 
 def _general(text: bytes) -> tuple[int, float]:
-    """What strtold(3) reads; what is no number comes first, then NaN."""
+    """What strtold(3) reads; strings that are not numbers come first, then NaN."""
     match = _GENERAL.match(text)
     if match is None:
         return (0, 0.0)
@@ -407,7 +407,7 @@ class Order:
         if len(self.passes) == 2 and first is not None and first.column is not None:
             values = first.column(lines)
             if len(set(values)) == len(values):
-                # The key alone tells all lines apart.
+                # The key alone distinguishes all lines.
                 return _sorted(lines, values, first.reverse)
         for one in reversed(self.passes):
             if one.column is None:
@@ -426,7 +426,7 @@ class Order:
         return 0
 
     def without_repeats(self, lines: list[bytes]) -> list[bytes]:
-        """Of sorted lines, the first of each run that no key tells apart."""
+        """Of sorted lines, the first of each run whose keys are all equal."""
         columns = [one.column for one in self.passes[: self.by_key]]
         if not columns or None in columns:
             return [line for line, _ in itertools.groupby(lines)]
