@@ -123,4 +123,4 @@ def _save_history(shell: Interpreter) -> None:
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.writelines(line + "\n" for line in lines)
     except OSError:
-        return  # nobody waits for a message: the shell is gone, and bash gives none
+        return  # the shell has ended, and bash prints no message

@@ -1,7 +1,7 @@
 """Secrets: values that stay on the host. The code has a placeholder, which is exchanged on the way out.
 
 A placeholder follows from the name alone, so it means the same after a snapshot, a fork, or on another
-machine. It is no secret itself: whoever has it can only do what the session may do anyway.
+machine. It is not a secret itself: it only works in sessions that were given the secret.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planaria.network.calls import NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
 from planaria.session.callbacks import Callback
-from planaria.session.event_loops import EventLoop
+from planaria.event_loops import EventLoop
 
 __all__ = ["NetworkLink"]
 

@@ -1,7 +1,7 @@
 """What the sandbox's sockets have in common: the way to the host, and the names behind addresses.
 
-Code never sees real addresses. A name that it looks up gets one from 198.18.0.0/15 (RFC 2544), and the host
-is told the name again when the code connects there: it resolves names itself, and checks what they lead to.
+Code never sees real addresses. A name that it looks up gets one from 198.18.0.0/15 (RFC 2544). When the code
+connects there, the host receives the name again: it resolves names itself, and checks the addresses.
 """
 
 from __future__ import annotations
@@ -111,5 +111,5 @@ def pretended_address(name: str) -> str:
 
 
 def name_of(address: str) -> str:
-    """What the host is told for an address or name that the code connects to."""
+    """The host name for an address or name that the code connects to."""
     return _names.get(address, address)

@@ -57,7 +57,7 @@ _VALUES = (("G", "pattern"), ("W", "words"), ("P", "prefix"), ("S", "suffix"), (
 
 @dataclass
 class Specification:
-    """What `complete` was told for one command: a compspec."""
+    """What `complete` specifies for one command: a compspec."""
 
     options: set[str] = field(default_factory=set)
     actions: set[str] = field(default_factory=set)

@@ -52,7 +52,7 @@ def _meanings(
             return found
         found.extend(_Meaning("file", path) for path, _ in shell.find_commands(name))
         if not found and not everything:
-            # What is no command but would be tried, since it is the only file of this name.
+            # Not a command, but it would be tried: it is the only file of this name.
             place = shell.find_command(name, remember=False)
             if place is not None:
                 found.append(_Meaning("file", place[0]))

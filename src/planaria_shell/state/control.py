@@ -61,7 +61,7 @@ class Exit(_Control):
     def __init__(self, status: int, *, asked: bool = False, discards: bool = False) -> None:
         super().__init__(status)
         self.status = status
-        #: Whether an interactive shell gives up only what it was told last.
+        #: Whether an interactive shell discards only its last command.
         self.discards = discards
         #: By the builtin `exit` (or `logout`), at which an interactive shell ends, too.
         self.asked = asked

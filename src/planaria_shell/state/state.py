@@ -236,7 +236,7 @@ class State:
         #: How many lines of it are in its file, and whether the line that runs has been taken out of it.
         self.history_saved = 0
         self.history_replaced = False
-        #: What `complete` was told for each command, as its options.
+        #: The specification that `complete` has for each command, as its options.
         self.completions: dict[str, str] = {}
         #: What `bind` changed; both are replaced, never changed in place.
         self.key_bindings: dict[str, str] = {}

@@ -316,7 +316,7 @@ class _SocketEnd:
 
 
 class _BufferEnd:
-    """The bytes of a connection over buffers that somebody else moves."""
+    """The bytes of a connection over buffers that the caller moves."""
 
     def __init__(self, incoming: MemoryBIO, outgoing: MemoryBIO) -> None:
         self._incoming = incoming
