@@ -24,8 +24,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
-        size = int(self.headers.get("Content-Length", 0))
-        body = self.rfile.read(size)
+        body = self.read_body()
         match path.split("/")[1:]:
             case ["redirect"]:
                 self.answer(302, b"", {"Location": query["to"][0]})
@@ -67,6 +66,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     do_POST = do_PUT = do_DELETE = do_HEAD = do_GET  # noqa: N815
 
+    def read_body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size + 2)[:-2]
+        self.rfile.readline()
+        return body
+
     def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in headers.items():
@@ -83,15 +91,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.context = context
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if self.context is not None:  # here, on the thread of the connection, and not where all are accepted
+            with self.context.wrap_socket(request, server_side=True) as encrypted:
+                super().finish_request(encrypted, client_address)
+        else:
+            super().finish_request(request, client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients of these tests break off."""
 
 
 def _serve(context: ssl.SSLContext | None) -> Iterator[int]:
-    server = Server(("127.0.0.1", 0), Handler)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+    server = Server(context)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server.server_port

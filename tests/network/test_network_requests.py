@@ -231,11 +231,11 @@ def test_secret_injected(connected: Any, https_port: int) -> None:
 def test_secret_in_body(connected: Any, https_port: int) -> None:
     """With `in_body` the body is exchanged too, and its length is right."""
     code = "urllib.request.urlopen(f'{secure}/echo', data=b'key=' + os.environ['TOKEN'].encode()).read()"
-    where = {"hosts": [f"https://localhost:{https_port}"]}
-    told = json.loads(connected(secrets=[Secret("TOKEN", VALUE, in_body=True, **where)]).execute(code).value)
+    hosts = [f"https://localhost:{https_port}"]
+    told = json.loads(connected(secrets=[Secret("TOKEN", VALUE, in_body=True, hosts=hosts)]).execute(code).value)
     assert told["body"] == "key=" + "*" * len(VALUE)
     assert told["headers"]["content-length"] == str(len("key=" + VALUE))
-    told = json.loads(connected(secrets=[Secret("TOKEN", VALUE, **where)]).execute(code).value)
+    told = json.loads(connected(secrets=[Secret("TOKEN", VALUE, hosts=hosts)]).execute(code).value)
     assert told["body"] == "key=planaria-secret-TOKEN-placeholder"
 
 

@@ -46,6 +46,11 @@ class NetworkCalls:
         """The variables that hold placeholders."""
         return {one.name: placeholder(one.name) for one in self.policy.secrets if one.header is None}
 
+    def is_held(self, number: object) -> bool:
+        """Whether a connection has a request that waits for a decision."""
+        connection = self._connections.get(number) if isinstance(number, int) else None
+        return connection is not None and connection.is_held
+
     def take_records(self) -> list[NetworkRequest]:
         """The requests of the execution that ends now."""
         records = self._budget.records

@@ -96,6 +96,11 @@ class Connection:
             self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=problem))
         self._asked.set()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether a request waits for a decision."""
+        return self._held is not None
+
     async def close(self) -> None:
         """Close the connection to the server."""
         stream, self._stream = self._stream, None

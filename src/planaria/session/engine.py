@@ -476,7 +476,9 @@ class SessionEngine:
             execution.pause()
             self.history.has_changed = True
             result = self._result(execution)
-            result.suspended = list(execution.pending.values())
+            result.suspended = [
+                call for call in execution.pending.values() if not self.host_calls.is_held(call)
+            ]
             return result
         return self._finish(execution, execution.outcome)
 

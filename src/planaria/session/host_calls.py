@@ -178,7 +178,12 @@ class HostCalls:
 
     def any_expected(self, execution: ExecutionState) -> bool:
         """Whether an answer to a pending call is on its way."""
-        return any(one in execution.pending for one in self.answers)
+        pending = execution.pending
+        return any(one in pending and not self.is_held(pending[one]) for one in self.answers)
+
+    def is_held(self, call: HostCall) -> bool:
+        """Whether a call waits for what only comes after a decision on a request of the same connection."""
+        return self.network is not None and call.name == "@network.receive" and self.network.is_held(call)
 
     def collect(self, execution: ExecutionState) -> None:
         """Take the answers that have come; cancel those that no task awaits any more."""

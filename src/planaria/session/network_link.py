@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from planaria.event_loops import EventLoop
+from planaria.executors.messages import HostCall
 from planaria.network.calls import NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
 from planaria.session.callbacks import Callback
-from planaria.event_loops import EventLoop
 
 __all__ = ["NetworkLink"]
 
@@ -34,6 +35,10 @@ class NetworkLink:
     def callback(self, name: str) -> Callback | None:
         """The function behind a call of the kernel's."""
         return self._callbacks.get(name)
+
+    def is_held(self, call: HostCall) -> bool:
+        """Whether the connection that a call reads from has a request that waits for a decision."""
+        return self._calls.is_held(call.args[0])
 
     def resuming(self, decision: object) -> Callback:
         """The function that continues a request which waited for a decision."""

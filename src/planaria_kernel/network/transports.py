@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -22,11 +23,14 @@ def _finish(waiter: asyncio.Future[Any]) -> None:
 
 
 def have_ssl() -> None:
-    """Give asyncio the module `ssl`, which was not imported with it."""
-    import ssl
+    """Give asyncio the module `ssl`, which was not found when the sandbox started."""
     from asyncio import base_events, sslproto
 
-    base_events.ssl = sslproto.ssl = ssl  # type: ignore[attr-defined]
+    if base_events.ssl is None:  # type: ignore[attr-defined]
+        import ssl
+
+        importlib.reload(sslproto)
+        base_events.ssl = ssl  # type: ignore[attr-defined]
 
 
 async def sock_connect(sock: Any, address: Any) -> None:
