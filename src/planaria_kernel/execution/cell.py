@@ -189,8 +189,8 @@ def _parse(source: str, name: str, flags: int) -> ast.Module:
     if sys.version_info >= (3, 12) or not gc.isenabled():
         tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
         return tree
-    # In Python 3.11, `compile` raises SystemError ("AST constructor recursion depth mismatch") when the garbage
-    # collector runs meanwhile and a finalizer parses something too. Formatting a traceback is enough for that.
+    # In Python 3.11, `compile` raises SystemError ("AST constructor recursion depth mismatch") when the
+    # garbage collector runs meanwhile and a finalizer parses too, as formatting a traceback does.
     gc.disable()
     try:
         tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
