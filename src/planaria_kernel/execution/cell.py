@@ -35,7 +35,7 @@ FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
-    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` means that one
+    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one
     of them is a coroutine; `parks` that it is one only because a call of `asyncio.run` was rewritten.
     `flags` are the `from __future__` flags that the cells after it have.
     """
@@ -190,7 +190,7 @@ def _parse(source: str, name: str, flags: int) -> ast.Module:
         tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
         return tree
     # In Python 3.11, `compile` raises SystemError ("AST constructor recursion depth mismatch") when the
-    # garbage collector runs meanwhile and a finalizer parses something too. To format a traceback is enough.
+    # garbage collector runs meanwhile and a finalizer parses too, as formatting a traceback does.
     gc.disable()
     try:
         tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
