@@ -232,7 +232,9 @@ def test_secret_in_body(connected: Any, https_port: int) -> None:
     """With `in_body` the body is exchanged too, and its length is right."""
     code = "urllib.request.urlopen(f'{secure}/echo', data=b'key=' + os.environ['TOKEN'].encode()).read()"
     hosts = [f"https://localhost:{https_port}"]
-    told = json.loads(connected(secrets=[Secret("TOKEN", VALUE, in_body=True, hosts=hosts)]).execute(code).value)
+    told = json.loads(
+        connected(secrets=[Secret("TOKEN", VALUE, in_body=True, hosts=hosts)]).execute(code).value
+    )
     assert told["body"] == "key=" + "*" * len(VALUE)
     assert told["headers"]["content-length"] == str(len("key=" + VALUE))
     told = json.loads(connected(secrets=[Secret("TOKEN", VALUE, hosts=hosts)]).execute(code).value)

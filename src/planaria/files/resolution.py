@@ -14,14 +14,12 @@ from planaria.files.failure import failure
 from planaria.files.filesystem import (
     DirEntry,
     FileKind,
-    FileSystem,
-    FileSystemSnapshot,
     Handle,
     OpenFlags,
     Stat,
 )
 from planaria.files.interruption import give_way
-from planaria.files.node import MountPoint, Node, NodeHandle
+from planaria.files.node import MountPoint, Node, NodeHandle, NodeStore
 
 __all__ = ["NodeFileSystem", "Place"]
 
@@ -49,15 +47,10 @@ _WRITING: Final = _WRITE | _APPEND | _TRUNCATE
 Place = tuple[MountPoint, "Node | None", bytes, "Node | None", bool]
 
 
-class NodeFileSystem(FileSystem):
+class NodeFileSystem(NodeStore):
     """A filesystem that has nodes; subclasses set `top` and say what a node can do."""
 
-    __slots__ = ("name_limit", "path_limit", "top")
-
-    #: The outermost mount.
-    top: MountPoint
-    path_limit: int
-    name_limit: int
+    __slots__ = ()
 
     def __init__(self, *, path_limit: int = 4095, name_limit: int = 255) -> None:
         self.path_limit = path_limit
@@ -223,10 +216,6 @@ class NodeFileSystem(FileSystem):
             wanted |= _WRITE
         return node.open(wanted, mount)  # type: ignore[arg-type]  # a plain int, for speed
 
-    def find_node(self, inode: int) -> Node | None:
-        """The node of an inode number, or None where that cannot be known."""
-        return None
-
     def mount_of(self, device: int) -> MountPoint | None:
         """The mount that `stat` gives this device number for."""
         return self.top if self.top.device == device else None
@@ -383,13 +372,6 @@ class NodeFileSystem(FileSystem):
         if node.format == _SYMBOLIC_LINK:
             raise failure(errno.ENOTSUP, path)
         node.chmod(mode)
-
-    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
-        """Whether `restore` takes this kind of snapshot."""
-        return False
-
-    def discard_orphans(self) -> None:
-        """Nothing to do where unlinked files are kept elsewhere."""
 
 
 def _contains(outer: Node, inner: Node) -> bool:

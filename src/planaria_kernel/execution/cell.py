@@ -35,7 +35,7 @@ FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
-    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` tells that one
+    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` says that one
     of them is a coroutine; `parks` that it is one only because a call of `asyncio.run` was rewritten.
     `flags` are the `from __future__` flags that the cells after it have.
     """
