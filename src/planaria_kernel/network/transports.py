@@ -30,7 +30,7 @@ def have_ssl() -> None:
         import ssl
 
         importlib.reload(sslproto)
-        base_events.ssl = ssl  # type: ignore[attr-defined]
+        base_events.ssl = ssl
 
 
 async def sock_connect(sock: Any, address: Any) -> None:
