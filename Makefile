@@ -120,6 +120,7 @@ bench: install $(PEERS)/installed
 fuzz: $(VENV)/ready-for-tests
 	$(BIN)/$(PIP_INSTALL) atheris
 	$(BIN)/python fuzz/wasi.py -max_total_time=60
+	$(BIN)/python fuzz/snapshot.py -max_total_time=60
 
 clean:
 	rm -rf $(VENV) $(PEERS) out dist site htmlcov .coverage

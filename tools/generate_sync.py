@@ -70,7 +70,17 @@ TEXTS = {
 }
 
 #: Fields that only the sandbox has, and those that belong to the process where the kernel is on a thread.
-SANDBOX_ONLY = {"image", "vfs", "vfs_mount_path", "mounts", "quota", "clock", "commands", "shell_limits"}
+SANDBOX_ONLY = {
+    "network",
+    "image",
+    "vfs",
+    "vfs_mount_path",
+    "mounts",
+    "quota",
+    "clock",
+    "commands",
+    "shell_limits",
+}
 SHARED = {"executor", "storage", "extra_deps", "allow_runtime_deps", "sync_deps_on_start"}
 GROUPS = {
     "outside-process": SANDBOX_ONLY | SHARED,

@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from planaria.limits import ShellLimits as ShellLimits
     from planaria.machine.wasi.clock import FrozenClock as FrozenClock
     from planaria.machine.wasi.clock import OffsetClock as OffsetClock
+    from planaria.network.policy import Network as Network
+    from planaria.network.policy import NetworkRequest as NetworkRequest
+    from planaria.network.secrets import Secret as Secret
     from planaria.session._async.bash import AsyncBash as AsyncBash
     from planaria.session._async.execution import AsyncExecution as AsyncExecution
     from planaria.session._async.sandbox import AsyncSandbox as AsyncSandbox
@@ -152,7 +155,10 @@ _MODULES = {
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
     "Prompt": "planaria.session.kernel_queries",
+    "Network": "planaria.network.policy",
+    "NetworkRequest": "planaria.network.policy",
     "Quota": "planaria.files.quota",
+    "Secret": "planaria.network.secrets",
     "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
     "Repr": "planaria_kernel.protocol",

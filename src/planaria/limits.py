@@ -25,7 +25,7 @@ NOT_GIVEN: Final = NotGiven()
 _MIB: Final = 1 << 20
 #: No sandbox runs in fewer bytes than this.
 LEAST_MEMORY: Final = 64 * _MIB
-_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion")
+_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkpoints")
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout")
 
 
@@ -50,12 +50,18 @@ class Limits:
     memory: int | None = 2048 * _MIB
     """The sandbox's whole memory; the interpreter itself takes about 40 MiB of it."""
     output: int | None = 16 * _MIB
-    """Standard output, standard error and rich outputs, each, of one execution; what is beyond is dropped and
-    `Result.stdout_truncated` and so on say so."""
+    """Standard output, standard error and rich outputs, each, of one execution. Of a stream with more, the
+    first and the last half of so many bytes are kept, with a line between them that says how much was left
+    out; see `Result.stdout_truncated` and `Result.stdout_omitted_bytes`. Rich outputs beyond it are
+    dropped."""
     value: int | None = 256 * _MIB
-    """Size of a result's value or a callback's argument on its way over the boundary."""
+    """Size of a result's value or a callback's argument on its way over the boundary. On the host, its
+    objects take at most as much as the larger of this and `memory`."""
     recursion: int = 1000
     """The guest's recursion limit (`sys.getrecursionlimit()`), at most 20,000."""
+    checkpoints: int | None = 256 * _MIB
+    """Memory that the automatic checkpoints of a session hold, beside what the session uses itself. Beyond it
+    the oldest are dropped, every other one first; the newest is always kept."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -81,6 +87,10 @@ class Limits:
                 f"Limits(memory={self.memory}): must be between 64 MiB (the interpreter takes 40) "
                 "and 4096 MiB, or None"
             )
+
+    def decoded(self) -> int | None:
+        """Bytes that the objects of one value may take on the host."""
+        return None if self.memory is None or self.value is None else max(self.memory, self.value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,6 +146,11 @@ class Guard:
     cpu: float | None = None
     grace: float = 1.0
     interrupted: Callable[[], bool] | None = None
+
+    @property
+    def last(self) -> float | None:
+        """The time at which also what the kernel sends has to be read."""
+        return None if self.deadline is None else self.deadline + self.grace
 
 
 class Stopped(Exception):

@@ -199,6 +199,14 @@ class ProtocolError(PlanariaError, ValueError):
     """A frame or an encoded value is not well formed, or lies about its size."""
 
 
+class DecodeLimitError(ProtocolError):
+    """An encoded value takes more to decode than a limit allows: `limit` is "timeout" or "memory"."""
+
+    def __init__(self, message: str, limit: str) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
 class EncodeError(ProtocolError):
     """A host value has no form on the other side of the boundary."""
 

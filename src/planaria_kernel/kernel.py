@@ -12,7 +12,7 @@ import asyncio
 import contextvars
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
 from typing import Any
@@ -440,6 +440,8 @@ class Kernel:
         try:
             if self._workspace and type(error) is TypeError:
                 error_reports.explain_awaiting(error)
+            if type(error) is OverflowError:
+                error_reports.explain_size(error)
             if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
                 trampolines.call(lambda: print(error.code, file=sys.stderr))
             return ("error", trampolines.call(error_reports.describe, error, self._restore))
@@ -467,6 +469,11 @@ class Kernel:
         if status == "ok":
             return answer[0]
         raise error_reports.exception_of(*answer)
+
+    @property
+    def call_awaited(self) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """The same for a coroutine, which parks."""
+        return self._calls.make
 
     def _answer_blocking(self, number: int) -> None:
         """Make an open host call now, for a loop that cannot park."""

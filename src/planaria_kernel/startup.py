@@ -17,6 +17,7 @@ from planaria_kernel.execution import figures
 from planaria_kernel.execution.streams import Streams, flushing_write
 from planaria_kernel.execution.terminal import Terminal
 from planaria_kernel.kernel import Kernel
+from planaria_kernel.network import link
 
 __all__ = ["leave", "start"]
 
@@ -65,12 +66,17 @@ def start(
     return kernel
 
 
-def leave(code: Any = None, /) -> None:
+class _Leave:
     """End the execution with a status; the session stays."""
-    raise SystemExit(code)
+
+    def __call__(self, code: Any = None, /) -> None:
+        raise SystemExit(code)
+
+    def __repr__(self) -> str:
+        return "Use exit() or Ctrl-D (i.e. EOF) to exit"
 
 
-leave.__name__ = leave.__qualname__ = "exit"
+leave = _Leave()
 
 
 def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -95,7 +101,7 @@ def _keep_event_loop(kernel: Kernel) -> None:
 
 def _configure(settings: dict[str, Any]) -> None:
     """Apply the settings that concern the interpreter: argv, environ, seed, reseed,
-    recursion_limit."""
+    network, recursion_limit."""
     for name, value in settings.items():
         if name == "environ":
             for variable, text in value.items():
@@ -108,6 +114,8 @@ def _configure(settings: dict[str, Any]) -> None:
         elif name == "seed" or name == "reseed":
             if value is not None:
                 _seed(value)
+        elif name == "network":
+            link.enable(value)
         elif name == "recursion_limit":
             sys.setrecursionlimit(value)
         else:

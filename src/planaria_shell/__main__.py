@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
 
-from planaria_shell.builtins.options import turn
-from planaria_shell.invocation import parse_invocation
+from planaria_shell.builtins.registry import UsageError
+from planaria_shell.invocation import parse_invocation, prepare, read_commands, run_startup
 from planaria_shell.shell import Shell
 
 
@@ -19,10 +20,13 @@ def main() -> int:
         sys.stdout.write(asked.shown)
         return 0
     shell = Shell(name=asked.name, arguments=asked.arguments)
-    for option, on in asked.options:
-        turn(shell, option, on)
-    for name, on in asked.shopts:
-        shell.shopts.add(name) if on else shell.shopts.discard(name)
+    try:
+        prepare(shell, asked)
+    except UsageError as error:
+        sys.stderr.write(f"bash: {error.message}\n")
+        return error.status
+    if _end(run_startup(shell, asked)):
+        return shell.finish()
     if asked.command is not None:
         shell.run(asked.command, where="-c: ")
     elif asked.script is not None:
@@ -35,8 +39,17 @@ def main() -> int:
         shell.script = asked.script
         shell.run(text)
     else:
-        shell.run(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+        return _end(read_commands(shell))
     return shell.finish()
+
+
+def _end(steps: Generator[None, None, int]) -> int:
+    """Run to the end what would let others run in between."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return int(stop.value)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,23 @@ from planaria_shell.builtins.options import turn
 from planaria_shell.builtins.registry import UsageError
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.execution.process import RunningCommand
+from planaria_shell.startup import hold_dialogue, make_interactive, run_startup_file
 from planaria_shell.state.command import Process
-from planaria_shell.state.control import BROKEN_PIPE, Exit
+from planaria_shell.state.control import BROKEN_PIPE
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS
 from planaria_shell.state.streams import flush_all
 from planaria_shell.syntax.parser import parse, parser_of
 
-__all__ = ["HELP_TEXT", "VERSION_TEXT", "bash", "parse_invocation"]
+__all__ = [
+    "HELP_TEXT",
+    "VERSION_TEXT",
+    "bash",
+    "parse_invocation",
+    "prepare",
+    "read_commands",
+    "run_startup",
+]
 
 VERSION_TEXT = """GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)
 Copyright (C) 2022 Free Software Foundation, Inc.
@@ -55,6 +64,9 @@ class Invocation:
         self.command: str | None = None
         self.script: str | None = None
         self.read_stdin = False
+        self.interactive = False
+        #: The file that an interactive shell runs first, unless the command line names another or none.
+        self.startup_file: str | None = "~/.bashrc"
         self.name = "bash"
         self.arguments: list[str] = []
         self.options: list[tuple[str, bool]] = []
@@ -84,7 +96,11 @@ def parse_invocation(argv: list[str]) -> Invocation:
                 result.options.append(("posix", True))
             elif word in ("--rcfile", "--init-file"):
                 place += 1
-            elif word not in ("--norc", "--noprofile", "--login", "--noediting", "--verbose", "--restricted"):
+                if place < len(argv):
+                    result.startup_file = argv[place]
+            elif word == "--norc":
+                result.startup_file = None
+            elif word not in ("--noprofile", "--login", "--noediting", "--verbose", "--restricted"):
                 result.error = f"{word}: invalid option"
                 return result
             place += 1
@@ -97,13 +113,15 @@ def parse_invocation(argv: list[str]) -> Invocation:
                 wants_command = True
             elif letter == "s":
                 result.read_stdin = True
+            elif letter == "i":
+                result.interactive = True
             elif letter in "oO":
                 place += 1
                 if place < len(argv):
                     (result.options if letter == "o" else result.shopts).append((argv[place], on))
             elif letter in LETTERS:
                 result.options.append((LETTERS[letter], on))
-            elif letter not in "lirD":
+            elif letter not in "lrD":
                 result.error = f"-{letter}: invalid option"
                 return result
         place += 1
@@ -142,14 +160,11 @@ def bash(process: Process) -> Generator[None, None, int]:
         if os.path.basename(process.argv[0]) != "bash":
             turn(child, "posix", True)
         try:
-            for option, on in asked.options:
-                turn(child, option, on)
+            prepare(child, asked)
         except UsageError as error:
             process.error(error.message)
             return error.status
-        for name, on in asked.shopts:
-            child.shopts.add(name) if on else child.shopts.discard(name)
-        where = ""
+        text = where = ""
         if asked.command is not None:
             text, where = asked.command, "-c: "
         elif asked.script is not None:
@@ -162,16 +177,10 @@ def bash(process: Process) -> Generator[None, None, int]:
                 return 127 if isinstance(error, FileNotFoundError) else 126
             text = data.decode("utf-8", "surrogateescape")
             child.script = asked.script
-        else:
-            return (yield from _standard_input(child))
-        if not child.posix:
-            startup = _startup(child)
-            if startup is not None:
-                try:
-                    yield from child.stream_text(startup)
-                except Exit as jump:
-                    child.status = jump.status
-                    return child.finish()
+        if (yield from run_startup(child, asked)):
+            return child.finish()
+        if asked.read_stdin:
+            return (yield from read_commands(child))
         return (yield from child.stream_program(text, where))
     except BrokenPipeError:
         return BROKEN_PIPE
@@ -179,16 +188,35 @@ def bash(process: Process) -> Generator[None, None, int]:
         child.let_go()
 
 
-def _startup(child: Interpreter) -> str | None:
-    """What the file that BASH_ENV names holds, if there is one."""
-    name = child.variables.get("BASH_ENV")
-    if not name:
-        return None
-    try:
-        with open(child.path(child.expand_text(name)), "rb") as file:
-            return file.read().decode("utf-8", "surrogateescape")
-    except OSError:
-        return None
+def prepare(shell: Interpreter, asked: Invocation) -> None:
+    """Set the options of the command line. Raises UsageError for one that there is not."""
+    if asked.interactive:
+        make_interactive(shell)
+    for option, on in asked.options:
+        turn(shell, option, on)
+    for name, on in asked.shopts:
+        shell.shopts.add(name) if on else shell.shopts.discard(name)
+    shell.reads_input = asked.read_stdin
+
+
+def run_startup(shell: Interpreter, asked: Invocation) -> Generator[None, None, bool]:
+    """Run the start-up file, or what BASH_ENV names; True when it ended the shell."""
+    name: str | None
+    if shell.interactive:
+        name = asked.startup_file
+        if name is not None and name.startswith("~/"):
+            name = (shell.variables.get("HOME") or "~") + name[1:]
+    else:
+        named = "" if shell.posix or asked.read_stdin else shell.variables.get("BASH_ENV")
+        name = shell.expand_text(named) if named else None
+    return bool(name) and (yield from run_startup_file(shell, name or ""))
+
+
+def read_commands(shell: Interpreter) -> Generator[None, None, int]:
+    """Run what is read from standard input, as a dialogue in an interactive shell."""
+    if shell.interactive:
+        return (yield from hold_dialogue(shell))
+    return (yield from _standard_input(shell))
 
 
 def _standard_input(child: Interpreter) -> Generator[None, None, int]:

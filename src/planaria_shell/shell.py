@@ -24,6 +24,7 @@ from planaria_shell.state.command import CommandFunction
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.limits import Limits
 from planaria_shell.state.random_numbers import Random
+from planaria_shell.state.signals import SIGNALS
 from planaria_shell.state.special_variables import define
 from planaria_shell.state.streams import Stream
 from planaria_shell.state.variable import ASSOCIATIVE, EXPORT, Variable
@@ -32,6 +33,9 @@ from planaria_shell.state.variables import Variables
 __all__ = ["Shell"]
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+#: Conditions of `trap` that are signals, which programs inherit.
+_NUMBERED = frozenset(SIGNALS.values())
 
 
 class Shell(Interpreter):
@@ -77,6 +81,7 @@ class Shell(Interpreter):
     # Expressions.
     evaluate = evaluate
     expand_text = run_time_text.expand_text
+    expand_fields = run_time_text.expand_fields
     expand_key = run_time_text.expand_key
     # Running commands.
     execute = commands.execute
@@ -197,6 +202,7 @@ class Shell(Interpreter):
         child.shown_traps = self.traps or self.shown_traps
         child.running_traps = self.running_traps & {"DEBUG", "ERR", "RETURN"}
         child.running_trap = ""
+        child.runs_exit_trap = True
         child.loops = 0
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}
@@ -239,6 +245,8 @@ class Shell(Interpreter):
         child.process_id = child.own_process_id = self.new_process_id()
         child.table["PPID"].value = str(self.own_process_id)
         child.starter = self
+        child.traps = {name: "" for name, command in self.traps.items() if not command and name in _NUMBERED}
+        child.ignored_signals = frozenset(child.traps)
         child.nesting = self.nesting + 1
         child.functions = {name: body for name, body in self.functions.items() if body.exported}
         child.background = self.background

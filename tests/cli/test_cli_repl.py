@@ -78,7 +78,8 @@ def test_completion_comes_from_the_session(terminal: Terminal) -> None:
     """Tab completes what the session's variables have."""
     terminal.run("class A: distinguished = 'attribute'")
     terminal.type("A.dist" + TAB)
-    terminal.wait_for("distinguished")
+    # The terminal is sent only what is new: the whole word, or what comes after the letters it has already.
+    terminal.wait_for("inguished")
     assert "'attribute'\r\n" in terminal.run("")
 
 
@@ -121,3 +122,25 @@ def test_without_a_terminal_standard_input_is_one_cell(planaria: Run) -> None:
     done = planaria(stdin=b"for i in range(2):\n    print(i)\ni + 41\n")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"0\n1\n42\n", b"")
     assert planaria(stdin=b"1/0").returncode == 1
+
+
+def test_what_the_prompt_takes_beside_python(terminal: Terminal, tmp_path: Path) -> None:
+    """Lines for the shell, questions about names, earlier values, timings and files, as IPython has them."""
+    (tmp_path / "job.py").write_text("def double(n):\n    'Twice as much.'\n    return 2 * n\n")
+    assert "6\r\n" in terminal.run("!echo $((2 * 3))")
+    terminal.run("%run job.py")
+    assert "42\r\n" in terminal.run("double(21)")
+    shown = terminal.run("double?")
+    assert "Signature: double(n)\r\n" in shown
+    assert "Twice as much.\r\n" in shown
+    assert "return 2 * n\r\n" in terminal.run("double??")
+    assert "(42, 42)\r\n" in terminal.run("(Out[3], _3)")
+    assert " per loop\r\n" in terminal.run("%timeit double(4)")
+    assert "wall time " in terminal.run("%time sum(range(1000))")
+    terminal.type("%who" + ENTER)
+    terminal.wait_for("double  function\r\n")
+    terminal.wait_for("[9]>")
+    assert "[0," in terminal.run("list(range(60))")
+    assert "59]}\r\n" in terminal.run("{'wide': list(range(60))}")
+    assert "True\r\n" in terminal.run("import sys; sys.stdout.isatty()")
+    assert "Use exit()" in terminal.run("exit")

@@ -300,3 +300,45 @@ def test_the_package_runs_as_a_module(environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "planaria", "--version"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("planaria ")
+
+
+def test_a_program_finds_itself_and_its_neighbours(planaria: Run, tmp_path: Path) -> None:
+    """A file has its __file__, and imports the modules and packages beside it, and nothing else of them."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "__init__.py").write_text("from .deep import NUMBER\n")
+    (tmp_path / "tools" / "deep.py").write_text("import other\nNUMBER = other.NUMBER\n")
+    (tmp_path / "other.py").write_text("NUMBER = 5\n")
+    (tmp_path / "secret.py").write_text("x = 1\n")
+    (tmp_path / "main.py").write_text(
+        "import os, sys\nfrom tools import NUMBER\n"
+        "print(__file__, NUMBER, sys.path[0], os.path.exists('secret.py'), open(__file__).read()[:9])"
+    )
+    done = planaria("run", "main.py")
+    assert done.stdout == b"/home/user/main.py 5 /home/user False import os\n"
+    assert done.stderr == b""
+    done = planaria("run", "--mount", ".:/project", "main.py")
+    assert done.stdout.startswith(b"/project/main.py 5 /project False")
+
+
+def test_a_module_runs_with_its_arguments(planaria: Run, tmp_path: Path) -> None:
+    """-m runs a module of the working directory, or of the standard library, as __main__."""
+    (tmp_path / "work.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
+    assert planaria("run", "-m", "work", "-x").stdout == b"__main__ ['-x']\n"
+    done = planaria("run", "-m", "json.tool", "--compact", stdin=b'{"a": 1}')
+    assert done.stdout == b'{"a":1}\n'
+    assert planaria("run", "-m", "work", "-c", "1").stdout == b"__main__ ['-c', '1']\n"
+
+
+def test_files_that_a_program_writes(planaria: Run, tmp_path: Path) -> None:
+    """Files written in the sandbox are named when they end with it, and copied with --save."""
+    code = "import os; os.makedirs('d'); open('d/a.txt', 'w').write('A'); open('b.txt', 'w').write('B')"
+    done = planaria("run", "-c", code)
+    assert done.stderr == (
+        b"planaria: b.txt, d/a.txt: written in the sandbox, and gone with it; --save DIR keeps files\n"
+    )
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "b.txt").write_text("mine")
+    done = planaria("run", "--save", "out", "-c", code)
+    assert (tmp_path / "out" / "d" / "a.txt").read_text() == "A"
+    assert (tmp_path / "out" / "b.txt").read_text() == "mine"
+    assert done.stderr.startswith(b"planaria: not saved, since they exist: ")

@@ -80,3 +80,14 @@ def test_places(planaria: Run) -> None:
         assert done.returncode == 1
         assert said in done.stderr
         assert b"Traceback" not in done.stderr
+
+
+def test_descriptions_cannot_drive_the_terminal(planaria: Run, tmp_path: Path) -> None:
+    """Escape sequences and markup that code wrote into a description are listed as text."""
+    storage = package.FileStorage(tmp_path / "base")
+    storage.get_artifact_store().save("n", [1], "\x1b]0;title\x07\x1b[2J [red]x[/red]\u202e")
+    listed = planaria("store", "list", "base").stdout
+    assert b"\x1b" not in listed
+    assert b"\x07" not in listed
+    text = "".join(listed.decode().split())
+    assert "\\x1b]0;title\\x07\\x1b[2J[red]x[/red]\\u202e" in text

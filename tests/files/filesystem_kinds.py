@@ -65,7 +65,7 @@ def make(kind: str, directory: Path) -> FileSystem:
     if kind == "memory":
         return MemoryFileSystem()
     if kind == "host":
-        return HostFileSystem(directory, read_only=False)
+        return HostFileSystem(directory, read_only=False, escaping_links=True)
     if kind == "overlay":
         return OverlayFileSystem(MemoryFileSystem())
     if kind == "overlay with whiteouts":

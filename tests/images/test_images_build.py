@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import planaria
+from planaria.limits import LEAST_MEMORY
 from planaria.machine.image import image_place
 
 pytestmark = pytest.mark.slow
@@ -175,6 +176,12 @@ def test_remove(new_name: Callable[[], str], new_session: Any) -> None:
     assert not image_place(upper.recipe).exists()
     with pytest.raises(planaria.ImageError):
         planaria.Image.remove(base.name)
+
+
+def test_least_memory(new_session: Any) -> None:
+    """A session with the least memory that a limit may give has room for 12 MB of a program's own."""
+    session = new_session(limits=planaria.Limits(memory=LEAST_MEMORY))
+    assert session.run("sum(map(len, [bytes(1000) for _ in range(12_000)]))").value == 12_000_000
 
 
 _DIGESTS = """

@@ -60,14 +60,19 @@ def test_bundled_packages_count(build: Build, new_session: Any, make_wheel: Make
 
 
 def test_older_versions_are_tried(build: Build, make_wheel: MakeWheel) -> None:
-    """The newest version that agrees with the runtime's packages, and with all others, is chosen."""
+    """The newest version that agrees with the runtime's packages, and with all others, is chosen, with a
+    warning when it is not the newest there is.
+    """
     make_wheel("shared", {"shared.py": ""}, version="1.0")
     make_wheel("shared", {"shared.py": ""}, version="2.0")
     make_wheel("eager", {"eager.py": ""}, version="3.0", needs=("attrs>=9999",))
     make_wheel("eager", {"eager.py": ""}, version="2.0", needs=("shared>=2",))
     make_wheel("eager", {"eager.py": ""}, version="1.0", needs=("shared",))
     house = make_wheel("calm", {"calm.py": ""}, needs=("shared<2",))
-    image = build(packages=["eager", "calm"], find_links=[str(house)], index=False)
+    with pytest.warns(
+        UserWarning, match=r"^eager 1\.0 is installed and not 3\.0, which needs attrs, of which no"
+    ):
+        image = build(packages=["eager", "calm"], find_links=[str(house)], index=False)
     assert image.packages == ("calm==1.0", "eager==1.0", "shared==1.0")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import sys
 from typing import Any
 
@@ -257,3 +259,33 @@ def test_other_mistakes_keep_their_message(host: Any, source: str) -> None:
     message = host.error(source)["message"]
     assert "IPython" not in message
     assert "shell" not in message
+
+
+class _Parses:
+    """Garbage that parses something when it is collected, as formatting a traceback does."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        def parse(depth: int) -> None:
+            if depth:
+                parse(depth - 1)
+            else:
+                ast.parse("x = 1")
+
+        parse(20)
+
+
+def test_finalizers_that_parse(host: Any) -> None:
+    """A cell runs also when the garbage collector runs at any point of its compilation and finalizers parse."""
+    source = "\n".join(f"x{number} = [{number}, (1, 2), dict(a=3)]" for number in range(100)) + "\nx99"
+    thresholds = gc.get_threshold()
+    gc.set_threshold(50)
+    try:
+        for number in range(20):
+            for _ in range(50):
+                _Parses()
+            assert host.value(f"{source} + [{number}]") == [99, (1, 2), {"a": 3}, number]
+    finally:
+        gc.set_threshold(*thresholds)

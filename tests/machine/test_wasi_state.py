@@ -1,11 +1,12 @@
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from wasi_guest import BOTH, READ, Guest
 
 from planaria.errors import SnapshotError
-from planaria.files.memory import MemoryFileSystem
+from planaria.files import HostFileSystem, MemoryFileSystem, MountFileSystem
 from planaria.machine.wasi.abi import Errno, FdFlags, OFlags
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.random import SeededRandom
@@ -134,6 +135,85 @@ def test_going_back_lets_go_of_locks() -> None:
     assert guest.wasi.state()["locks"] == ["/x.db.lock"]
     assert guest.raw("path_create_directory", 3, b"x.db.lock") == Errno.EXIST
     assert guest.raw("path_create_directory", 3, b"y.db.lock") == 0
+
+
+def _with_host(directory: Path) -> MountFileSystem:
+    tree = MountFileSystem(MemoryFileSystem())
+    tree.mkdir(b"/out")
+    tree.mount(b"/out", HostFileSystem(directory, read_only=False))
+    return tree
+
+
+def test_restoring_takes_and_removes_no_locks_of_the_host(tmp_path: Path) -> None:
+    """A state that lists locks in a directory of the host, or behind a link to it, creates and removes nothing
+    there.
+    """
+    (tmp_path / "x.db").write_bytes(b"")
+    (tmp_path / "taken.db").write_bytes(b"")
+    (tmp_path / "taken.db.lock").mkdir()
+    guest = Guest(_with_host(tmp_path))
+    guest.files.symlink(b"/out", b"/link")
+    state = guest.wasi.state()
+    forged = [f"{where}/{name}.lock" for where in ("/out", "/link") for name in ("x.db", "taken.db", "new")]
+    guest.wasi.restore({**state, "locks": forged})
+    guest.wasi.restore(state)
+    guest.wasi.restore({**state, "locks": forged})
+    guest.wasi.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["taken.db", "taken.db.lock", "x.db"]
+
+
+def test_a_lock_on_the_host_is_released_by_its_holder_alone(tmp_path: Path) -> None:
+    """A guest that ends removes the lock it took, and neither another's nor one that was put in its place."""
+    (tmp_path / "x.db").write_bytes(b"")
+    one, two = Guest(_with_host(tmp_path)), Guest(_with_host(tmp_path))
+    one.call("path_create_directory", 3, b"out/x.db.lock")
+    two.wasi.restore(one.wasi.state())
+    two.wasi.close()
+    assert (tmp_path / "x.db.lock").is_dir()
+    (tmp_path / "x.db.lock").rmdir()
+    (tmp_path / "x.db.lock").mkdir()
+    one.wasi.close()
+    assert (tmp_path / "x.db.lock").is_dir()
+    (tmp_path / "x.db.lock").rmdir()
+    three = Guest(_with_host(tmp_path))
+    three.call("path_create_directory", 3, b"out/x.db.lock")
+    three.wasi.close()
+    assert not (tmp_path / "x.db.lock").exists()
+
+
+def test_a_lost_lock_is_not_removed_by_the_restored_guest(tmp_path: Path) -> None:
+    """A restored guest that ends its transaction removes nothing, since the lock may be another's by now."""
+    (tmp_path / "x.db").write_bytes(b"")
+    guest = Guest(_with_host(tmp_path))
+    guest.call("path_create_directory", 3, b"out/x.db.lock")
+    state = guest.wasi.state()
+    guest.call("path_remove_directory", 3, b"out/x.db.lock")
+    guest.wasi.restore(state)
+    (tmp_path / "x.db.lock").mkdir()
+    guest.call("path_remove_directory", 3, b"out/x.db.lock")
+    assert (tmp_path / "x.db.lock").is_dir()
+    assert guest.wasi.state()["locks"] == []
+
+
+def test_files_whose_lock_is_lost_are_stale() -> None:
+    """In a storage that sessions share, the database and its journal of a lost lock are stale, the rest is not."""
+    tree = MountFileSystem(MemoryFileSystem())
+    tree.mkdir(b"/data")
+    tree.mount(b"/data", MemoryFileSystem(), shared=True)
+    guest = Guest(tree)
+    files = [guest.create(name, b"text") for name in (b"data/x.db", b"data/x.db-journal", b"data/other")]
+    guest.call("path_create_directory", 3, b"data/x.db.lock")
+    state = guest.wasi.state()
+    successor = Guest(tree)
+    successor.wasi.restore(state, predecessor=guest.wasi)
+    guest.wasi.locks.forget()
+    guest.wasi.close()
+    assert [everything(successor, fd) for fd in files] == [b"text"] * 3
+    successor.wasi.restore(state)
+    assert [successor.raw("fd_tell", fd, 64) for fd in files] == [Errno.SUCCESS] * 3
+    assert everything(successor, files[2]) == b"text"
+    assert [successor.raw("fd_filestat_get", fd, 64) for fd in files[:2]] == [Errno.STALE] * 2
+    assert [entry.name for entry in tree.scandir(b"/data")] == [b"other", b"x.db", b"x.db-journal"]
 
 
 def test_a_listing_goes_on() -> None:

@@ -236,6 +236,74 @@ def test_pandas(session: Any) -> None:
     assert sums == [2 * 10**9, 10**9, 3 * 10**9]
 
 
+PANDAS_INDICES = [
+    "pd.Index([1, 2]).argsort()",
+    "pd.Index(['b', 'a']).get_indexer_for(['a'])",
+    "pd.Index([1, 2, 1]).get_indexer_non_unique([1])[0]",
+    "pd.Index([1, 2, 3]).join(pd.Index([2, 5]), how='outer', return_indexers=True)[1]",
+    "pd.Index([2, 1]).sort_values(return_indexer=True)[1]",
+    "pd.Index([3, 1]).sortlevel()[1]",
+    "pd.Index([3, 1]).reindex([1])[1]",
+    "pd.CategoricalIndex([1, 2]).reindex([2])[1]",
+    "pd.RangeIndex(3).argsort()",
+    "pd.RangeIndex(3).factorize()[0]",
+    "pd.RangeIndex(3).searchsorted([1])",
+    "pd.interval_range(0, 2).get_indexer([1])",
+    "pd.MultiIndex.from_product([[1, 2], [3]]).argsort()",
+    "pd.MultiIndex.from_product([[1, 2], [3]]).get_indexer([(1, 3)])",
+    "pd.MultiIndex.from_product([[1, 2], [3]]).get_locs([1])",
+    "pd.array([2, 1]).argsort()",
+    "pd.array([2, 1]).factorize()[0]",
+    "pd.array(['b', 'a']).argsort()",
+    "pd.Categorical([2, 1]).argsort()",
+    "pd.Categorical([2, 1]).codes",
+    "pd.period_range('2020', periods=2).array.argsort()",
+    "pd.arrays.SparseArray([0, 1]).argsort()",
+    "frame.groupby('a').indices[1]",
+    "frame.groupby(['a', 'b']).indices[1, 3]",
+    "frame.groupby('a').ngroup().values",
+    "frame.groupby('a').cumcount().values",
+    "frame.groupby('a').agg(np.argmax).b.values",
+    "frame.groupby('a').b.apply(np.argmax).values",
+    "frame.groupby('a').transform(np.argsort).b.values",
+    "frame.apply(np.argmax).values",
+    "frame.apply(np.argsort).a.values",
+    "frame.nunique().values",
+    "frame.a.value_counts().values",
+    "pd.Series(['a']).str.len().values",
+    "pd.cut(frame.a, 2, labels=False).values",
+]
+
+
+@pytest.mark.parametrize("source", PANDAS_INDICES)
+def test_pandas_indices(session: Any, source: str) -> None:
+    """Indices and counts that pandas returns have a desktop's values and types, so that products fit."""
+    frames = "import numpy as np\nimport pandas as pd\nframe = pd.DataFrame({'a': [1, 2, 1], 'b': [3, 4, 5]})"
+    session.execute(frames)
+    namespace: dict[str, Any] = {}
+    exec(frames, namespace)
+    right = np.asarray(eval(source, namespace))
+    name, values = session.execute(f"indices = {source}\nindices.dtype.name, indices.tolist()").value
+    assert (name, values) == (right.dtype.name, right.tolist())
+
+
+SCIPY_INDICES = [
+    "tree.count_neighbors(tree, [0.5, 2])",
+    "tree.query_ball_point([[0, 0], [1, 1]], 2, return_length=True)",
+    "stats.binned_statistic([1, 2], [1, 2], bins=2).binnumber",
+    "sparse.csr_array(np.eye(2)).count_nonzero(axis=0)",
+    "sparse.csr_matrix(np.eye(2)).getnnz(axis=0)",
+]
+
+
+@pytest.mark.parametrize("source", SCIPY_INDICES)
+def test_scipy_indices(session: Any, source: str) -> None:
+    """Indices and counts that scipy returns as pointer-sized integers have 64 bits."""
+    session.execute("import numpy as np\nfrom scipy import sparse, spatial, stats")
+    session.execute("tree = spatial.KDTree([[0, 0], [1, 1]])")
+    assert session.execute(f"({source}).dtype.name").value == "int64"
+
+
 def test_scikit_learn(session: Any) -> None:
     """scikit-learn's and scipy's compiled code gets indices as it needs them; their callers get 64 bits."""
     session.execute(

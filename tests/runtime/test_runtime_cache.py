@@ -359,6 +359,15 @@ def test_background_compile_can_be_switched_off(cache):
     assert not cache.directory.exists()
 
 
+def test_background_compile_ends_with_the_process_that_started_it(cache):
+    """A compile in the background ends when its standard input does, which its starter's end closes."""
+    cache.prepare()
+    with cache.lock(compiler.tier_recipe(tiers.Tier.CORE).key):  # for which it waits before it compiles
+        process = spawn(compiler.tier_recipe(tiers.Tier.FULL), cache, background=True)
+        process.stdin.close()
+        assert process.wait(60) == 130
+
+
 def test_importing_the_runtime_does_not_load_the_engine():
     """Importing the tiers loads no wasmtime, which takes long."""
     code = "import sys, planaria.runtime.tiers; sys.exit('wasmtime' in sys.modules)"

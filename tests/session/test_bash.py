@@ -50,6 +50,43 @@ def test_a_script_gives_output_errors_and_status(bash: planaria.Bash) -> None:
     assert bash.execute("echo $x").stdout == "5\n"
 
 
+def test_output_and_errors_arrive_in_the_order_in_which_they_are_written() -> None:
+    """A listener gets standard output and standard error in the order in which a script writes them."""
+    script = "echo a; echo b >&2; echo c; ls /nope; echo d; for i in 1 2; do echo $i; echo e$i >&2; done"
+    heard: list[tuple[int, bytes]] = []
+    with planaria.Bash(on_bytes=lambda descriptor, data: heard.append((descriptor, data))) as bash:
+        bash.execute(script)
+    joined: list[tuple[int, bytes]] = []
+    for descriptor, data in heard:
+        if joined and joined[-1][0] == descriptor:
+            joined[-1] = (descriptor, joined[-1][1] + data)
+        else:
+            joined.append((descriptor, data))
+    error = b"ls: cannot access '/nope': No such file or directory\n"
+    assert joined == [
+        (1, b"a\n"), (2, b"b\n"), (1, b"c\n"), (2, error), (1, b"d\n1\n"), (2, b"e1\n"), (1, b"2\n"), (2, b"e2\n"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["python3", "python3 -", "bash -c python3", "echo python3 > s; bash s"])
+def test_python_runs_what_the_session_has_for_standard_input(command: str) -> None:
+    """`python3` without a script runs what the host gives as standard input."""
+    with planaria.Bash(stdin="print(6 * 7)\n") as bash:
+        result = bash.execute(command)
+        assert (result.stdout, result.stderr, result.exit_code) == ("42\n", "", 0)
+        assert bash.execute("echo 'print(1)' | python3").stdout == "1\n"
+
+
+def test_read_shows_its_prompt_when_a_front_end_shows_prompts() -> None:
+    """`read -p` writes its prompt once a front end shows prompts, and not to a script's standard error."""
+    answers = iter(["Ann", "Bob"])
+    with planaria.Bash(stdin=lambda _prompt: next(answers)) as bash:
+        assert bash.execute("read -p 'name? ' x; echo $x").stderr == ""
+        bash.prompt()
+        result = bash.execute("read -p 'name? ' x; echo $x")
+        assert (result.stdout, result.stderr) == ("Bob\n", "name? ")
+
+
 def test_a_snapshot_is_bytes_and_takes_everything_back(bash: planaria.Bash) -> None:
     """Restoring a snapshot brings back variables, directory and files; another shell can start from it."""
     bash.execute("mkdir data; cd data; arr=(x y); echo 1 > one")
@@ -127,7 +164,6 @@ def test_state_lasts_from_one_call_to_the_next(bash: planaria.Bash, kind: str) -
 def test_snapshots_forks_and_undo_hold_shell_python_and_files_together() -> None:
     """A fork goes its own way in all three, and undo takes all three back."""
     with planaria.Session() as session:
-        session._engine.history.budget.allows = lambda: True  # type: ignore[method-assign]
         session.bash("x=1; echo file1 > f")
         session.execute("y = 1")
         shown = "echo $x $(cat f)"

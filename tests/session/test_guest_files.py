@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +92,35 @@ def test_a_lock_does_not_outlive_its_holder(end: str) -> None:
     assert printed(two, "print([a for a, in c.execute('select a from t')])") == "[1, 4]"
     one.close()
     two.close()
+
+
+def test_a_restored_transaction_on_a_mounted_database_has_lost_its_lock(tmp_path: Path) -> None:
+    """Restored, forked or taken back, it is told at its next write; the holder of the lock is not disturbed, and
+    SQLite on the host sees what was committed.
+    """
+    mounts = [planaria.Mount(tmp_path, "/out", mode="rw")]
+    connect = "import sqlite3; c = sqlite3.connect('/out/x.db', timeout=0.01)"
+    with planaria.Session(mounts=mounts) as one, planaria.Session(mounts=mounts) as two:
+        one.execute(f"{connect}; c.execute('create table t(a)'); c.commit()")
+        one.execute("c.execute('insert into t values (1)')")
+        saved = one.snapshot_state()
+        assert (tmp_path / "x.db.lock").is_dir()
+        two.restore_state(saved)
+        with pytest.raises(planaria.ExecutionError, match="disk I/O error"):
+            two.execute("c.execute('insert into t values (2)'); c.commit()")
+        two.run("c.close()")
+        assert (tmp_path / "x.db.lock").is_dir()
+        with planaria.Session.from_snapshot(saved, mounts=mounts) as three:
+            three.run("c.rollback()")
+        assert (tmp_path / "x.db.lock").is_dir()
+        with pytest.raises(planaria.ExecutionError, match="locked"):
+            two.execute(f"{connect}; c.execute('insert into t values (3)')")
+        one.execute("c.commit()")
+        two.execute("c.execute('insert into t values (4)'); c.commit()")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.db"]
+    with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        assert connection.execute("select a from t").fetchall() == [(1,), (4,)]
+        assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
 
 
 # -- the standard library -------------------------------------------------------------------------------

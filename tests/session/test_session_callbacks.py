@@ -381,3 +381,20 @@ def test_huge_answers(new_session: Callable[..., Any]) -> None:
     with pytest.raises(planaria.ExecutionError, match="MemoryError"):
         session.execute(f"x = '{'x' * 200_000_000}'")
     assert session.execute("len(await give(1000))").value == 1000
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["rate('USD') * 2", "x = rate('USD')\nx * 2", "rate('USD').upper()", "await bank.fee() + bank.fee()"],
+)
+def test_forgotten_await_is_explained(new_session: Callable[..., Any], source: str) -> None:
+    """An error that comes of a callback's call without `await` names the call, also in the traceback."""
+    session = new_session(
+        callbacks=[{"name": "rate", "fn": lambda code: 1.5}, {"name": "bank.fee", "fn": lambda: 2}]
+    )
+    error = session.run(source).error
+    name = "bank.fee" if "fee" in source else "rate"
+    assert f"write await {name}(...)" in error.message
+    assert error.traceback.endswith(f"write await {name}(...)\n")
+    other = session.run("async def own(): pass\nown() * 2").error
+    assert "write await" not in str(other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -195,3 +196,38 @@ def test_forged_reports(session: Any) -> None:
         assert str(result) is not None
         assert repr(result)
         assert session.execute("1").value == 1, report
+
+
+def test_raised_errors_show_where_the_code_failed(session: Any) -> None:
+    """What `execute` raises has the traceback of the code as a note, once."""
+    with pytest.raises(planaria.ExecutionError) as caught:
+        session.execute("def f():\n    return 1 / 0\nf()", 60, name="mine")
+    [note] = caught.value.__notes__
+    assert note == caught.value.traceback.rstrip("\n")
+    assert 'File "mine", line 2, in f' in note
+
+
+def test_timeout_reports_line_and_state(session: Any) -> None:
+    """The message of a timeout names what timed out, the line, and what was kept."""
+    error = session.run("x = 1\nwhile True: pass", timeout=0.2).error
+    assert str(error) == (
+        "the execution timed out after 0.2 s at line 2; it was stopped at a line and the session has the state "
+        "reached there"
+    )
+    assert session.execute("x").value == 1
+
+
+def test_session_is_not_pickled(session: Any) -> None:
+    """Pickling a session is a TypeError that names `snapshot_state`."""
+    with pytest.raises(TypeError, match=r"snapshot_state\(\)"):
+        pickle.dumps(session)
+
+
+def test_session_shows_its_executions(session: Any) -> None:
+    """The repr of a session has its executor and number of executions, and says when it is closed."""
+    session.execute("1")
+    assert repr(session).endswith(", 1 execution>")
+    session.run("1 / 0")
+    assert repr(session).endswith(", 2 executions>")
+    session.close()
+    assert repr(session) == "<Session closed>"

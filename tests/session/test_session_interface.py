@@ -111,9 +111,9 @@ def test_twins_are_generated() -> None:
 def test_the_trip_of_an_execution(session: planaria.Session) -> None:
     """A trivial execution without a checkpoint visits at most 12 files of the host, in at most 80 calls."""
     engine = session._engine
-    engine.history.budget.allows = lambda: False  # type: ignore[method-assign]
-    engine.executor._tier = Tier.FULL  # type: ignore[attr-defined]  # the core tier always makes one
+    engine.executor._tier = Tier.FULL  # type: ignore[attr-defined]
     session.execute("x = 1")
+    engine.history.has_changed = False
     calls: list[str] = []
 
     def profile(frame: FrameType, event: str, _argument: object) -> None:
@@ -126,7 +126,7 @@ def test_the_trip_of_an_execution(session: planaria.Session) -> None:
         session.execute("x = 1")
     finally:
         sys.setprofile(None)
-    assert len(set(calls)) <= 12, sorted(set(calls))
+    assert len(set(calls)) <= 12, " ".join(sorted(set(calls)))
     assert len(calls) <= 80
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import planaria
 from planaria import NOT_GIVEN, Limits
+from planaria.session.history import History
 
 
 def test_timeout_keeps_the_state(new_session: Callable[..., Any]) -> None:
@@ -69,15 +70,12 @@ def test_timeout_of_waiting(new_session: Callable[..., Any], source: str) -> Non
     assert session.execute("x").value == 1
 
 
-def test_what_was_lost_is_told(new_session: Callable[..., Any]) -> None:
+def test_what_was_lost_is_reported(new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a checkpoint just before, a hard stop goes back to an older one and says to which."""
     session = new_session()
     session.execute("n = 1")
     session.checkpoint("one")
-    session._engine.history.budget.allows = lambda: False
-    session._engine.executor._tier = type(
-        session._engine.executor._tier
-    ).FULL  # the core tier always makes one
+    monkeypatch.setattr(History, "checkpoint", lambda _history, _capture: None)
     session.execute("n = 2")
     error = session.run("n = 3; import os; os.abort()").error
     assert isinstance(error, planaria.CrashError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,3 +109,19 @@ def test_text_of_results(session: Any) -> None:
     assert repr(failed) == "<Result 2: error=ZeroDivisionError: division by zero>"
     assert repr(session.run("x = 1")) == "<Result 3: ok>"
     assert (result.exit_code, failed.exit_code) == (0, 1)
+
+
+def test_outputs_are_shown_and_saved_by_type(tmp_path: Path) -> None:
+    """An output's repr has types and sizes; `save` writes the type of the suffix, and refuses another."""
+    image = planaria.Output({"text/plain": "<Figure>", "image/png": bytes(45_000)})
+    assert repr(image) == "<Output image/png 45 KB, text/plain 8 bytes>"
+    image.save(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes() == bytes(45_000)
+    image.save(tmp_path / "figure")
+    assert (tmp_path / "figure").read_bytes() == bytes(45_000)
+    image.save(str(tmp_path / "figure.txt"))
+    assert (tmp_path / "figure.txt").read_text() == "<Figure>"
+    with pytest.raises(ValueError, match="image/png, text/plain"):
+        image.save(tmp_path / "figure.svg")
+    result = planaria.Result(outputs=[planaria.Output({"text/plain": "x"}), image])
+    assert result.figures == [image]

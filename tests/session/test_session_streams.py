@@ -66,26 +66,34 @@ def test_split_sequences(new_session: Callable[..., Any], limit: int | None) -> 
     session = new_session(on_stdout=heard.append, limits=planaria.Limits(output=limit))
     text = "aé€🐛" * 3
     result = session.execute(f"import os\nfor byte in {text.encode()!r}: os.write(1, bytes([byte]))")
-    assert "".join(heard) == result.stdout
-    assert "\ufffd" not in result.stdout
-    assert text.startswith(result.stdout)
+    assert text.startswith("".join(heard))
+    assert "\ufffd" not in result.stdout + "".join(heard)
+    assert ("".join(heard) == result.stdout == text) is (limit is None)
     assert result.stdout_truncated is (limit is not None)
     broken = session.execute("import os; os.write(1, b'ok\\xc3')")
     assert broken.stdout == "ok\ufffd"
 
 
 def test_truncation(new_session: Callable[..., Any]) -> None:
-    """Each stream is cut off at its limit, which its own flag tells; a flood does no harm."""
+    """A stream beyond its limit keeps its beginning and its end, with the counts of what is left out."""
     session = new_session(limits=planaria.Limits(output=1000))
     result = session.execute(
         "import sys\nfor i in range(100_000): print('x' * 100)\nsys.stderr.write('short')\n5"
     )
-    assert (len(result.stdout), result.stdout_truncated) == (1000, True)
+    total, note = 10_100_000, "[... 10,099,000 bytes (99,991 lines) omitted ...]\n"
+    assert result.stdout_truncated
+    head, _, tail = result.stdout.partition(note)
+    assert (len(head.removesuffix("\n")), len(tail)) == (500, 500)
+    assert (result.stdout_omitted_bytes, result.stdout_omitted_lines) == (total - 1000, 99_991)
     assert (result.stderr, result.stderr_truncated, result.value) == ("short", False, 5)
     result = session.execute("import sys\nsys.stderr.write('e' * 1001); print('y' * 999)")
     assert (result.stdout_truncated, result.stderr_truncated) == (False, True)
-    assert (len(result.stderr), result.stdout) == (1000, "y" * 999 + "\n")
+    assert result.stderr == "e" * 500 + "\n[... 1 bytes (0 lines) omitted ...]\n" + "e" * 500
+    assert (result.stderr_omitted_bytes, result.stdout) == (1, "y" * 999 + "\n")
     assert session.execute("print('again')").stdout == "again\n"
+    result = session.execute("for i in range(10_000): print('row', i)\nprint('RESULT=42')")
+    assert result.stdout.startswith("row 0\nrow 1\n")
+    assert result.stdout.endswith("row 9999\nRESULT=42\n")
 
 
 def test_nothing_reaches_the_host() -> None:
@@ -150,6 +158,30 @@ def test_no_input(session: Any) -> None:
     """Without stdin= input() raises EOFError, and the host's own standard input is not read."""
     assert session.run("input('x')").error.type == "EOFError"
     assert session.execute("import sys; sys.stdin.read()").value == ""
+
+
+def test_input_from_replaced_streams(new_session: Callable[..., Any]) -> None:
+    """input() reads what has taken the place of sys.stdin, and writes its prompt to what has taken that of
+    sys.stdout.
+    """
+    session = new_session(stdin="from the host\n")
+    source = """
+import contextlib, io, sys
+sys.stdin = io.StringIO("3\\n1 2\\n")
+given = input("? "), input()
+try:
+    input()
+except EOFError as error:
+    given += (str(error),)
+sys.stdin = sys.__stdin__
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    given += (input("name: "),)
+given, out.getvalue()
+"""
+    result = session.execute(source)
+    assert result.value == (("3", "1 2", "EOF when reading a line", "from the host"), "name: ")
+    assert result.stdout == "? "
+    assert "lost sys.stdin" in str(session.run("del sys.stdin; input()").error)
 
 
 def test_input_in_async_sessions() -> None:

@@ -201,3 +201,26 @@ def test_fork_inside_a_callback(new_session: Callable[..., Any]) -> None:
 
     session = new_session(callbacks=[fork])
     assert session.execute("await fork(), fork.call()").value == ("parent", "parent")
+
+
+def test_callback_that_waits_for_a_thread_that_waits_for_its_session(new_session: Callable[..., Any]) -> None:
+    """A callback that waits for another thread, which uses the same session, gets SessionBusy there once the
+    time of the execution is over, and the session goes on.
+    """
+    refused: list[BaseException] = []
+
+    def other_thread() -> None:
+        try:
+            session.execute("1")
+        except planaria.SessionBusy as error:
+            refused.append(error)
+
+    def call() -> None:
+        thread = threading.Thread(target=other_thread)
+        thread.start()
+        thread.join()
+
+    session = new_session(callbacks=[call], limits=planaria.Limits(timeout=0.3))
+    assert isinstance(session.run("await call()").error, planaria.TimeoutError)
+    assert "beyond the time limit" in str(refused[0])
+    assert session.execute("2", timeout=None).value == 2

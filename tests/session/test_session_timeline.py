@@ -21,7 +21,6 @@ class Sessions(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.session = planaria.Session()
-        self.session._engine.history.budget.allows = lambda: True  # type: ignore[method-assign]
         self.next = 0
         #: The present: numbers in the guest, and the number of executions.
         self.state: tuple[tuple[int, ...], int] = ((), 0)
@@ -183,7 +182,6 @@ def test_labels_of_other_branches(session: Any) -> None:
     session.execute("way.append('left')")
     session.checkpoint("left")
     session.rewind(1)
-    session._engine.history.budget.allows = lambda: True
     session.execute("way.append('right')")
     session.execute("1")
     session.undo()
@@ -200,7 +198,6 @@ def test_points_are_bounded(new_session: Callable[..., Any], monkeypatch: pytest
     """
     monkeypatch.setattr(history, "_KEEP_POINTS", 8)
     session = new_session()
-    session._engine.history.budget.allows = lambda: True
     session.execute("n = 0")
     session.checkpoint("mine")
     for _ in range(30):
@@ -378,20 +375,63 @@ def test_settings_beside_the_usual() -> None:
         planaria.Image.remove(image.name)
 
 
-@pytest.mark.full  # on the core tier every state is kept
-def test_undo_tells_what_can_be_undone(session: Any) -> None:
-    """Where the state that is wanted was not saved, the error names the nearest ones that were."""
-    session._engine.history.budget.allows = lambda: session.execution_count in (2, 6)
+def test_undo_reports_what_can_be_undone(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the state that is wanted was dropped, the error names the limit and the nearest states kept."""
+    monkeypatch.setattr(history, "_KEEP_POINTS", 3)
     for number in range(8):
         session.execute(f"x = {number}")
     with pytest.raises(
         planaria.SessionError,
-        match=r"execution 4 was not saved.*undo\(2\) undoes less and undo\(6\) undoes more",
+        match=r"execution 4 is no longer kept.*Limits\(checkpoints=.*; undo\(3\) undoes less",
     ):
         session.undo(4)
-    with pytest.raises(planaria.SessionError, match=r"execution 7 was not saved.*; undo\(2\) undoes more"):
-        session.undo()
-    session.undo(2)
+    session.undo(3)
+    assert session.execute("x").value == 4
+
+
+def test_each_of_many_quick_executions_can_be_undone(session: Any) -> None:
+    """There is a checkpoint before every execution, however large the session and however fast they come."""
+    session.execute("x = list(range(500_000))")
+    for number in range(30):
+        session.execute(f"v{number} = {number}")
+    assert [entry.checkpoint for entry in session.history] == list(range(31))
+    session.undo()
+    assert session.execute("'v28' in globals(), 'v29' in globals()").value == (True, False)
+    session.undo(20)
+    assert session.execute("'v9' in globals(), 'v10' in globals()").value == (True, False)
+
+
+def test_a_hard_stop_loses_that_execution_only(session: Any) -> None:
+    """What ran before an execution that was stopped hard is kept, however fast it came."""
+    for number in range(30):
+        session.execute(f"v{number} = {number}")
+    error = session.run("sum(range(10**12))", timeout=0.2).error
+    assert (error.state, error.rewound_to) == ("rewound", None)
+    assert session.execute("sum(f'v{n}' in globals() for n in range(30))").value == 30
+
+
+def test_memory_of_checkpoints_is_limited(new_session: Callable[..., Any]) -> None:
+    """Beyond `Limits.checkpoints` old states are dropped, and the newest is kept whatever it takes."""
+    session = new_session(limits=planaria.Limits(checkpoints=0))
+    session.execute("import random; x = 0")
+    for _ in range(6):
+        session.execute("x += 1; data = random.randbytes(3 << 20)")
+    assert len(session._engine.history.points) < 4  # those that share their memory with the newest
+    session.undo()
     assert session.execute("x").value == 5
-    session.undo(5)
-    assert session.execute("x").value == 1
+    with new_session(limits=planaria.Limits(checkpoints=None)) as other:
+        for number in range(6):
+            other.execute(f"x = {number}; data = bytes([{number}]) * (3 << 20)")
+        other.undo(4)
+        assert other.execute("x, data[:1]").value == (1, b"\x01")
+
+
+def test_held_memory_is_what_the_points_have(session: Any) -> None:
+    """The bytes counted for all points are those of their distinct chunks and layers, whatever was dropped."""
+    for number in range(12):
+        session.execute(f"a{number} = list(range({number * 20_000}))")
+        if number % 5 == 4:
+            session.undo(2)
+    points = session._engine.history.points
+    parts = {identity: size for point in points for identity, size in point.state.parts()}
+    assert session._engine.history._held.bytes == sum(parts.values())

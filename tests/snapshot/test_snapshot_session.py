@@ -165,18 +165,18 @@ def test_memory_that_shrank_and_grew(session: planaria.Session) -> None:
     session.execute("base = bytearray(b'b') * 20_000_000")
     root = session.snapshot_state()
     session.checkpoint("small")
-    session.execute("more = bytearray(b'm') * 8_000_000")
+    session.execute("more = bytearray(b'm') * 12_000_000")
     grown = session.snapshot_state(parent=root)
     session.rewind("small")
     shrunk = session.snapshot_state(parent=grown)
     assert shrunk.info.memory_bytes < grown.info.memory_bytes
-    session.execute("zeros = bytearray(8_000_000)")
+    session.execute("zeros = bytearray(12_000_000)")
     again = session.snapshot_state(parent=shrunk)
     question = "len(base), base.count(b'b'), zeros.count(0), 'more' in globals()"
     for snapshot in (again, session.snapshot_state()):
         other = planaria.Session.from_snapshot(snapshot)
-        assert other.execute(question).value == (20_000_000, 20_000_000, 8_000_000, False)
-    assert planaria.Session.from_snapshot(grown).execute("more.count(b'm')").value == 8_000_000
+        assert other.execute(question).value == (20_000_000, 20_000_000, 12_000_000, False)
+    assert planaria.Session.from_snapshot(grown).execute("more.count(b'm')").value == 12_000_000
 
 
 # -- equal states
@@ -394,9 +394,9 @@ def test_memory_limit(session: planaria.Session) -> None:
     """A state that is larger than the receiving session's limit is refused before it is touched."""
     session.execute("big = bytearray(80_000_000)")
     snapshot = session.snapshot_state()
-    small = planaria.Session(limits=planaria.Limits(memory=72 << 20))
+    small = planaria.Session(limits=planaria.Limits(memory=64 << 20))
     small.execute("x = 1")
-    with pytest.raises(planaria.SnapshotMismatch, match="limit is 72 MiB"):
+    with pytest.raises(planaria.SnapshotMismatch, match="limit is 64 MiB"):
         small.restore_state(snapshot)
     assert small.execute("x").value == 1
 

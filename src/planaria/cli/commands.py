@@ -41,6 +41,21 @@ class _Commands(click.Group):
             ctx.exit(_INTERRUPTED)
 
 
+class _Run(click.Command):
+    """A command whose options end with -c CODE or -m MODULE, as Python's do."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        flags = {name for one in self.params if getattr(one, "is_flag", False) for name in one.opts}
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] not in ("-", "--"):
+            option = args[place]
+            place += 1 if option in flags or "=" in option or option in ctx.help_option_names else 2
+            if option in ("-c", "-m"):
+                args = [*args[:place], "--", *args[place:]]
+                break
+        return super().parse_args(ctx, args)
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="planaria", message="%(prog)s %(version)s")
 def commands() -> None:
@@ -59,21 +74,25 @@ def repl(**options: Any) -> None:
     sys.exit(interact(SessionOptions(**options)))
 
 
-@commands.command(short_help="Run a program.", context_settings={"allow_interspersed_args": False})
+@commands.command(cls=_Run, short_help="Run a program.", context_settings={"allow_interspersed_args": False})
 @click.option("-c", "code", metavar="CODE", help="Run this text; what follows are its arguments.")
+@click.option("-m", "module", metavar="MODULE", help="Run this module; what follows are its arguments.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the output.")
 @session_options
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FILE [ARGS]...")
-def run(arguments: tuple[str, ...], code: str | None, as_json: bool, **options: Any) -> None:
+def run(
+    arguments: tuple[str, ...], code: str | None, module: str | None, as_json: bool, **options: Any
+) -> None:
     """Run the Python program FILE ("-": from standard input) in a sandbox; ARGS are its sys.argv[1:].
 
-    Options stand before FILE. Without FILE, standard input is the program unless it is a terminal. Output is
-    passed on as it comes. The exit status is the program's: that of sys.exit(), 1 after an exception; 124
-    after a timeout, 130 after Ctrl-C.
+    The modules that it imports are found beside it: of this computer's files it sees them, itself, and what
+    --mount shows. Options stand before FILE. Without FILE, standard input is the program unless it is a
+    terminal. Output is passed on as it comes. The exit status is the program's: that of sys.exit(), 1 after
+    an exception; 124 after a timeout, 130 after Ctrl-C.
     """
     from planaria.cli.program import Program, run_program
 
-    program = Program.find(code, list(arguments))
+    program = Program.find(code, module, list(arguments))
     sys.exit(run_program(program, SessionOptions(**options), as_json=as_json))
 
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Final
 
 from planaria import Session
+from planaria.cli.prompt_syntax import in_private
+from planaria.session.kernel_queries import evaluate
 
-__all__ = ["PREFIX", "DirectiveError", "directive_names", "obey"]
+__all__ = ["PREFIX", "Cell", "DirectiveError", "directive_names", "obey"]
 
 PREFIX: Final = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a directive has the session execute."""
+
+    source: str
 
 
 class DirectiveError(Exception):
@@ -25,7 +35,9 @@ class _Directive:
     purpose: str
     least: int
     most: int
-    act: Callable[..., str]
+    act: Callable[..., str | Cell]
+    takes_code: bool = False
+    """Whether the rest of the line is one argument, as it is."""
 
 
 _directives: Final[dict[str, _Directive]] = {}
@@ -36,30 +48,33 @@ def directive_names() -> list[str]:
     return sorted(PREFIX + name for name in _directives)
 
 
-def obey(line: str, session: Session) -> str:
-    """Do what a line that begins with `%` says; returns what to show.
+def obey(line: str, session: Session) -> str | Cell:
+    """Do what a line that begins with `%` says; returns what to show, or to execute.
 
     Raises DirectiveError when it is not understood, otherwise what the session raises.
     """
-    try:
-        name, *arguments = shlex.split(line.removeprefix(PREFIX)) or ["help"]
-    except ValueError as error:
-        raise DirectiveError(f"{line}: {error}") from None
-    directive = _directives.get(name)
+    name, _, rest = line.removeprefix(PREFIX).partition(" ")
+    directive = _directives.get(name or "help")
     if directive is None:
         raise DirectiveError(f"there is no {PREFIX}{name}; {PREFIX}help lists the commands")
+    try:
+        arguments = [rest] if directive.takes_code and rest.strip() else shlex.split(rest)
+    except ValueError as error:
+        raise DirectiveError(f"{line}: {error}") from None
     if not directive.least <= len(arguments) <= directive.most:
         raise DirectiveError(f"usage: {PREFIX}{directive.usage}")
     return directive.act(session, *arguments)
 
 
-def _directive(usage: str, purpose: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
+def _directive(
+    usage: str, purpose: str, *, takes_code: bool = False
+) -> Callable[[Callable[..., str | Cell]], Callable[..., str | Cell]]:
     """Make a function a directive; in `usage`, arguments in brackets may be left out."""
     name, *arguments = usage.split()
 
-    def register(act: Callable[..., str]) -> Callable[..., str]:
+    def register(act: Callable[..., str | Cell]) -> Callable[..., str | Cell]:
         least = sum(not argument.startswith("[") for argument in arguments)
-        _directives[name] = _Directive(usage, purpose, least, len(arguments), act)
+        _directives[name] = _Directive(usage, purpose, least, len(arguments), act, takes_code)
         return act
 
     return register
@@ -75,8 +90,11 @@ def _count(text: str) -> int:
 def _help(_session: Session) -> str:
     width = max(len(directive.usage) for directive in _directives.values())
     lines = [f"{PREFIX}{one.usage:{width}}  {one.purpose}" for one in _directives.values()]
+    others = (
+        "!COMMAND runs in the shell, NAME? and NAME?? describe a value, Out[N] and _N are earlier values."
+    )
     keys = "Alt-Enter runs a cell as it is, Ctrl-C stops it or clears the line, Ctrl-D leaves."
-    return "\n".join([*lines, keys])
+    return "\n".join([*lines, others, keys])
 
 
 @_directive("undo [N]", "make the last execution, or the last N, never have happened")
@@ -150,3 +168,59 @@ def _get(session: Session, file: str, to: str = "") -> str:
     to = to or file.rstrip("/").rpartition("/")[2]
     session.files.copy_out(file, Path(to).expanduser())
     return f"copied to {to} on this computer"
+
+
+# -- code -------------------------------------------------------------------------------------------------
+
+
+_TIMEIT: Final = """
+import timeit
+timer = timeit.Timer(statement, globals=space)
+number, _ = timer.autorange()
+best = min(timer.repeat(5, number)) / number
+for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)):
+    if best >= scale:
+        break
+print(f"{number} loops, best of 5: {best / scale:.3g} {unit} per loop")
+"""
+_TIME: Final = """
+import time
+wall, processor = time.perf_counter(), time.process_time()
+try:
+    exec(compile(statement, "<time>", "exec"), space)
+finally:
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    print(f"wall time {wall:.3g} s, processor time {processor:.3g} s")
+"""
+_WHO: Final = (
+    "[(name, type(value).__name__) for name, value in globals().items() "
+    "if name[:1] != '_' and name != 'Out' and type(value).__name__ != 'module']"
+)
+
+
+@_directive("timeit STATEMENT", "how long a statement takes, repeated", takes_code=True)
+def _timeit(_session: Session, statement: str) -> Cell:
+    return Cell(in_private(_TIMEIT, statement=statement))
+
+
+@_directive("time STATEMENT", "how long a statement takes, once", takes_code=True)
+def _time(_session: Session, statement: str) -> Cell:
+    return Cell(in_private(_TIME, statement=statement))
+
+
+@_directive("run FILE", "run a Python file of this computer among the session's variables")
+def _run(_session: Session, file: str) -> Cell:
+    try:
+        return Cell(decode_source(Path(file).expanduser().read_bytes()))
+    except OSError as error:
+        raise DirectiveError(f"cannot read {file}: {error.strerror}") from None
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise DirectiveError(f"{file} is not a Python program: {error}") from None
+
+
+@_directive("who", "the variables and their types")
+def _who(session: Session) -> str:
+    found = evaluate(session._engine, _WHO)
+    names = sorted(found) if isinstance(found, list) else []
+    width = max((len(name) for name, _ in names), default=0)
+    return "\n".join(f"{name:{width}}  {kind}" for name, kind in names) or "no variables"

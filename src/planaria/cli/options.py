@@ -111,7 +111,8 @@ def session_options(command: Command) -> Command:
             "--save",
             type=click.Path(file_okay=False, path_type=Path),
             metavar="DIR",
-            help="Save figures into this directory, which is made if need be.",
+            help="Save figures, and files that a program writes to its home directory, into this directory, "
+            "which is created if need be.",
         ),
         click.option("--memory", type=size, metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
         click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Final, Self
 import click
 
 from planaria import Session
+from planaria.cli import program_files
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
 from planaria.cli.report import as_json as report
@@ -25,20 +27,34 @@ __all__ = ["INTERRUPTED", "Program", "run_program", "tell_end"]
 
 INTERRUPTED: Final = 130  # 128 + SIGINT
 
+#: The whole of the program that `-m` means, with the name of the module.
+_RUN_MODULE: Final = "import runpy; runpy.run_module({0!r}, run_name='__main__', alter_sys=True)"
+
+#: Files that are named at the end, at most.
+_MOST_NAMES: Final = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A source text, what tracebacks call it, and its `sys.argv`."""
+    """A source text, what tracebacks call it, its `sys.argv`, and where it is on this computer."""
 
     source: str
     name: str
     argv: tuple[str, ...]
+    file: Path | None = None
+    """The file that it is."""
+    module: str | None = None
+    """The module that it is, found in the working directory or in the sandbox."""
 
     @classmethod
-    def find(cls, code: str | None, arguments: list[str]) -> Self:
+    def find(cls, code: str | None, module: str | None, arguments: list[str]) -> Self:
         """The program that the command line means. Raises click.UsageError when there is none."""
+        if code is not None and module is not None:
+            raise click.UsageError("-c and -m exclude each other")
         if code is not None:
             return cls(code, "<string>", ("-c", *arguments))
+        if module is not None:
+            return cls(_RUN_MODULE.format(module), "<string>", ("-m", *arguments), module=module)
         if not arguments and (sys.stdin is None or sys.stdin.isatty()):
             raise click.UsageError("say what to run: a FILE, - for standard input, or -c CODE")
         file = arguments[0] if arguments else "-"
@@ -49,7 +65,9 @@ class Program:
             raise click.UsageError(f"cannot read {file}: {error.strerror}") from None
         except (SyntaxError, UnicodeDecodeError) as error:
             raise click.UsageError(f"{file} is not a Python program: {error}") from None
-        return cls(source, "<stdin>" if file == "-" else file, tuple(arguments) or ("",))
+        if file == "-":
+            return cls(source, "<stdin>", tuple(arguments) or ("",))
+        return cls(source, file, tuple(arguments), Path(file))
 
 
 class _Displays:
@@ -85,24 +103,64 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
         argv=program.argv,
         mounts=options.mounts,
         image=options.image,
+        env=None if as_json else program_files.terminal_environment(),
         stdin=lambda prompt: lines[0](prompt),
         on_bytes=stdout,
         on_output=displays,
     ) as session:
+        _place(program, session, options)
+        if not as_json:
+            program_files.describe_terminal(session)
+        given = program_files.home_files(session, options.mounts)
         lines.append(StandardInput(options.timeout, prompts=stdout))
         try:
             result = session.run(program.source, name=program.name)
             status = result.exit_code
         except KeyboardInterrupt as interrupt:
             result, status = _interrupted(interrupt, session.execution_count), INTERRUPTED
+        written = [
+            path for path in program_files.home_files(session, options.mounts) if path not in set(given)
+        ]
+        refused = [] if options.save is None else program_files.save_files(session, written, options.save)
     if as_json:
         print(json.dumps(report(result, status), default=str))
     elif result.error is not None:
         tell_end(result.error, options)
-    if displays.unsaved and not as_json:
-        figures = "1 figure was" if displays.unsaved == 1 else f"{displays.unsaved} figures were"
-        print(f"planaria: {figures} not saved; --save DIR keeps them", file=sys.stderr)
+    if not as_json:
+        _tell_lost(displays.unsaved, written if options.save is None else [], refused)
     return status
+
+
+def _place(program: Program, session: Session, options: SessionOptions) -> None:
+    """Have the program find itself and its modules: where a mount shows them, or as copies."""
+    if program.module is not None:
+        program_files.copy_modules(session, Path(), f"import {program.module}".encode())
+    if program.file is None:
+        return
+    path = program_files.place_of(program.file, options.mounts)
+    if path is None:
+        data = program.file.read_bytes()
+        path = f"{program_files.HOME}/{program.file.name}"
+        session.files.write_bytes(path, data)
+        program_files.copy_modules(session, program.file.parent, data)
+    program_files.set_up(session, path)
+
+
+def _tell_lost(figures: int, written: Sequence[str], refused: Sequence[str]) -> None:
+    """Say on standard error what the program has made that ends with the sandbox."""
+    if written:
+        names = [path.removeprefix(f"{program_files.HOME}/") for path in written]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        print(
+            f"planaria: {', '.join(names[:_MOST_NAMES])}{more}: written in the sandbox, and gone with it; "
+            "--save DIR keeps files",
+            file=sys.stderr,
+        )
+    elif figures:
+        noun = "1 figure was" if figures == 1 else f"{figures} figures were"
+        print(f"planaria: {noun} not saved; --save DIR keeps them", file=sys.stderr)
+    if refused:
+        print(f"planaria: not saved, since they exist: {', '.join(refused)}", file=sys.stderr)
 
 
 def _interrupted(interrupt: KeyboardInterrupt, count: int) -> Result:

@@ -19,6 +19,7 @@ from pygments.lexers.python import PythonLexer
 from planaria import Session
 from planaria.cli.completeness import indentation, is_complete
 from planaria.cli.directives import PREFIX, directive_names
+from planaria.cli.prompt_syntax import is_line
 from planaria.errors import PlanariaError
 
 __all__ = ["Prompt", "kept_history"]
@@ -83,7 +84,9 @@ def _key_bindings() -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         document = buffer.document
-        if document.is_cursor_at_the_end and (document.text.startswith(PREFIX) or is_complete(document.text)):
+        if document.is_cursor_at_the_end and (
+            document.text.startswith(PREFIX) or is_line(document.text) or is_complete(document.text)
+        ):
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n" + indentation(document.current_line_before_cursor))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 from planaria import Session, __version__
+from planaria.cli import program_files, prompt_syntax
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
 from planaria.cli.streams import StandardInput, StandardOutput
@@ -40,6 +42,7 @@ class Repl:
             limits=options.limits(output=0),  # it is shown as it comes and need not be kept
             mounts=options.mounts,
             image=options.image,
+            env=program_files.terminal_environment(),
             stdin=StandardInput(prompts=self._write),
             on_bytes=self._write,
             on_output=self._display,
@@ -47,6 +50,7 @@ class Repl:
 
     def converse(self) -> int:
         """Read and run cells until Ctrl-D or `exit()`; returns the exit status."""
+        program_files.describe_terminal(self.session)
         from planaria.cli.directives import PREFIX
         from planaria.cli.prompt import Prompt
 
@@ -57,6 +61,10 @@ class Repl:
                 text = prompt.read()
                 if text.startswith(PREFIX):
                     self._obey(text)
+                elif text.startswith(prompt_syntax.SHELL):
+                    self._run_command(text.removeprefix(prompt_syntax.SHELL))
+                elif (question := prompt_syntax.asks_about(text)) is not None:
+                    self.execute(prompt_syntax.description(*question))
                 elif text.strip():
                     result = self.execute(text)
                     if result is not None and isinstance(result.error, Exited):
@@ -76,11 +84,23 @@ class Repl:
             self._tell(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"))
             return None
         if result.repr is not None:
-            self._print(result.repr)
+            self._print(prompt_syntax.pretty(self.session, result.repr, shutil.get_terminal_size().columns))
+            prompt_syntax.keep_value(self.session)
         if result.error is not None:
             self._tell(result.error)
         self._write.end_line()
         return result
+
+    def _run_command(self, script: str) -> None:
+        try:
+            result = self.session.bash(script)
+        except KeyboardInterrupt:
+            self._write.line_is_open = True
+            self._complain("interrupted")
+            return
+        if result.error is not None:
+            self._tell(result.error)
+        self._write.end_line()
 
     def _display(self, _stream: str, output: str | Output) -> None:
         if not isinstance(output, Output):
@@ -94,10 +114,14 @@ class Repl:
             self._print(str(output))
 
     def _obey(self, line: str) -> None:
-        from planaria.cli.directives import DirectiveError, obey
+        from planaria.cli.directives import Cell, DirectiveError, obey
 
         try:
-            self._print(obey(line.strip(), self.session))
+            shown = obey(line.strip(), self.session)
+            if isinstance(shown, Cell):
+                self.execute(shown.source)
+            elif shown:
+                self._print(shown)
         except (DirectiveError, PlanariaError) as error:
             self._complain(str(error))
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from planaria.cli.printable import printable
 from planaria.workspace.storage import transfer
 from planaria.workspace.storage.storage import Storage
 from planaria.workspace.storage.transfer import Change
@@ -55,7 +56,7 @@ def _show(changes: Sequence[Change], *, as_json: bool) -> None:
         print(json.dumps(told, indent=2))
         return
     for one in changes:
-        print(f"{_SIGNS[one.action]} {one.kind} {one.name}")
+        print(f"{_SIGNS[one.action]} {one.kind} {printable(one.name)}")
 
 
 def list_workspace(place: str, *, as_json: bool, snapshots: bool) -> None:
@@ -80,5 +81,5 @@ def list_workspace(place: str, *, as_json: bool, snapshots: bool) -> None:
     table = Table("KIND", "NAME", "DESCRIPTION", box=None, pad_edge=False)
     for one in found:
         first, *_ = descriptions.get((one.kind, one.name), "").splitlines() or [""]
-        table.add_row(one.kind, escape(one.name), escape(first))
+        table.add_row(one.kind, escape(printable(one.name)), escape(printable(first)))
     console.print(table)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from planaria.errors import EncodeError, ProtocolError
 from planaria.executors.executor import Entered, Host
@@ -37,7 +38,8 @@ from planaria.executors.messages import (
     Waiting,
 )
 from planaria.limits import Stopped, StopReason
-from planaria_kernel.protocol import decode, encode
+from planaria_kernel.errors import DecodeLimitError
+from planaria_kernel.protocol import Budget, Undecodable, decode, encode
 
 __all__ = ["HostEndpoint", "answer_frame", "call_name", "command_frame", "unknown_request"]
 
@@ -56,27 +58,39 @@ class HostEndpoint:
     """Holds the command of the present entry and the report that it leaves.
 
     `outside` is entered while a function of the user's runs on the host; a KeyboardInterrupt in there is the
-    function's answer.
+    function's answer. What the kernel sends takes at most `memory` bytes once it is decoded.
     """
 
-    __slots__ = ("_command", "_host", "_outside", "_report")
+    __slots__ = ("_command", "_deadline", "_host", "_memory", "_outside", "_report")
 
     def __init__(
-        self, host: Host, outside: Callable[[], AbstractContextManager[object]] = nullcontext
+        self,
+        host: Host,
+        outside: Callable[[], AbstractContextManager[object]] = nullcontext,
+        *,
+        memory: int | None = None,
     ) -> None:
         self._host = host
         self._outside = outside
+        self._memory = memory
+        self._deadline: float | None = None
         self._command = _EMPTY
         self._report: bytes | None = None
 
-    def begin(self, command: Command, settings: object = None) -> None:
+    def begin(self, command: Command, settings: object = None, *, deadline: float | None = None) -> None:
         """Set the command of the next entry, before which the kernel takes `settings`, if any.
 
-        Raises EncodeError when it cannot be sent.
+        What the kernel sends during the entry has to be decoded by `deadline`, a value of
+        `time.monotonic()`. Raises EncodeError when the command cannot be sent.
         """
+        self._deadline = deadline
         frame = command_frame(command)
         self._command = encode(frame if settings is None else ("begin", settings, frame))
         self._report = None
+
+    def decode(self, data: bytes, refused: list[str] | None = None) -> Any:
+        """What the kernel sent, within the limits. Raises ProtocolError, and DecodeLimitError."""
+        return decode(data, Budget(self._deadline, self._memory), refused)
 
     def ended(self, reason: StopReason | None) -> Entered:
         """What the entry ended with. Raises Stopped when the kernel left no report."""
@@ -84,7 +98,11 @@ class HostEndpoint:
             raise Stopped("the kernel returned without a report", reason)
         if self._report == _PLAINLY_DONE:
             return Entered(_DONE, reason)
-        return Entered(_report_of(decode(self._report)), reason)
+        refused: list[str] = []
+        report = _report_of(self.decode(self._report, refused))
+        if refused and isinstance(report, Waiting):
+            report = replace(report, calls=_without_undecodable(report.calls, refused[0]))
+        return Entered(report, reason)
 
     @property
     def has_report(self) -> bool:
@@ -99,16 +117,25 @@ class HostEndpoint:
             self._report = request[1:]
             return _EMPTY
         if kind == Request.DISPLAY:
-            match decode(request[1:]):
+            match self.decode(request[1:]):
                 case (str(form), dict(data), dict(metadata)):
                     self._host.display(form, data, metadata)
                     return _EMPTY
         elif kind == Request.CALL:
-            match decode(request[1:]):
+            refused: list[str] = []
+            try:
+                call = self.decode(request[1:], refused)
+            except DecodeLimitError as error:
+                return encode(answer_frame(_too_much(error)))
+            match call:
                 case (str(name), tuple(arguments), dict(keywords)):
+                    if refused:
+                        return encode(
+                            answer_frame(Raised("TypeError", _bad_argument(name, arguments, refused[0])))
+                        )
                     return self._call(name, arguments, keywords)
         elif kind == Request.INPUT:
-            match decode(request[1:]):
+            match self.decode(request[1:]):
                 case str(prompt):
                     return encode(answer_frame(self._ask(lambda: self._host.input(prompt))))
         else:
@@ -131,6 +158,42 @@ class HostEndpoint:
                 return function()
         except KeyboardInterrupt:
             return _INTERRUPTED
+
+
+def _too_much(error: DecodeLimitError) -> Raised:
+    kind = "MemoryError" if error.limit == "memory" else "TimeoutError"
+    return Raised(kind, f"the arguments of this call cannot be decoded: {error}")
+
+
+def _bad_argument(name: str, arguments: tuple[object, ...], reason: str) -> str:
+    return f"{call_name(name, arguments)}(): an argument cannot be sent: {reason}"
+
+
+def _without_undecodable(calls: tuple[HostCall, ...], reason: str) -> tuple[HostCall, ...]:
+    """Calls that wait, those with an argument that cannot be had refused: all of them, if it is not found."""
+    found = [_holds_undecodable((call.args, call.kwargs)) for call in calls]
+    if not any(found):
+        found = [True] * len(calls)
+    return tuple(
+        replace(call, args=(), kwargs={}, refused=_bad_argument(call.name, call.args, reason))
+        if is_bad
+        else call
+        for call, is_bad in zip(calls, found, strict=True)
+    )
+
+
+def _holds_undecodable(value: object) -> bool:
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Undecodable):
+            return True
+        if isinstance(one, dict):
+            pending += one.keys()
+            pending += one.values()
+        elif isinstance(one, (list, tuple, set, frozenset)):
+            pending += one
+    return False
 
 
 def call_name(name: str, arguments: tuple[object, ...]) -> str:

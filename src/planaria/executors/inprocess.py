@@ -202,7 +202,7 @@ class InProcessExecutor(Executor):
         if hasattr(self, "_host"):
             raise SessionError("this executor has a session already; create another one")
         self._host = host
-        self._endpoint = HostEndpoint(host, self._interrupts.outside)
+        self._endpoint = HostEndpoint(host, self._interrupts.outside, memory=limits.decoded())
         if self.config.deps:
             failed = self.install(self.config.deps).failed
             if failed:
@@ -301,7 +301,7 @@ class InProcessExecutor(Executor):
         thread = self._thread
         if thread is None:
             raise Stopped("the kernel is gone", None)
-        self._endpoint.begin(command)
+        self._endpoint.begin(command, deadline=guard.last)
         thread.host, thread.endpoint = self._host, self._endpoint
         if isinstance(command, RunCode):
             thread.kernel.display.leave_open()

@@ -162,6 +162,8 @@ class HostCall:
     name: str
     args: tuple[object, ...] = ()
     kwargs: dict[str, object] | None = None
+    refused: str | None = field(default=None, repr=False)
+    """Why the arguments cannot be had here, if so."""
 
     def __repr__(self) -> str:
         shown = [f"id={self.id}", f"name={self.name!r}"]

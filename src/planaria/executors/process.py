@@ -118,7 +118,7 @@ class ProcessExecutor(Executor):
             raise SessionError("this executor has a session already; create another one")
         self._host = host
         self._limits = limits
-        self._endpoint = HostEndpoint(host, self._interrupts.outside)
+        self._endpoint = HostEndpoint(host, self._interrupts.outside, memory=limits.decoded())
         _living.add(self)
         self.reset()
 
@@ -211,7 +211,7 @@ class ProcessExecutor(Executor):
         return self._enter(command, guard)
 
     def _enter(self, command: Command, guard: Guard) -> Entered:
-        self._endpoint.begin(command)
+        self._endpoint.begin(command, deadline=guard.last)
         process = self._running()
         pipe = process.pipe
         pipe.written = self._host.output

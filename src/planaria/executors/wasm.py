@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,10 +29,12 @@ from planaria.executors.messages import Command, Configure, Done, Refused, Reque
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
+from planaria.files.mount import MountFileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.machine import Machine
-from planaria.machine.memory import MemoryFile
+from planaria.machine.memory import MemoryFile, has_mappings_left
 from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
@@ -40,13 +44,16 @@ from planaria.machine.wasi.system import Wasi
 from planaria.machine.weak import weak_method
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
-from planaria_kernel.protocol import decode, encode
+from planaria_kernel.protocol import encode
 
 __all__ = ["WasmExecutor"]
 
 _EMPTY: Final = b""
-#: More changed memory than this, in bytes, is kept in a file and mapped rather than copied.
-_MOST_RUNS: Final = 16 << 20
+#: More changed memory than this, in bytes, is kept in a file and mapped rather than copied: what has changed
+#: since the file was mapped is looked at before every execution.
+_MOST_RUNS: Final = 1 << 20
+#: The same in a process that has no mappings left, where all that is in layers counts as changed.
+_MOST_RUNS_UNMAPPED: Final = 16 << 20
 #: The same for a state that others begin to live from, which share what is mapped.
 _MOST_COPIED: Final = 128 << 10
 #: Seconds that a kernel has to get ready to be an image.
@@ -112,8 +119,11 @@ class WasmExecutor(Executor):
         self._environment = dict(setup.environment)
         self._clock = setup.clock
         self._random = setup.random
-        self._endpoint = HostEndpoint(host, weak_method(self._outside))
+        self._value_memory = limits.decoded()
+        self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
         self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
+        if self._tier is Tier.CORE:
+            tiers.start_background_compile()
         self.reset()
 
     # -- the life of a machine -------------------------------------------------------------------------
@@ -151,8 +161,11 @@ class WasmExecutor(Executor):
             raise Stopped("the sandbox is gone", None)
         return self._machine
 
-    def _new_machine(self, state: WasmState | None = None) -> None:
-        """A machine of the image, or of `state`; takes the place of the present one."""
+    def _new_machine(self, state: WasmState | None = None, *, goes_on: bool = False) -> None:
+        """A machine of the image, or of `state`; takes the place of the present one.
+
+        `goes_on` says that `state` is the present one's, which has done nothing since.
+        """
         wasi = Wasi(
             self.files,
             environment=self._environment,
@@ -161,16 +174,18 @@ class WasmExecutor(Executor):
             on_output=self._host.output,
         )
         self._connect(wasi)
-        machine = Machine(
-            tiers.load(self._tier), wasi, WeakMethod(self._answer), memory_limit=self._memory_limit
-        )
-        machine.too_large = _too_large
-        if state is None:
-            machine.load(self._image.memory, self._image.memory.size, [])
-        else:
-            machine.load(state.memory, state.size, state.runs)
+        with host_resources("a new sandbox"):
+            machine = Machine(
+                tiers.load(self._tier), wasi, WeakMethod(self._answer), memory_limit=self._memory_limit
+            )
+            machine.too_large = _too_large
+            if state is None:
+                machine.load(self._image.memory, self._image.memory.size, [])
+            else:
+                machine.load(state.memory, state.size, state.runs)
         if state is not None:
-            wasi.restore(state.system)
+            old = self._machine if goes_on else None
+            wasi.restore(state.system, predecessor=None if old is None else old.wasi)
         elif not self._image.recipe.is_plain:
             # An image may have had files open; the plain one has none but those that every machine has. The
             # random numbers of a seed begin anew: they are the session's and not the image's.
@@ -179,6 +194,8 @@ class WasmExecutor(Executor):
         self._begins(state)
         if old is not None:
             # Only now: a file without a name exists as long as it is open.
+            if goes_on:
+                old.wasi.locks.forget()
             old.close()
             old.wasi.close()
 
@@ -258,9 +275,10 @@ class WasmExecutor(Executor):
                 raise SessionError(f"the kernel refuses its settings: {entered.report!r}")
         if complete and self._birth is not None:
             self._birth = self._at_rest = None
-        most = _MOST_COPIED if shared else _MOST_RUNS
+        most = _MOST_COPIED if shared else _MOST_RUNS if has_mappings_left() else _MOST_RUNS_UNMAPPED
         if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
-            self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))
+            with host_resources("capturing the state of a session"):
+                self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))
         memory, runs = self._at_rest
         deferred = {**(self._birth or {}), **(self._deferred or {})} or None
         system = machine.wasi.state()
@@ -297,7 +315,7 @@ class WasmExecutor(Executor):
         tiers.load(Tier.FULL)
         state = self.capture()
         self._tier = Tier.FULL
-        self.restore(state, files=False)
+        self._new_machine(state, goes_on=True)
 
     def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
         """Another executor with these settings that continues from `state`, over `files` of that time."""
@@ -308,7 +326,8 @@ class WasmExecutor(Executor):
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
-        other._endpoint = HostEndpoint(host, weak_method(other._outside))
+        other._value_memory = self._value_memory
+        other._endpoint = HostEndpoint(host, weak_method(other._outside), memory=self._value_memory)
         other._image = state.image
         other._tier = self._tier
         other.restore(state, files=False)
@@ -347,7 +366,7 @@ class WasmExecutor(Executor):
         deferred, self._deferred = self._deferred, None
         endpoint = self._endpoint
         try:
-            endpoint.begin(command, deferred)
+            endpoint.begin(command, deferred, deadline=guard.last)
         except BaseException:
             self._deferred = deferred
             raise
@@ -392,7 +411,7 @@ class WasmExecutor(Executor):
         if kind == Request.IMMORTAL and self._settles:
             make_immortal(self._running().memory, request[1:])
             return _EMPTY
-        match kind, decode(request[1:]):
+        match kind, self._endpoint.decode(request[1:]):
             case Request.FILES, tuple(change):
                 return encode(self._change(change))
             case Request.TIER, list(modules):
@@ -412,6 +431,8 @@ class WasmExecutor(Executor):
                     wasi.fchmod(descriptor, mode)
                 case "dup", int(descriptor), (int() | None) as to:
                     return ("ok", wasi.dup(descriptor, to))
+                case "usage", int(device):
+                    return ("ok", self._usage(device))
                 case "umask", int(mask):
                     wasi.umask = mask & 0o777
                 case "bounds", (int() | None) as size, (int() | None) as more:
@@ -423,6 +444,14 @@ class WasmExecutor(Executor):
         except OSError as error:
             return ("errno", errno_of(error) or int(Errno.IO))
         return ("ok", None)
+
+    def _usage(self, device: int) -> tuple[int | None, ...]:
+        """Bytes used and at most, nodes used and at most, of the filesystem with this device number."""
+        mount = self._files.mount_of(device) if isinstance(self._files, MountFileSystem) else None
+        if mount is None:
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+        usage = mount.filesystem.usage()
+        return (usage.bytes_used, usage.bytes_limit, usage.nodes_used, usage.nodes_limit)
 
 
 def _too_large(request: bytes) -> bytes:

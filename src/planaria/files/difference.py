@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from planaria.files.filesystem import (
-    Difference,
-    DirEntry,
-    FileKind,
-    FileSystem,
-    FileSystemSnapshot,
-    OpenFlags,
-)
-from planaria.files.node import NodeHandle
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
-__all__ = ["difference"]
+from planaria.files.handle import DirEntry, FileKind, Handle, OpenFlags, Stat
+
+__all__ = ["Difference", "Tree", "difference"]
 
 _PIECE = 1 << 20
 
 
-def difference(before: FileSystem | FileSystemSnapshot, after: FileSystem | FileSystemSnapshot) -> Difference:
-    """What is added, removed and changed in `after`."""
-    old = _filesystem(before)
-    new = _filesystem(after)
+class Difference(NamedTuple):
+    """Paths, sorted; of a directory that was added or removed, all paths in it as well."""
+
+    added: list[bytes]
+    removed: list[bytes]
+    changed: list[bytes]
+    """Of another kind, or with other contents, link target or permission bits; times do not count."""
+
+
+class Tree(Protocol):
+    """What is asked of a filesystem to compare it; see `FileSystem`."""
+
+    def stat(self, path: bytes, *, follow: bool = True) -> Stat: ...
+
+    def readlink(self, path: bytes) -> bytes: ...
+
+    def open(self, path: bytes, flags: OpenFlags) -> Handle: ...
+
+    def scandir(self, path: bytes) -> Iterable[DirEntry]: ...
+
+
+def difference(old: Tree, new: Tree) -> Difference:
+    """What is added, removed and changed in `new`."""
     added: list[bytes] = []
     removed: list[bytes] = []
     changed: list[bytes] = []
@@ -47,19 +61,11 @@ def difference(before: FileSystem | FileSystemSnapshot, after: FileSystem | File
     return Difference(sorted(added), sorted(removed), sorted(changed))
 
 
-def _filesystem(state: FileSystem | FileSystemSnapshot) -> FileSystem:
-    if isinstance(state, FileSystem):
-        # Contents that are frozen need not be read again to be compared.
-        state.snapshot()
-        return state
-    return state.open()
-
-
-def _listing(filesystem: FileSystem, path: bytes) -> dict[bytes, DirEntry]:
+def _listing(filesystem: Tree, path: bytes) -> dict[bytes, DirEntry]:
     return {entry.name: entry for entry in filesystem.scandir(path)}
 
 
-def _tree(filesystem: FileSystem, path: bytes, entry: DirEntry) -> list[bytes]:
+def _tree(filesystem: Tree, path: bytes, entry: DirEntry) -> list[bytes]:
     """A path and everything below it."""
     paths = [path]
     pending = [path] if entry.kind is FileKind.DIRECTORY else []
@@ -73,7 +79,7 @@ def _tree(filesystem: FileSystem, path: bytes, entry: DirEntry) -> list[bytes]:
     return paths
 
 
-def _same(old: FileSystem, new: FileSystem, path: bytes, kind: FileKind) -> bool:
+def _same(old: Tree, new: Tree, path: bytes, kind: FileKind) -> bool:
     left, right = old.stat(path, follow=False), new.stat(path, follow=False)
     if left.mode != right.mode:
         return False
@@ -87,10 +93,9 @@ def _same(old: FileSystem, new: FileSystem, path: bytes, kind: FileKind) -> bool
     try:
         second = new.open(path, OpenFlags.READ)
         try:
-            if isinstance(first, NodeHandle) and isinstance(second, NodeHandle):
-                known = first.node.same_contents(second.node)
-                if known is not None:
-                    return known
+            known = first.same_contents(second)
+            if known is not None:
+                return known
             offset = 0
             while True:
                 piece = first.read(_PIECE, offset)

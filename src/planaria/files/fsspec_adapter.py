@@ -8,17 +8,38 @@ It needs the extra `planaria[fsspec]`, and nothing else imports this module.
 from __future__ import annotations
 
 from datetime import UTC
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import fsspec  # type: ignore[import-untyped]
 from fsspec.spec import AbstractFileSystem  # type: ignore[import-untyped]
 
 from planaria.files.filesystem import FileKind, Stat
-from planaria.files.view import Files
 
 __all__ = ["PlanariaFileSystem"]
 
 _TYPES = {FileKind.DIRECTORY: "directory", FileKind.REGULAR: "file", FileKind.SYMBOLIC_LINK: "link"}
+
+
+class FileAccess(Protocol):
+    """What is used of `Files`."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def stat(self, path: str, *, follow: bool = True) -> Stat: ...
+
+    def listdir(self, path: str) -> list[str]: ...
+
+    def open(self, path: str, mode: str) -> IO[Any]: ...
+
+    def read_bytes(self, path: str) -> bytes: ...
+
+    def write_bytes(self, path: str, data: bytes) -> int: ...
+
+    def mkdir(self, path: str, *, parents: bool = False, exist_ok: bool = False) -> None: ...
+
+    def remove(self, path: str) -> None: ...
+
+    def rename(self, old: str, new: str) -> None: ...
 
 
 class PlanariaFileSystem(AbstractFileSystem):  # type: ignore[misc]
@@ -28,7 +49,7 @@ class PlanariaFileSystem(AbstractFileSystem):  # type: ignore[misc]
     root_marker = "/"
     cachable = False
 
-    def __init__(self, files: Files, **options: Any) -> None:
+    def __init__(self, files: FileAccess, **options: Any) -> None:
         super().__init__(**options)
         self.files = files
 

@@ -4,7 +4,8 @@ Every step of a path is taken from an open directory with `O_NOFOLLOW` (openat(2
 are read and resolved by our own walk, so that they lead nowhere but inside. Nothing is ever opened by
 a path of the host. Only regular files and directories can be opened: no devices, no FIFOs that block.
 
-What the guest may write is real: links that it makes are links for the programs of the host, too.
+What the guest may write is real: programs of the host follow the links that it creates. So a link that
+could lead out of the directory is refused, both when it is created and when moving it would make it one.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import fcntl
 import os
 import stat as modes
 import threading
+from collections.abc import Iterator
 from os import PathLike
 from typing import Final
 
+from planaria.files.containment import climbs, stays_inside
 from planaria.files.failure import failure
 from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat
+from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.stateless import StatelessFileSystem
 
@@ -27,6 +31,7 @@ __all__ = ["HostFileSystem"]
 FORMAT: Final = "planaria-host-1"
 _DIRECTORY: Final = int(FileKind.DIRECTORY)
 _REGULAR: Final = int(FileKind.REGULAR)
+_SYMBOLIC_LINK: Final = int(FileKind.SYMBOLIC_LINK)
 _KINDS: Final = {int(kind): kind for kind in FileKind}
 _SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 # Walking through a directory takes no permission to read it.
@@ -34,6 +39,10 @@ _WALK: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLL
 _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 #: Reads longer than this are first cut to what the file has, so that no size allocates memory in vain.
 _LARGE: Final = 1 << 20
+#: Entries of a directory between two looks at whether the guest is to be interrupted, as a mask.
+_LOOK: Final = 1023
+#: Held while links are created and directories are moved, so that what one checks the other does not change.
+_links = threading.Lock()
 
 
 class HostFileSystem(StatelessFileSystem):
@@ -43,18 +52,27 @@ class HostFileSystem(StatelessFileSystem):
     never set on the host. At most `handles` files are open at a time (EMFILE): they are descriptors of
     this process. Snapshots record that the directory was there, not what is in it, and a fork is the
     same directory.
+
+    Symbolic links that the guest creates have to be relative and to stay inside (EPERM), also after a
+    directory is moved, unless `escaping_links` allows others. Links that the host put there are not touched.
     """
 
-    __slots__ = ("_device", "_handles", "_limit", "_lock", "host_path", "read_only")
+    __slots__ = ("_device", "_handles", "_limit", "_lock", "escaping_links", "host_path", "read_only")
 
     manifest_format = FORMAT
 
     def __init__(
-        self, path: str | PathLike[str], read_only: bool = True, *, handles: int | None = 256
+        self,
+        path: str | PathLike[str],
+        read_only: bool = True,
+        *,
+        handles: int | None = 256,
+        escaping_links: bool = False,
     ) -> None:
         super().__init__()
         self.host_path = os.path.abspath(path)
         self.read_only = read_only
+        self.escaping_links = escaping_links
         self._limit = handles
         self._handles = 0
         self._lock = threading.Lock()
@@ -277,7 +295,9 @@ class _HostDirectory(_HostNode):
         descriptor = self.reopen()
         try:
             with os.scandir(descriptor) as listing:
-                for entry in listing:
+                for place, entry in enumerate(listing):
+                    if not place & _LOOK:
+                        give_way()
                     name = os.fsencode(entry.name)
                     if entry.is_symlink():
                         kind = FileKind.SYMBOLIC_LINK
@@ -312,18 +332,24 @@ class _HostDirectory(_HostNode):
 
     def symlink(self, name: bytes, target: bytes) -> None:
         self.check_writable()
-        os.symlink(target, name, dir_fd=self.descriptor)
+        with _links:
+            if not self.filesystem.escaping_links and not stays_inside(target, self.depth()):
+                raise _escaping(name, target)
+            os.symlink(target, name, dir_fd=self.descriptor)
 
     def link(self, name: bytes, node: Node) -> None:
         self.check_writable()
         assert isinstance(node, _HostNode)
-        os.link(
-            node.names[-1],
-            name,
-            src_dir_fd=node.directory(),
-            dst_dir_fd=self.descriptor,
-            follow_symlinks=False,
-        )
+        assert node.above is not None
+        with _links:
+            self._check_move(node.above, node.names[-1], name)
+            os.link(
+                node.names[-1],
+                name,
+                src_dir_fd=node.directory(),
+                dst_dir_fd=self.descriptor,
+                follow_symlinks=False,
+            )
 
     def unlink(self, name: bytes, node: Node) -> None:
         self.check_writable()
@@ -336,7 +362,80 @@ class _HostDirectory(_HostNode):
     def rename(self, name: bytes, node: Node, directory: Node, new: bytes, target: Node | None) -> None:
         self.check_writable()
         assert isinstance(directory, _HostDirectory)
-        os.rename(name, new, src_dir_fd=self.descriptor, dst_dir_fd=directory.descriptor)
+        with _links:
+            directory._check_move(self, name, new)
+            os.rename(name, new, src_dir_fd=self.descriptor, dst_dir_fd=directory.descriptor)
+
+    # -- links that must not lead out -----------------------------------------------------------------
+
+    def depth(self) -> int:
+        """How many levels below the top the directory is now; ENOENT when it is no longer below it.
+
+        Asked of the system: the path by which it was opened may have changed since.
+        """
+        root = self.filesystem.top.root
+        assert isinstance(root, _HostDirectory)
+        top = os.fstat(root.descriptor)
+        descriptor, depth = self.descriptor, 0
+        opened = -1
+        try:
+            info = os.fstat(descriptor)
+            while not os.path.samestat(info, top):
+                above = os.open("..", _WALK, dir_fd=descriptor)
+                if opened >= 0:
+                    os.close(opened)
+                descriptor = opened = above
+                below, info = info, os.fstat(descriptor)
+                if os.path.samestat(below, info):
+                    raise failure(errno.ENOENT)
+                depth += 1
+        finally:
+            if opened >= 0:
+                os.close(opened)
+        return depth
+
+    def _check_move(self, source: _HostDirectory, name: bytes, new: bytes) -> None:
+        """Refuse (EPERM) to bring into this directory, as `new`, a link that would lead out from here.
+
+        Of a directory, all links below it are looked at, which is needed only when it moves upwards: a
+        link does not lead further out from deeper down.
+        """
+        node = source.lookup(name)  # another session may have put something else there
+        if node is None or node.format == _REGULAR or self.filesystem.escaping_links:
+            return
+        depth = self.depth()
+        if depth >= source.depth():
+            return
+        if isinstance(node, _HostDirectory):
+            for path, target, below in _links_below(node):
+                if climbs(target) > depth + below:
+                    raise _escaping(path, target)
+        elif node.format == _SYMBOLIC_LINK:
+            target = node.readlink()
+            if climbs(target) > depth:
+                raise _escaping(new, target)
+
+
+def _escaping(path: bytes, target: bytes) -> OSError:
+    return failure(
+        errno.EPERM,
+        path,
+        f"the link to {target!r} could lead out of the mounted directory; "
+        "its target has to be relative, inside, and without '..' after a name",
+    )
+
+
+def _links_below(top: _HostDirectory) -> Iterator[tuple[bytes, bytes, int]]:
+    """The symbolic links in a tree: path, target, and how far below the directory of `top` they are."""
+    pending = [(top, top.names[-1], 1)]
+    while pending:
+        directory, path, below = pending.pop()
+        for entry in directory.entries():
+            child = directory.lookup(entry.name)
+            if isinstance(child, _HostDirectory):
+                pending.append((child, path + b"/" + entry.name, below + 1))
+            elif child is not None and child.format == _SYMBOLIC_LINK:
+                yield path + b"/" + entry.name, child.readlink(), below
 
 
 class _HostHandle(NodeHandle):

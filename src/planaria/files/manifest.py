@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from planaria.errors import SnapshotError
 from planaria.files.chunks import CHUNK, SHIFT, Chunk, digest_of, frozen
@@ -12,10 +12,7 @@ from planaria.files.hostblob import HostBlob
 from planaria.files.inodes import Record, RecordTable
 from planaria.files.quota import CHUNK_COST, MAX_FILE_SIZE, NAME_COST, NODE_COST, Quota
 
-if TYPE_CHECKING:
-    from planaria.files.memory import MemorySnapshot
-
-__all__ = ["bytes_of", "memory_chunks", "memory_manifest", "read_memory_manifest", "text_of"]
+__all__ = ["bytes_of", "memory_chunks", "memory_manifest", "read_records", "text_of"]
 
 FORMAT: Final = "planaria-memory-1"
 _ROOT: Final = 1
@@ -79,21 +76,11 @@ def memory_chunks(records: RecordTable) -> dict[str, bytes]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_memory_manifest(
-    manifest: Manifest,
-    chunks: Mapping[str, bytes],
-    *,
-    quota: Quota | None = None,
-    host_files: Mapping[str, HostBlob] | None = None,
-) -> MemorySnapshot:
-    """The snapshot that a manifest describes; SnapshotError unless it is well formed in every respect.
-
-    Only states that operations could have led to are accepted: a tree from the root, each directory
-    with one name, chunks that have their digest, everything within `quota`.
-    """
-    from planaria.files.memory import MemorySnapshot
-
-    return MemorySnapshot(*_Reader(quota or Quota(), chunks, host_files or {}).read(manifest))
+def read_records(
+    manifest: Manifest, chunks: Mapping[str, bytes], quota: Quota, host_files: Mapping[str, HostBlob]
+) -> tuple[RecordTable, int, int, int, frozenset[int]]:
+    """What a `MemorySnapshot` is made of, from a manifest; see `memory.read_memory_manifest`."""
+    return _Reader(quota, chunks, host_files).read(manifest)
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -16,13 +16,14 @@ from typing import Final, Self, cast
 from planaria.files.filesystem import FileKind, FileSystemSnapshot, FileSystemUsage, Manifest
 from planaria.files.hostblob import HostBlob
 from planaria.files.inodes import Record, RecordTable
+from planaria.files.manifest import memory_chunks, memory_manifest, read_records
 from planaria.files.memory_directory import MemoryDirectory
 from planaria.files.memory_file import MemoryFile, MemoryHostFile
 from planaria.files.memory_nodes import ROOT, Clock, MemoryNode, MemoryStore, MemorySymbolicLink
 from planaria.files.node import MountPoint
 from planaria.files.quota import NODE_COST, Quota
 
-__all__ = ["MemoryFileSystem", "MemorySnapshot"]
+__all__ = ["MemoryFileSystem", "MemorySnapshot", "read_memory_manifest"]
 
 _DIRECTORY: Final = int(FileKind.DIRECTORY)
 _REGULAR: Final = int(FileKind.REGULAR)
@@ -161,8 +162,6 @@ class MemoryFileSystem(MemoryStore):
         host_files: Mapping[str, HostBlob] | None = None,
     ) -> MemorySnapshot:
         """As in `FileSystem`; `host_files` are the blobs for host files in it, by their digest."""
-        from planaria.files.manifest import read_memory_manifest
-
         return read_memory_manifest(manifest, chunks, quota=self.quota, host_files=host_files or {})
 
 
@@ -184,11 +183,22 @@ class MemorySnapshot(FileSystemSnapshot):
         return MemoryFileSystem.from_snapshot(self)
 
     def manifest(self) -> Manifest:
-        from planaria.files.manifest import memory_manifest
-
         return memory_manifest(self.records, self.next_inode)
 
     def chunks(self) -> Mapping[str, bytes]:
-        from planaria.files.manifest import memory_chunks
-
         return memory_chunks(self.records)
+
+
+def read_memory_manifest(
+    manifest: Manifest,
+    chunks: Mapping[str, bytes],
+    *,
+    quota: Quota | None = None,
+    host_files: Mapping[str, HostBlob] | None = None,
+) -> MemorySnapshot:
+    """The snapshot that a manifest describes; SnapshotError unless it is well formed in every respect.
+
+    Only states that operations could have led to are accepted: a tree from the root, each directory
+    with one name, chunks that have their digest, everything within `quota`.
+    """
+    return MemorySnapshot(*read_records(manifest, chunks, quota or Quota(), host_files or {}))

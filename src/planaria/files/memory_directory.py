@@ -9,7 +9,7 @@ from planaria.files.failure import failure
 from planaria.files.filesystem import Columns, DirEntry, FileKind
 from planaria.files.inodes import Record
 from planaria.files.memory_file import MemoryFile
-from planaria.files.memory_nodes import ROOT, MemoryNode, MemoryStore, MemorySymbolicLink
+from planaria.files.memory_nodes import ROOT, MemoryNode, MemoryParent, MemoryStore, MemorySymbolicLink
 from planaria.files.node import Node
 from planaria.files.quota import NAME_COST, NODE_COST
 
@@ -23,12 +23,12 @@ _KINDS: Final = {int(kind): kind for kind in FileKind}
 _DIRECTORY_SIZE: Final = 4096
 
 
-class MemoryDirectory(MemoryNode):
-    __slots__ = ("names",)
+class MemoryDirectory(MemoryParent):
+    __slots__ = ()
 
     def __init__(self, filesystem: MemoryStore, inode: int, mode: int, now: int) -> None:
         super().__init__(filesystem, inode, mode, now)
-        self.names: dict[bytes, int] = {}
+        self.names = {}
 
     def _size(self) -> int:
         return _DIRECTORY_SIZE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from planaria.files.failure import failure
 from planaria.files.filesystem import FileKind, OpenFlags, Stat
@@ -17,9 +17,6 @@ from planaria.files.inodes import Record, RecordTable
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota
 from planaria.files.resolution import NodeFileSystem
-
-if TYPE_CHECKING:
-    from planaria.files.memory_directory import MemoryDirectory
 
 __all__ = ["ROOT", "Clock", "MemoryHandle", "MemoryNode", "MemoryStore", "MemorySymbolicLink"]
 
@@ -259,7 +256,7 @@ class MemoryNode(Node):
         parts: list[bytes] = []
         node: MemoryNode = self
         while node.inode != ROOT:
-            above = cast("MemoryDirectory", table[node.up])
+            above = cast("MemoryParent", table[node.up])
             if above.names.get(node.name) != node.inode:
                 return self._find()
             parts.append(node.name)
@@ -271,7 +268,7 @@ class MemoryNode(Node):
         table = self.filesystem.table
         pending = [ROOT]
         while pending:
-            directory = cast("MemoryDirectory", table[pending.pop()])
+            directory = cast("MemoryParent", table[pending.pop()])
             for name, inode in directory.names.items():
                 if inode == self.inode:
                     self.up, self.name = directory.inode, name
@@ -279,6 +276,15 @@ class MemoryNode(Node):
                 if table[inode].format == _DIRECTORY:
                     pending.append(inode)
         return None
+
+
+class MemoryParent(MemoryNode):
+    """A node with names in it: what is needed of a directory to find a node's path."""
+
+    __slots__ = ("names",)
+
+    names: dict[bytes, int]
+    """The inode of each name."""
 
 
 class MemorySymbolicLink(MemoryNode):

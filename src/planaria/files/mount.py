@@ -11,7 +11,7 @@ from planaria.errors import SnapshotError
 from planaria.files.failure import failure
 from planaria.files.filesystem import FileKind, FileSystem, FileSystemSnapshot, FileSystemUsage, Manifest
 from planaria.files.manifest import text_of
-from planaria.files.node import MountPoint, Node
+from planaria.files.node import MountPoint, Node, NodeStore
 from planaria.files.resolution import NodeFileSystem
 
 __all__ = ["MountFileSystem", "MountSnapshot", "Mounted"]
@@ -62,9 +62,7 @@ class MountFileSystem(NodeFileSystem):
         device = next((m.device for m in self._points() if m.filesystem is inner), self._last_device + 1)
         self._attach(path, inner, device, read_only, shared)
 
-    def _attach(
-        self, path: bytes, filesystem: NodeFileSystem, device: int, read_only: bool, shared: bool
-    ) -> None:
+    def _attach(self, path: bytes, filesystem: NodeStore, device: int, read_only: bool, shared: bool) -> None:
         parent, covered = self.existing(path, True, None)
         if covered.format != _DIRECTORY:
             raise failure(errno.ENOTDIR, path)
@@ -75,7 +73,7 @@ class MountFileSystem(NodeFileSystem):
     def _put_over(
         parent: MountPoint,
         covered: Node,
-        filesystem: NodeFileSystem,
+        filesystem: NodeStore,
         device: int,
         read_only: bool,
         shared: bool,
@@ -111,7 +109,7 @@ class MountFileSystem(NodeFileSystem):
             for mount in self._points()
         ]
 
-    def own_filesystems(self) -> Iterator[NodeFileSystem]:
+    def own_filesystems(self) -> Iterator[NodeStore]:
         """What is mounted and belongs to this tree alone."""
         return (mount.filesystem for mount in self._points() if not mount.shared)
 
@@ -196,7 +194,7 @@ class MountFileSystem(NodeFileSystem):
 
     def fork(self) -> Self:
         # One that is mounted twice is one filesystem in the copy, too.
-        copies: dict[int, NodeFileSystem] = {}
+        copies: dict[int, NodeStore] = {}
         points: dict[MountPoint, MountPoint] = {}
         other: Self | None = None
         for mount in self._points():
@@ -228,7 +226,7 @@ class MountFileSystem(NodeFileSystem):
             raise SnapshotError("the description of the mounts lists none")
         present = {text_of(mount.path() or b"/"): mount for mount in self._points()}
         mounts: list[_Captured] = []
-        devices: dict[int, NodeFileSystem] = {}
+        devices: dict[int, NodeStore] = {}
         for line in lines:
             if type(line) is not dict or set(line) != {"path", "device", "read_only", "state"}:
                 raise SnapshotError("a mount is not described by path, device, read_only and state")
@@ -266,7 +264,7 @@ class MountFileSystem(NodeFileSystem):
         return snapshot
 
 
-def _with_nodes(filesystem: FileSystem) -> NodeFileSystem:
+def _with_nodes(filesystem: FileSystem) -> NodeStore:
     if not isinstance(filesystem, NodeFileSystem) or isinstance(filesystem, MountFileSystem):
         raise TypeError(
             f"a {type(filesystem).__name__} cannot be mounted: it has to be a NodeFileSystem, "
@@ -279,7 +277,7 @@ class _Captured(NamedTuple):
     path: bytes
     device: int
     read_only: bool
-    shared: NodeFileSystem | None
+    shared: NodeStore | None
     state: FileSystemSnapshot | None
 
 

@@ -8,17 +8,44 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 from planaria.files.failure import failure
-from planaria.files.filesystem import Columns, DirEntry, FileKind, Handle, OpenFlags, Stat
+from planaria.files.filesystem import (
+    Columns,
+    DirEntry,
+    FileKind,
+    FileSystem,
+    FileSystemSnapshot,
+    Handle,
+    OpenFlags,
+    Stat,
+)
 
-if TYPE_CHECKING:
-    from planaria.files.resolution import NodeFileSystem
-
-__all__ = ["MountPoint", "Node", "NodeHandle"]
+__all__ = ["MountPoint", "Node", "NodeHandle", "NodeStore"]
 
 DIRECTORY = int(FileKind.DIRECTORY)
+
+
+class NodeStore(FileSystem):
+    """A filesystem that has nodes, as nodes and mounts see it; `NodeFileSystem` has its operations."""
+
+    __slots__ = ("name_limit", "path_limit", "top")
+
+    #: The outermost mount.
+    top: MountPoint
+    path_limit: int
+    name_limit: int
+
+    def find_node(self, inode: int) -> Node | None:
+        """The node of an inode number, or None where that cannot be known."""
+        return None
+
+    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
+        """Whether `restore` takes this kind of snapshot."""
+        return False
+
+    def discard_orphans(self) -> None:
+        """Nothing to do where unlinked files are kept elsewhere."""
 
 
 class Node(ABC):
@@ -32,7 +59,7 @@ class Node(ABC):
     __slots__ = ()
 
     #: The filesystem that the node belongs to: links and renames cannot leave it.
-    filesystem: NodeFileSystem
+    filesystem: NodeStore
     #: The type bits of `st_mode`.
     format: int
     inode: int
@@ -122,7 +149,7 @@ class MountPoint:
 
     def __init__(
         self,
-        filesystem: NodeFileSystem,
+        filesystem: NodeStore,
         root: Node,
         *,
         device: int = 1,
@@ -170,6 +197,9 @@ class NodeHandle(Handle):
         self.mount = mount
         self.closed = False
         mount.opens += 1
+
+    def same_contents(self, other: Handle) -> bool | None:
+        return self.node.same_contents(other.node) if isinstance(other, NodeHandle) else None
 
     def check(self) -> None:
         """Raise EBADF when the handle is closed."""

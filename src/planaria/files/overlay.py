@@ -20,7 +20,7 @@ from planaria.files.manifest import bytes_of, text_of
 from planaria.files.memory import MemoryFileSystem
 from planaria.files.mount import MountFileSystem
 from planaria.files.node import MountPoint, Node
-from planaria.files.overlay_nodes import Layer, OverlayNode
+from planaria.files.overlay_nodes import Layer, Overlay, OverlayNode
 from planaria.files.quota import Quota
 from planaria.files.resolution import NodeFileSystem
 
@@ -30,7 +30,7 @@ FORMAT: Final = "planaria-overlay-1"
 _DIRECTORY: Final = int(FileKind.DIRECTORY)
 
 
-class OverlayFileSystem(NodeFileSystem):
+class OverlayFileSystem(Overlay):
     """`lower`, which is never written, with the changes in `upper` (a new MemoryFileSystem if not given).
 
     `clock` and `quota` are for that new one. The lower layer may be shared by many overlays; it is not

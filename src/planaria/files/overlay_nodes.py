@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+import threading
+import weakref
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from planaria.files.failure import failure
 from planaria.files.filesystem import DirEntry, FileKind, OpenFlags, Stat
 from planaria.files.node import MountPoint, Node, NodeHandle
-
-if TYPE_CHECKING:
-    from planaria.files.overlay import OverlayFileSystem
+from planaria.files.resolution import NodeFileSystem
 
 __all__ = ["Layer", "OverlayNode"]
 
@@ -36,6 +37,45 @@ class Layer:
         self.shared = False
 
 
+class Overlay(NodeFileSystem):
+    """What the nodes of an overlay need of it; `OverlayFileSystem` is the one there is."""
+
+    __slots__ = ()
+
+    lower: NodeFileSystem
+    upper: NodeFileSystem
+    clock: Callable[[], int]
+    lock: threading.RLock
+    origins: dict[int, int]
+    """The inode number that a file had before it was copied up, by its upper inode."""
+    live: weakref.WeakValueDictionary[object, OverlayNode]
+    """Nodes in use, so that every user of a file sees it copied up."""
+
+    @abstractmethod
+    def merged(self, above: OverlayNode, name: bytes, upper: Node | None, lower: Node | None) -> OverlayNode:
+        """The node for what the two layers have under a name."""
+
+    @abstractmethod
+    def layer(self, node: Node) -> Layer:
+        """What is known of an upper directory."""
+
+    @abstractmethod
+    def own_layer(self, node: Node) -> Layer:
+        """The same, to be changed."""
+
+    @abstractmethod
+    def lower_at(self, path: bytes) -> Node | None:
+        """What the lower layer has at a path, if it has anything there (still)."""
+
+    @abstractmethod
+    def came_from(self, upper: Node, inode: int) -> None:
+        """The node with that inode number is now the one of `upper`."""
+
+    @abstractmethod
+    def forget(self, upper: Node) -> None:
+        """An upper node lost a name; if that was all there was, drop what is known of it."""
+
+
 class OverlayNode(Node):
     __slots__ = (
         "__weakref__",
@@ -49,11 +89,11 @@ class OverlayNode(Node):
         "upper",
     )
 
-    filesystem: OverlayFileSystem
+    filesystem: Overlay
 
     def __init__(
         self,
-        filesystem: OverlayFileSystem,
+        filesystem: Overlay,
         inode: int,
         kind: int,
         upper: Node | None,
@@ -274,7 +314,7 @@ class OverlayNode(Node):
             node.above, node.name = directory, new
 
 
-def _copy(source: Node, target: Node, filesystem: OverlayFileSystem) -> None:
+def _copy(source: Node, target: Node, filesystem: Overlay) -> None:
     """Copy the contents, leaving out long runs of zeros."""
     reader = source.open(OpenFlags.READ, filesystem.lower.top)
     try:

@@ -14,13 +14,12 @@ from planaria.files.failure import failure
 from planaria.files.filesystem import (
     DirEntry,
     FileKind,
-    FileSystem,
-    FileSystemSnapshot,
     Handle,
     OpenFlags,
     Stat,
 )
-from planaria.files.node import MountPoint, Node, NodeHandle
+from planaria.files.interruption import give_way
+from planaria.files.node import MountPoint, Node, NodeHandle, NodeStore
 
 __all__ = ["NodeFileSystem", "Place"]
 
@@ -29,6 +28,8 @@ _SYMBOLIC_LINK: Final = int(FileKind.SYMBOLIC_LINK)
 _REGULAR: Final = int(FileKind.REGULAR)
 _SPECIAL: Final = frozenset({b"", b".", b".."})
 _MAX_LINKS: Final = 40
+#: Steps of a path between two looks at whether the guest is to be interrupted, as a mask.
+_LOOK: Final = 255
 
 # Plain integers: arithmetic on an enum costs more than the rest of opening a file.
 _READ: Final = int(OpenFlags.READ)
@@ -46,15 +47,10 @@ _WRITING: Final = _WRITE | _APPEND | _TRUNCATE
 Place = tuple[MountPoint, "Node | None", bytes, "Node | None", bool]
 
 
-class NodeFileSystem(FileSystem):
+class NodeFileSystem(NodeStore):
     """A filesystem that has nodes; subclasses set `top` and say what a node can do."""
 
-    __slots__ = ("name_limit", "path_limit", "top")
-
-    #: The outermost mount.
-    top: MountPoint
-    path_limit: int
-    name_limit: int
+    __slots__ = ()
 
     def __init__(self, *, path_limit: int = 4095, name_limit: int = 255) -> None:
         self.path_limit = path_limit
@@ -93,8 +89,12 @@ class NodeFileSystem(FileSystem):
         directory: Node | None = None
         name = b""
         links = 0
+        steps = 0
         while parts:
             name = parts.pop()
+            steps += 1
+            if not steps & _LOOK:
+                give_way()
             if name in _SPECIAL:
                 if name:
                     if node.format != _DIRECTORY:
@@ -215,10 +215,6 @@ class NodeFileSystem(FileSystem):
         if wanted & _APPEND:
             wanted |= _WRITE
         return node.open(wanted, mount)  # type: ignore[arg-type]  # a plain int, for speed
-
-    def find_node(self, inode: int) -> Node | None:
-        """The node of an inode number, or None where that cannot be known."""
-        return None
 
     def mount_of(self, device: int) -> MountPoint | None:
         """The mount that `stat` gives this device number for."""
@@ -376,13 +372,6 @@ class NodeFileSystem(FileSystem):
         if node.format == _SYMBOLIC_LINK:
             raise failure(errno.ENOTSUP, path)
         node.chmod(mode)
-
-    def accepts(self, snapshot: FileSystemSnapshot) -> bool:
-        """Whether `restore` takes this kind of snapshot."""
-        return False
-
-    def discard_orphans(self) -> None:
-        """Nothing to do where unlinked files are kept elsewhere."""
 
 
 def _contains(outer: Node, inner: Node) -> bool:

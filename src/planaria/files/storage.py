@@ -55,11 +55,15 @@ class Mount:
 
     `mode` is "ro" (read only), "rw" (the guest's changes are real), or "overlay" (reads go through,
     changes stay in the session).
+
+    On an "rw" mount, programs of the host follow the symbolic links that the guest creates. Links that are
+    absolute or could lead out of the directory are refused (EPERM) unless `escaping_links` is true.
     """
 
     host_path: str | PathLike[str]
     guest_path: str
     mode: Literal["ro", "rw", "overlay"] = "ro"
+    escaping_links: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in ("ro", "rw", "overlay"):
@@ -72,5 +76,7 @@ class Mount:
         """The filesystem to mount; `quota` and `clock` are for the changes of an overlay."""
         from planaria.files.host import HostFileSystem
 
-        host = HostFileSystem(os.fspath(self.host_path), read_only=self.mode != "rw")
+        host = HostFileSystem(
+            os.fspath(self.host_path), read_only=self.mode != "rw", escaping_links=self.escaping_links
+        )
         return OverlayFileSystem(host, quota=quota, clock=clock) if self.mode == "overlay" else host

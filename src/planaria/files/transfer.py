@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from planaria.files.containment import stays_inside
 from planaria.files.failure import failure
 from planaria.files.filesystem import FileKind, FileSystem, Handle, OpenFlags
 
@@ -86,7 +87,7 @@ def copy_tree(
             target.utime(path, info.atime, info.mtime)
         elif kind is FileKind.SYMBOLIC_LINK:
             link = source.readlink(origin)
-            if contained and not _stays_inside(link, depth - 1):
+            if contained and not stays_inside(link, depth - 1):
                 raise failure(errno.EPERM, origin, f"the link to {link!r} could lead out of the copied tree")
             _clear(target, path)
             target.symlink(link, path)
@@ -125,23 +126,3 @@ def _clear(target: FileSystem, path: bytes) -> None:
         target.unlink(path)
     except FileNotFoundError:
         pass
-
-
-def _stays_inside(link: bytes, depth: int) -> bool:
-    """Whether a link in a directory `depth` below the top cannot lead above the top.
-
-    It may only go up first and then down: after a name, which may be a link itself, `..` could be
-    anywhere.
-    """
-    if link.startswith(b"/"):
-        return False
-    up = 0
-    below = False
-    for name in link.split(b"/"):
-        if name == b"..":
-            if below:
-                return False
-            up += 1
-        elif name not in (b"", b"."):
-            below = True
-    return up <= depth

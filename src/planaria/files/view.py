@@ -118,6 +118,8 @@ class Files:
         self, path: str | PathLike[str], text: str, encoding: str = "utf-8", errors: str = "strict"
     ) -> int:
         """Make the file or replace its contents by text, with newlines as they are."""
+        if not isinstance(text, str):
+            raise TypeError(f"text is a str, not {type(text).__name__}; use write_bytes() for bytes")
         return self.write_bytes(path, text.encode(encoding, errors))
 
     def append_bytes(self, path: str | PathLike[str], data: bytes | bytearray | memoryview) -> int:

@@ -17,9 +17,9 @@ from planaria.files.manifest import bytes_of
 from planaria.files.memory import MemorySnapshot
 from planaria.files.view import Files
 from planaria.images import registry
+from planaria.images.boot import BUILD_TIME
 from planaria.images.layers import image_of, root_files
 from planaria.machine import image as machine_image
-from planaria.machine.image import MOMENT
 from planaria.machine.image_files import keep_tree
 from planaria.machine.recipe import Recipe
 
@@ -190,7 +190,7 @@ def _tree(
     files: Mapping[str, bytes | str | os.PathLike[str]],
 ) -> MemorySnapshot:
     """The files of a base with packages and other files put into them; times stand still."""
-    tree = standard_layout(root=base, clock=lambda: MOMENT)
+    tree = standard_layout(root=base, clock=lambda: BUILD_TIME)
     if found:
         from planaria.runtime.packages import unpack
 

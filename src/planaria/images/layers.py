@@ -29,8 +29,9 @@ from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import SITE, standard_layout
 from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.mount import MountFileSystem
+from planaria.images.boot import BUILD_TIME, boot_image
 from planaria.limits import LEAST_MEMORY, Guard, Limits, Stopped
-from planaria.machine.image import MOMENT, Image, boot_image, keep_image, load_image
+from planaria.machine.image import Image, find_image, image_lock, keep_image
 from planaria.machine.image_files import find_tree, keep_tree
 from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.wasi.clock import FrozenClock
@@ -60,9 +61,12 @@ def image_of(recipe: Recipe, *, patience: float = PATIENCE, memory_limit: int | 
     `patience` is in seconds and `memory_limit` in bytes. Raises ImageError when it cannot be made, for
     example because its code fails, and RuntimeSetupError.
     """
-    if recipe.is_plain:
-        return load_image(recipe, lambda: boot_image(recipe))
-    return load_image(recipe, lambda: _make(recipe, patience, memory_limit))
+    if (image := find_image(recipe)) is not None:
+        return image
+    with image_lock(recipe):
+        if (image := find_image(recipe)) is not None:  # another process has built it meanwhile
+            return image
+        return boot_image(recipe) if recipe.is_plain else _make(recipe, patience, memory_limit)
 
 
 def base_of(recipe: Recipe) -> Recipe:
@@ -130,7 +134,7 @@ def _build(
     patience: float,
     memory_limit: int | None,
 ) -> Image:
-    clock = FrozenClock(MOMENT)
+    clock = FrozenClock(BUILD_TIME)
     tree = standard_layout(root=files, library=library(), clock=clock.realtime, random=bytes)
     host = BuildingHost()
     executor = WasmExecutor()

@@ -19,7 +19,7 @@ from planaria.images.image import Image
 from planaria.images.layers import BuildingHost, root_files
 from planaria.limits import Guard, Stopped
 from planaria.machine import image as machine_image
-from planaria.machine.image import keep_image, load_image
+from planaria.machine.image import find_image, image_lock, keep_image
 from planaria.machine.image_files import keep_tree
 from planaria.machine.recipe import SETTINGS, Recipe
 from planaria_kernel.protocol import encode
@@ -65,10 +65,15 @@ def save_image(name: str, snapshots: Snapshots, files: FileSystem, state: WasmSt
     )
 
     def keep() -> machine_image.Image:
-        keep_tree(contents)
-        return keep_image(recipe, memory, entry=origin.entry, settle=origin.settle, system=system, files=kept)
+        with image_lock(recipe):
+            if (image := find_image(recipe)) is not None:
+                return image
+            keep_tree(contents)
+            return keep_image(
+                recipe, memory, entry=origin.entry, settle=origin.settle, system=system, files=kept
+            )
 
-    return Image(*registry.register(name, recipe, lambda: load_image(recipe, keep)))
+    return Image(*registry.register(name, recipe, keep))
 
 
 def _check_open_files(tree: MountFileSystem, state: WasmState) -> None:

@@ -1,9 +1,6 @@
-"""Images: the memory that sessions start from.
+"""Images: the memory that sessions start from, as files in the cache that every session maps copy-on-write.
 
-The plain image is made once by booting the interpreter and loading the kernel, under a frozen clock and
-seeded random numbers, so that the same recipe gives the same bytes on every machine. Others begin from one
-that is there already (see `planaria.images.layers`). An image is kept in the cache as a file, which every
-session maps copy-on-write.
+Here they are found, kept and removed; `planaria.images` builds them.
 """
 
 from __future__ import annotations
@@ -14,7 +11,8 @@ import os
 import shutil
 import tempfile
 from array import array
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,67 +21,30 @@ from typing import Any, BinaryIO, Final
 from filelock import FileLock
 
 from planaria.errors import ProtocolError, RuntimeSetupError
-from planaria.files.layout import standard_layout
 from planaria.files.memory import MemorySnapshot
-from planaria.limits import Guard, Stopped
 from planaria.machine.image_files import find_tree, tree_path
-from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile
-from planaria.machine.recipe import SETTINGS, Recipe
-from planaria.machine.wasi.clock import FrozenClock
+from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.memory import GuestMemory
-from planaria.machine.wasi.random import SeededRandom
-from planaria.machine.wasi.system import Wasi
-from planaria.runtime import tiers
-from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.guest_files import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, library
 from planaria_kernel.protocol import decode, encode
-from planaria_kernel.sandbox.warmup import WARMING
 
 __all__ = [
-    "MOMENT",
     "Image",
-    "boot_image",
     "files_of_image",
+    "find_image",
     "forget_image",
+    "image_lock",
     "image_place",
     "keep_image",
-    "load_image",
     "make_immortal",
 ]
 
 #: How much of a memory is looked at as one when zeros are left out, in bytes.
 _PIECE: Final = 1 << 16
-#: The moment at which every image is made: 2026-01-01 00:00 UTC.
-MOMENT: Final = 1_767_225_600 * 10**9
 
 #: In CPython of 32 bits, an object whose reference count is at least this is immortal (refcount.h).
 _IMMORTAL_MINIMUM: Final = 1 << 30
-
-#: What every session does sooner or later, done before the capture, so that code is specialised by then
-#: and the pages it writes to are not written again.
-_WARMING: Final = (
-    ("configure", SETTINGS),
-    *[
-        ("begin", {"reseed": bytes(16)}, ("run", source, 0, "full", WARMING))
-        for source in ("x = 1", "x", "print(x)", "import asyncio", "await asyncio.sleep(0)")
-    ]
-    * 12,
-    ("clear",),
-)
-
-_BOOT: Final = """\
-import sys
-sys.path[:] = ["", {library!r}, {path!r}]
-from planaria_kernel.sandbox import library
-library.move({archive!r}, {library!r})
-from planaria_kernel.shims import users
-users.install()  # before pathlib, which looks for the module pwd when it is imported
-import _host
-from planaria_kernel.sandbox import boot
-boot.start(_host.call, {modules!r})
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,28 +87,26 @@ def image_place(recipe: Recipe) -> Path:
     return CompileCache().directory / f"image-{recipe.key}"
 
 
-def load_image(recipe: Recipe, make: Callable[[], Image]) -> Image:
-    """The image of a recipe: of this process, from the cache, or by calling `make`, which uses `keep_image`.
+def find_image(recipe: Recipe) -> Image | None:
+    """The image of a recipe: of this process or from the cache.
 
-    Of several processes that want the same image one makes it. One whose files are gone from the cache is
-    made again. Raises RuntimeSetupError, and what `make`
-    raises.
+    None where the cache does not have it, or not its files. Raises RuntimeSetupError when it is damaged.
     """
     image = _loaded.get(recipe)
-    if image is not None and not image.is_whole:
-        image = None
-    if image is None:
-        cache = CompileCache()
-        cache.prepare()
+    if image is None or not image.is_whole:
+        CompileCache().prepare()
         image = _read(recipe)
-        if image is None:
-            with FileLock(f"{image_place(recipe)}.lock"):
-                image = _read(recipe)
-                if image is None:
-                    shutil.rmtree(image_place(recipe), ignore_errors=True)  # one that lacks its files
-                    image = make()
-        _loaded[recipe] = image
+        if image is not None:
+            _loaded[recipe] = image
     return image
+
+
+@contextmanager
+def image_lock(recipe: Recipe) -> Iterator[None]:
+    """Held while an image is built: of several processes that want the same one, one builds it."""
+    CompileCache().prepare()
+    with FileLock(f"{image_place(recipe)}.lock"):
+        yield
 
 
 def forget_image(recipe: Recipe) -> None:
@@ -191,7 +150,10 @@ def _read(recipe: Recipe) -> Image | None:
 def keep_image(
     recipe: Recipe, memory: MemoryFile, *, entry: int, settle: int, system: dict[str, Any], files: str | None
 ) -> Image:
-    """Put a memory into the cache as the image of a recipe. Raises RuntimeSetupError when it does not fit."""
+    """Put a memory into the cache as the image of a recipe, whose lock the caller holds.
+
+    Raises RuntimeSetupError when it cannot be written.
+    """
     place = image_place(recipe)
     try:
         partial = Path(tempfile.mkdtemp(prefix=f"{place.name}.", suffix=".partial", dir=place.parent))
@@ -209,6 +171,7 @@ def keep_image(
             }
             (partial / "system").write_bytes(encode(system))
             (partial / "image.json").write_text(json.dumps(facts), "utf-8")
+            shutil.rmtree(place, ignore_errors=True)  # one whose files are gone
             os.rename(partial, place)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -216,7 +179,9 @@ def keep_image(
     except OSError as error:
         raise RuntimeSetupError(f"the image in {place} cannot be written: {error.strerror}") from error
     # From the file, whose pages all processes share, rather than from the copy just captured.
-    return Image(recipe, MemoryFile.open(place / "memory"), entry, settle, system, digest, files)
+    image = Image(recipe, MemoryFile.open(place / "memory"), entry, settle, system, digest, files)
+    _loaded[recipe] = image
+    return image
 
 
 def _write_sparsely(file: BinaryIO, view: memoryview) -> None:
@@ -245,52 +210,3 @@ def make_immortal(memory: GuestMemory, addresses: bytes) -> None:
         count = int.from_bytes(memory.read(address, 4), "little")
         if 0 < count < _IMMORTAL_MINIMUM:
             memory.write(address, immortal)
-
-
-def boot_image(recipe: Recipe) -> Image:
-    """Make the plain image: boot the interpreter, load the kernel, warm it up. Raises RuntimeSetupError."""
-    told: list[bytes] = []
-    printed: list[bytes] = []
-    command = b""
-
-    def door(request: bytes) -> bytes:
-        if request == b"N":
-            return command
-        if request[:1] == b"Z":
-            make_immortal(machine.memory, request[1:])
-        told.append(request)
-        return b""
-
-    wasi = Wasi(
-        # Times that stand still, also those of files.
-        standard_layout(library=library(), clock=lambda: 0, random=bytes),
-        clock=FrozenClock(MOMENT),
-        random=SeededRandom(0),
-        on_output=lambda _descriptor, data: printed.append(data),
-    )
-    machine = Machine(tiers.load(recipe.tier), wasi, door)
-    try:
-        full = sorted({name.partition(".")[0] for name in artifact().full_modules})
-        source = _BOOT.format(
-            path=GUEST_PATH, archive=ARCHIVE_PATH, library=STANDARD_LIBRARY_PATH, modules=full
-        )
-        machine.set_stack_limits()
-        machine.turn(source)
-        if not told or told[-1][:1] != b"B":
-            text = b"".join(printed).decode("utf-8", "replace").strip()
-            raise RuntimeSetupError(f"the guest did not boot:\n{text}")
-        entry, settle = decode(told[-1][1:])
-        for warming in _WARMING:
-            command = encode(warming)
-            machine.enter(entry, Guard())
-            if not told[-1].startswith(b"R") or decode(told[-1][1:])[0] != "done":
-                raise RuntimeSetupError(f"the guest does not work: {told[-1]!r}")
-        machine.enter(settle, Guard())
-        return keep_image(
-            recipe, machine.capture(), entry=entry, settle=settle, system=wasi.state(), files=None
-        )
-    except Stopped as stopped:
-        raise RuntimeSetupError(f"the guest did not boot: {stopped.message}") from stopped
-    finally:
-        machine.close()
-        wasi.close()

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planaria.errors import RuntimeSetupError, SnapshotError
-from planaria.files.manifest import read_memory_manifest
-from planaria.files.memory import MemorySnapshot
+from planaria.files.memory import MemorySnapshot, read_memory_manifest
 from planaria.files.quota import Quota
 from planaria.runtime.cache import CompileCache
 from planaria.storage.atomic import write_atomically

@@ -9,25 +9,40 @@ from __future__ import annotations
 
 import struct
 import threading
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import wasmtime
 
 from planaria.machine.wasi.abi import SIGNATURES, raw_parameters
-from planaria.machine.wasi.memory import view_of_address
+from planaria.machine.wasi.memory import GuestMemory, view_of_address
 from planaria.runtime.native import HostFunction, define_unchecked, engine, trap_new
 
 if TYPE_CHECKING:
-    from planaria.machine.machine import Machine
+    from planaria.machine.wasi.system import Wasi
 
-__all__ = ["current", "instantiate", "linker"]
+__all__ = ["Guest", "current", "instantiate", "linker"]
+
+
+class Guest(Protocol):
+    """What a call of the guest needs of the machine that it comes from; see `machine.Machine`."""
+
+    functions: list[Callable[..., int]]
+    wasi: Wasi
+    memory: GuestMemory
+    find_door: Callable[[], Callable[[bytes], bytes] | None]
+    too_large: Callable[[bytes], bytes]
+    failure: BaseException | None
+
+    @property
+    def allocate(self) -> Callable[[int], int]: ...
 
 
 class _Current(threading.local):
     """The machine that runs on this thread; the innermost one when machines nest."""
 
-    machine: Machine | None = None
+    machine: Guest | None = None
 
 
 current: Final = _Current()
@@ -38,7 +53,7 @@ _VALUE_BYTES: Final = 16
 _MOST_VIEWS: Final = 4096
 
 
-def _trap(machine: Machine, error: BaseException) -> int:
+def _trap(machine: Guest, error: BaseException) -> int:
     """End the guest's call; `Machine.enter` raises `error` again on its side."""
     machine.failure = error
     return trap_new("stopped by the host")

@@ -21,6 +21,7 @@ from weakref import WeakMethod
 import wasmtime
 
 from planaria.errors import SessionError
+from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.imports import FUNCTION_NAMES, current, instantiate
 from planaria.machine.memory import (
@@ -303,6 +304,7 @@ class Machine:
 
         def run() -> Result:
             outer, current.machine = current.machine, self
+            waiting, interruption.current.is_due = interruption.current.is_due, self.is_due
             self._running = True
             if guard.cpu is not None:
                 self._cpu_deadline = time.thread_time() + guard.cpu
@@ -312,6 +314,7 @@ class Machine:
             finally:
                 self._running = False
                 current.machine = outer
+                interruption.current.is_due = waiting
 
         handler = self._take_signals()
         ticker = _ticker()
@@ -391,6 +394,10 @@ class Machine:
             self._wake()
             return True
         return not self._delivered
+
+    def is_due(self) -> bool:
+        """Whether the guest is to be interrupted as soon as the host function it waits for ends."""
+        return self._kill or (self._reason is not None and not self._delivered)
 
     def _used_up(self, clock: int) -> bool:
         try:

@@ -17,7 +17,7 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final, Self
 
@@ -28,6 +28,7 @@ __all__ = [
     "Run",
     "Span",
     "dirty_runs",
+    "has_mappings_left",
     "mapped_spans",
     "read_runs",
     "revert",
@@ -140,6 +141,13 @@ class MemoryFile:
         made._below, made._spans = below, spans
         return made
 
+    def layers(self) -> Iterator[MemoryFile]:
+        """This memory and those below it, as far as they are layers."""
+        layer = self
+        while layer._below is not None:
+            yield layer
+            layer = layer._below
+
     @property
     def mappings(self) -> int:
         """How many mappings of layers `map_over` makes, while the process has enough of them."""
@@ -208,6 +216,11 @@ class _Mapped:
     """How many mappings of layers the machines of this process have."""
 
     count = 0
+
+
+def has_mappings_left() -> bool:
+    """Whether another layer can be mapped rather than copied."""
+    return _Mapped.count + _MOST_SPANS <= _MOST_MAPPINGS
 
 
 def mapped_spans(more: int = 0) -> int:

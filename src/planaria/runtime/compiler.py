@@ -12,6 +12,7 @@ import platform
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -148,7 +149,7 @@ def spawn(recipe: Recipe, cache: CompileCache, *, background: bool = False) -> s
     """Start the compiling process. Its standard error says why when it exits with a status other than 0.
 
     With `background` it has the lowest priority, is out of reach of the terminal's Ctrl-C, writes to the
-    entry's log, and gives up at once when another process compiles the same.
+    entry's log, gives up at once when another process compiles the same, and ends with this process.
     """
     if not sys.executable:
         raise RuntimeSetupError("this Python does not know its executable; run `planaria setup` once instead")
@@ -166,6 +167,7 @@ def spawn(recipe: Recipe, cache: CompileCache, *, background: bool = False) -> s
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "env": environment}
     if not background:
         return subprocess.Popen(command, stderr=subprocess.PIPE, **options)
+    options["stdin"] = subprocess.PIPE  # its end is how the process notices that this one has ended
     if sys.platform == "win32":
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.IDLE_PRIORITY_CLASS
     else:
@@ -177,12 +179,25 @@ def spawn(recipe: Recipe, cache: CompileCache, *, background: bool = False) -> s
         os.close(log)
 
 
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, which the starting process holds open, and end this process.
+
+    A compile does not return to Python before it is done, so no exception could end it. The partial file that
+    is left is removed by the next compile.
+    """
+    while os.read(0, 4096):
+        pass
+    os._exit(130)
+
+
 def main(arguments: Sequence[str]) -> int:
     """The compiling process; returns its exit status."""
     name, *flags = arguments
     background = "--background" in flags
-    if background and hasattr(os, "nice"):
-        os.nice(_LOWEST_PRIORITY)
+    if background:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        if hasattr(os, "nice"):
+            os.nice(_LOWEST_PRIORITY)
     # A polite kill ends like Ctrl-C, so that the partial file goes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cache = CompileCache()

@@ -12,6 +12,7 @@ import json
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -199,6 +200,8 @@ def resolve(
         raise Unresolvable("\n".join(dict.fromkeys(lines))) from None
     except ResolutionTooDeep:
         raise Unresolvable("the requirements conflict in too many ways") from None
+    for root in roots:
+        provider.warn_of_older(root, result.mapping[canonicalize_name(root.name)])
     return [one for one in result.mapping.values() if one.filename]
 
 
@@ -263,6 +266,20 @@ class _Provider(AbstractProvider[Requirement, Candidate, str]):
                     seen.add(key)
                     following += _applicable(candidate.dependencies, key[1])
             requirements = following
+
+    def warn_of_older(self, requirement: Requirement, chosen: Candidate) -> None:
+        """Warn when a newer version satisfies a requirement, but not what it depends on in the guest."""
+        newest = self._newest.get(self._text(requirement.name, [requirement]))
+        if newest is None or newest.version <= chosen.version:
+            return
+        needed = {canonicalize_name(one.name) for one in newest.dependencies}
+        missing = ", ".join(sorted(needed & self.problems.keys()))
+        reason = f"needs {missing}, of which no version fits" if missing else "conflicts with the others"
+        warnings.warn(
+            f"{chosen.name} {chosen.version} is installed and not {newest.version}, which {reason} (the "
+            "sandbox takes wheels in pure Python)",
+            stacklevel=2,
+        )
 
     def identify(self, requirement_or_candidate: Requirement | Candidate) -> str:
         return canonicalize_name(requirement_or_candidate.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import wasmtime
 
 __all__ = ["Tier", "ensure", "is_compiled", "load", "load_recipe", "start_background_compile", "wait"]
+
+_log: Final = logging.getLogger("planaria.runtime")
 
 #: What to expect in seconds on two processor cores; only told to the user.
 _USUAL_SECONDS: Final = {Tier.CORE: 15, Tier.FULL: 90}
@@ -89,6 +92,7 @@ def ensure(recipe: Recipe, cache: CompileCache, on_progress: Callable[[float], N
     if cache.find(recipe.key) is not None:
         return
     begun = time.monotonic()
+    _log.info("compiling %s", recipe.argument)
     process = spawn(recipe, cache)
     try:
         while True:
@@ -104,7 +108,9 @@ def ensure(recipe: Recipe, cache: CompileCache, on_progress: Callable[[float], N
         raise
     if process.returncode != 0:
         detail = errors.decode("utf-8", "replace").strip() or f"status {process.returncode}"
+        _log.error("compiling %s failed after %.0f s", recipe.argument, time.monotonic() - begun)
         raise RuntimeSetupError(f"compiling the runtime failed: {detail}")
+    _log.info("compiled %s in %.0f s", recipe.argument, time.monotonic() - begun)
 
 
 def wait(tier: Tier, on_progress: Callable[[float], None] | None = None) -> None:
@@ -132,7 +138,7 @@ def _announced(recipe: Recipe) -> None:
 
 
 def start_background_compile(tier: Tier = Tier.FULL) -> bool:
-    """Begin compiling in a process of low priority that outlives this one and ignores its Ctrl-C.
+    """Begin compiling in a process of low priority that ends with this one and ignores its Ctrl-C.
 
     Returns whether one was started: not when the tier is compiled already, when one of ours is running, or
     when the environment has `PLANARIA_BACKGROUND_COMPILE=0`. Of several processes that do this at once, one

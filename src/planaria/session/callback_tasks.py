@@ -9,9 +9,9 @@ from concurrent.futures import Future
 import anyio
 
 from planaria.errors import Suspend
+from planaria.event_loops import running_loop
 from planaria.executors.messages import Ok, Raised, Suspended
 from planaria.session.callbacks import Callback, raised
-from planaria.session.event_loops import running_loop
 
 __all__ = ["await_callback", "awaited", "result_of"]
 

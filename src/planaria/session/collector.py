@@ -10,57 +10,100 @@ from planaria.session.result import Output
 
 __all__ = ["Collector", "Listeners"]
 
+#: The end of a stream is cut to its size whenever it is so many bytes larger, and as much again.
+_SLACK: Final = 4096
 #: What a rich output costs beside its contents.
 _OUTPUT_BYTES: Final = 200
 
 
 class _Stream:
-    """One of the two output streams: its bytes up to the limit, and its text in whole characters."""
+    """One of the two output streams: its bytes up to the limit, and its text in whole characters.
 
-    __slots__ = ("_decoder", "_room", "listeners", "pieces", "truncated")
+    Beyond the limit the first half and the last half of it are kept. Listeners get the first `limit` bytes.
+    """
+
+    __slots__ = ("_decoder", "_limit", "_room", "_tail", "listeners", "omitted", "pieces")
 
     def __init__(self, limit: int | None, listeners: list[Callable[[str], object]]) -> None:
         self.pieces: list[bytes] = []
-        self.truncated = False
+        #: What is left out in the middle: bytes, and the ends of lines among them.
+        self.omitted = (0, 0)
+        self._limit = limit
         self._room = limit
+        #: The end of the output, once there is more than the limit.
+        self._tail: bytearray | None = None
         self.listen(listeners)
+
+    @property
+    def truncated(self) -> bool:
+        return self._tail is not None
 
     def listen(self, listeners: list[Callable[[str], object]]) -> None:
         self.listeners = listeners
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if listeners else None
 
     def write(self, data: bytes) -> None:
+        if self._tail is not None:
+            self._tail += data
+            if len(self._tail) > 2 * self._tail_limit + _SLACK:
+                self._trim()
+            return
         room = self._room
         if room is not None:
             if len(data) > room:
-                if not self.truncated:
-                    self._cut_off(data[:room])
+                self._overflow(data, room)
                 return
             self._room = room - len(data)
         if data:
             self.pieces.append(data)
             if self._decoder is not None:
-                self._tell(self._decoder.decode(data))
+                self._report(self._decoder.decode(data))
 
-    def _cut_off(self, last: bytes) -> None:
-        """Take `last` and nothing more, without the part of a character that it or what came before ends
-        with.
-        """
-        self.truncated = True
-        self._room = 0
-        before = b"".join(self.pieces[-3:])
-        whole = _whole_characters(before + last)
-        self.pieces[-3:] = [whole]
+    @property
+    def _tail_limit(self) -> int:
+        return 0 if self._limit is None else self._limit - self._limit // 2
+
+    def _overflow(self, data: bytes, room: int) -> None:
+        """With `data` there is more than the limit, of which `room` bytes were left."""
+        written = b"".join([*self.pieces, data])
+        head = _whole_characters(written[: (self._limit or 0) // 2])
+        self.pieces = [head]
+        self._tail = bytearray(written[len(head) :])
+        self._trim()
         if self._decoder is not None:
-            # What it holds back is the part of a character that was taken off again.
-            self._tell(self._decoder.decode(whole[len(before) :]))
+            # What it holds back is the part of a character, which is left out.
+            self._report(self._decoder.decode(data[:room]))
             self._decoder.reset()
+
+    def _trim(self) -> None:
+        """Leave out what comes before the last half."""
+        tail = self._tail
+        if tail is None:
+            return
+        excess = len(tail) - self._tail_limit
+        if excess <= 0:
+            return
+        while excess < len(tail) and tail[excess] & 0xC0 == 0x80:
+            excess += 1  # begin with a whole character
+        omitted, lines = self.omitted
+        self.omitted = omitted + excess, lines + tail.count(b"\n", 0, excess)
+        del tail[:excess]
 
     def finish(self) -> None:
         if self._decoder is not None:
-            self._tell(self._decoder.decode(b"", final=True))
+            self._report(self._decoder.decode(b"", final=True))
 
-    def _tell(self, text: str) -> None:
+    def kept(self) -> bytes:
+        """What is kept, with a line in the middle that says what was left out."""
+        kept = b"".join(self.pieces)
+        if self._tail is None:
+            return kept
+        self._trim()
+        omitted, lines = self.omitted
+        start = b"" if not kept or kept.endswith(b"\n") else b"\n"
+        return kept + start + f"[... {omitted:,} bytes ({lines:,} lines) omitted ...]\n".encode() + self._tail
+
+    def _report(self, text: str) -> None:
         if text:
             for listener in self.listeners:
                 listener(text)
@@ -109,7 +152,10 @@ class Listeners:
 
 
 class Collector:
-    """Gathers the output of one execution: each stream, and the rich outputs, up to `limit` bytes."""
+    """Gathers the output of one execution: each stream, and the rich outputs, up to `limit` bytes.
+
+    Of a stream beyond the limit the beginning and the end are kept.
+    """
 
     def __init__(self, limit: int | None, listeners: Listeners) -> None:
         self._streams = {1: _Stream(limit, listeners.stdout), 2: _Stream(limit, listeners.stderr)}
@@ -154,7 +200,7 @@ class Collector:
             stream.finish()
 
     def listen(self, listeners: Listeners) -> None:
-        """Tell `listeners` what comes from now on."""
+        """Send what comes from now on to `listeners`."""
         self._streams[1].listen(listeners.stdout)
         self._streams[2].listen(listeners.stderr)
         self._display = listeners.display
@@ -168,11 +214,16 @@ class Collector:
 
     @property
     def stdout(self) -> bytes:
-        return b"".join(self._streams[1].pieces)
+        return self._streams[1].kept()
 
     @property
     def stderr(self) -> bytes:
-        return b"".join(self._streams[2].pieces)
+        return self._streams[2].kept()
+
+    @property
+    def omitted(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Bytes and lines that were left out, of standard output and of standard error."""
+        return self._streams[1].omitted, self._streams[2].omitted
 
     @property
     def truncated(self) -> tuple[bool, bool]:

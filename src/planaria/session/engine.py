@@ -6,6 +6,7 @@ It has settings, an executor, the execution in flight, host calls, a history and
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import asdict
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from planaria.errors import (
     CrashError,
     EncodeError,
+    LimitError,
     PlanariaError,
     ProtocolError,
     SessionBusy,
@@ -42,6 +44,7 @@ from planaria.files.view import Files
 from planaria.limits import Guard, NotGiven, ShellLimits, Stopped
 from planaria.session.error_mapping import effect_of, error_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
+from planaria.session.forgotten_await import with_hint
 from planaria.session.history import History, HistoryEntry, Past, Point
 from planaria.session.host_calls import HostCalls, calling_back, end_tool_calls
 from planaria.session.result import Result
@@ -49,12 +52,17 @@ from planaria.session.sandbox_setup import sandbox_setup
 from planaria.session.settings import SessionSettings
 from planaria.session.weak_host import WeakHost
 from planaria.snapshot.state import SessionState, WaitingRun
-from planaria_kernel.protocol import MAX_BYTES, decode, encode
+from planaria_kernel.errors import DecodeLimitError
+from planaria_kernel.protocol import MAX_BYTES, Budget, Repr, decode, encode
 
 if TYPE_CHECKING:
+    from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
 
 __all__ = ["Phase", "SessionEngine", "Step"]
+
+_log: Final = logging.getLogger("planaria.session")
+_log.addHandler(logging.NullHandler())
 
 _HOME: Final = "/home/user"
 #: Seconds in which the kernel answers a query.
@@ -96,7 +104,14 @@ class SessionEngine:
         self.executor: Executor = settings.executor or WasmExecutor()
         self.host_calls = HostCalls(settings, self.executor)
         self.workspace: WorkspaceLink | None = None
+        self.network: NetworkLink | None = None
+        if settings.network is not None:
+            from planaria.session.network_link import NetworkLink
+
+            self._connect(NetworkLink(settings.network))
         self.phase = Phase.NEW
+        #: How many executions ran out of time, one after the other, the latest included.
+        self._out_of_time = 0
         self._forget()
         self._setup: SandboxSetup | None = None
         if self.executor.is_sandbox:
@@ -112,18 +127,23 @@ class SessionEngine:
         self.execution: ExecutionState | None = None
         #: Calls that tasks which outlived their execution still wait for.
         self.pending: dict[int, HostCall] = {}
-        self.history = History()
+        self.history = History(most_bytes=self.settings.bounds.checkpoints)
         self.host_calls.missing = {}
 
     def _link(self, link: WorkspaceLink) -> None:
         self.workspace = self.host_calls.workspace = link
 
+    def _connect(self, link: NetworkLink) -> None:
+        self.network = self.host_calls.network = link
+
     # -- phases --------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the kernel. May take long where an executor has to prepare a process first."""
+        begun = time.monotonic()
         self.executor.start(WeakHost(self), self.settings.bounds, self._setup)
         self.configure()
+        _log.debug("session %#x started in %.1f ms", id(self), (time.monotonic() - begun) * 1e3)
         self.phase = Phase.STARTED if self.settings.sync_deps_on_start else Phase.READY
 
     def ensure_started(self) -> None:
@@ -176,6 +196,8 @@ class SessionEngine:
             self.host_calls.drop_answers()
             self.execution = None
             self.executor.close()
+            if self.network is not None:
+                self.network.close(self.host_calls.awaiting_loop())
             if self.workspace is not None:
                 self.workspace.release()
 
@@ -220,6 +242,8 @@ class SessionEngine:
             settings |= self.workspace.settings()
         if given.env:
             settings["environ"] = dict(given.env)
+        if self.network is not None:
+            settings |= self.network.settings(settings.get("environ"))
         usual = self.executor.settings
         news = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
         seed: dict[str, object] = {"reseed": os.urandom(16)} if given.seed is None else {"seed": given.seed}
@@ -286,12 +310,7 @@ class SessionEngine:
             )
         history, tier = self.history, self.executor.tier
         history.undone.clear()
-        # Always on the core tier, where an import may need the state before this execution.
-        if (
-            history.has_changed
-            and (tier == "core" or history.budget.allows())
-            and "rewind" in self.executor.capabilities
-        ):
+        if history.has_changed and "rewind" in self.executor.capabilities:
             history.checkpoint(self.state)
         self.count += 1
         self.execution = execution = ExecutionState(
@@ -333,6 +352,12 @@ class SessionEngine:
             return
         except EncodeError:  # nothing was entered
             execution.refuse_answers(_not_serialisable)
+            return
+        except DecodeLimitError as error:
+            if error.limit == "memory":
+                message = f"what the code sent to the host cannot be decoded: {error}"
+                execution.stop.failure = LimitError(message, limit="memory")
+            self._crashed(execution, Stopped(str(error), "timeout" if error.limit == "timeout" else None))
             return
         except ProtocolError as error:
             self._crashed(execution, Stopped(str(error), None))
@@ -451,7 +476,9 @@ class SessionEngine:
             execution.pause()
             self.history.has_changed = True
             result = self._result(execution)
-            result.suspended = list(execution.pending.values())
+            result.suspended = [
+                call for call in execution.pending.values() if not self.host_calls.is_held(call)
+            ]
             return result
         return self._finish(execution, execution.outcome)
 
@@ -468,24 +495,52 @@ class SessionEngine:
         result = self._result(execution)
         if type(outcome) is Done and outcome.value is not None:
             try:
-                result.value = decode(outcome.value)
+                result.value = self._value(execution, outcome.value)
             except ProtocolError as damage:
                 outcome = Failed("ProtocolError", f"the value is damaged: {damage}")
         if type(outcome) is Done:
             result.repr, result.status = outcome.repr, outcome.exit_code
-        else:
-            assert isinstance(outcome, Failed)
+        self._out_of_time = self._out_of_time + 1 if stop.reason in ("timeout", "cpu") else 0
+        if type(outcome) is Failed:
+            stop.in_a_row = max(1, self._out_of_time)
+            outcome = with_hint(outcome, execution.source, [one.name for one in self.settings.registry])
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
         self.history.past = Past(entry, self.history.past)
         execution.result = result
+        if _log.isEnabledFor(logging.WARNING):
+            self._log_end(execution, result)
         if stop.interruption is not None:
             # The cause says what was printed and where the code was stopped.
             raise stop.interruption from (stop.listener_error or result.error)
         if stop.listener_error is not None:
             raise stop.listener_error
         return result
+
+    @staticmethod
+    def _value(execution: ExecutionState, encoded: bytes) -> object:
+        """The value of an execution; what cannot be decoded is replaced by a Repr that says why."""
+        limits = execution.limits
+        deadline = None if execution.deadline is None else execution.deadline + limits.grace
+        try:
+            return decode(encoded, Budget(deadline, limits.decoded()), [])
+        except DecodeLimitError as error:
+            return Repr(f"a value of {len(encoded)} bytes that cannot be decoded: {error}", "undecodable")
+
+    def _log_end(self, execution: ExecutionState, result: Result) -> None:
+        """Log how an execution ended: a stop or crash as a warning, other ends for debugging."""
+        stop, error = execution.stop, result.error
+        is_stopped = stop.reason is not None or stop.crash is not None
+        if is_stopped or _log.isEnabledFor(logging.DEBUG):
+            _log.log(
+                logging.WARNING if is_stopped else logging.DEBUG,
+                "session %#x execution %d: %s in %.1f ms, %d callbacks, %d MiB",
+                *(id(self), result.execution_count),
+                # The text of an exception is the code's, and stays out of the log.
+                str(error) if is_stopped else "ok" if error is None else getattr(error, "type", "error"),
+                *(result.duration_ms, result.callback_invocations, result.peak_memory_bytes >> 20),
+            )
 
     def _result(self, execution: ExecutionState) -> Result:
         """What an execution has come to so far."""
@@ -494,12 +549,17 @@ class SessionEngine:
             duration_ms=(time.monotonic() - execution.started) * 1e3,
             callback_invocations=execution.callbacks,
             tool_calls=list(execution.tool_calls),
+            requests=[] if self.network is None else self.network.take_records(),
             peak_memory_bytes=self.executor.memory_bytes,
         )
         if (output := execution.output) is not None:
             result.stdout_bytes, result.stderr_bytes = output.stdout, output.stderr
             result.outputs = list(output.outputs)
             result.stdout_truncated, result.stderr_truncated = output.truncated
+            (
+                (result.stdout_omitted_bytes, result.stdout_omitted_lines),
+                (result.stderr_omitted_bytes, result.stderr_omitted_lines),
+            ) = output.omitted
             result.outputs_truncated = output.outputs_truncated
         return result
 
@@ -517,6 +577,7 @@ class SessionEngine:
         self.executor.reset()
         self._forget()
         self.configure()
+        _log.debug("session %#x was reset", id(self))
 
     def recover(self, most: int) -> Point | None:
         """After a hard stop: go back to the newest checkpoint with at most `most` executions, and its
@@ -570,6 +631,8 @@ class SessionEngine:
     def adopt(self, state: SessionState) -> None:
         """The kernel has become `state`: so does the rest of the session."""
         self.host_calls.drop_answers()
+        if self.network is not None:
+            self.network.close(self.host_calls.awaiting_loop())
         self.count = state.count
         self.pending = {call.id: call for call in state.pending}
         self.execution = None if state.run is None else self._waiting(state.run)
@@ -602,7 +665,7 @@ class SessionEngine:
     def _copy(self, snapshots: Snapshots, state: SessionState, reseed: bool) -> SessionEngine:
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
-        other.workspace = None
+        other.workspace = other.network = None
         other.phase = Phase.READY
         other._setup = self._setup
         files = self.executor.files
@@ -612,6 +675,8 @@ class SessionEngine:
         other.history = self.history.fork()
         if self.workspace is not None:
             other._link(self.workspace.linked_to(other))
+        if self.network is not None:
+            other._connect(self.network.copy())
         other.adopt(state)
         if reseed and self.settings.seed is None:
             other.executor.configure_later({"reseed": os.urandom(16)})
@@ -627,6 +692,7 @@ class SessionEngine:
         self.history.add(self.state(), label)
 
     def _go_to(self, point: Point) -> None:
+        _log.debug("session %#x goes to the state after execution %d", id(self), point.state.count)
         self._snapshots("rewind").restore(point.state.kernel)
         self.adopt(point.state)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from planaria.errors import (
     CrashError,
@@ -18,7 +18,13 @@ from planaria.executors.messages import Failed
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.result import Result
 
-__all__ = ["effect_of", "error_of"]
+__all__ = ["effect_of", "error_of", "with_traceback"]
+
+#: Added when the execution before ran out of time, too: the state may be one in which every execution does.
+_NEVER_ENDS: Final = (
+    "the execution before it ended the same way. If every execution does, a thread or a __del__ method of "
+    "the code never ends: go back with undo() or rewind(), or start again with reset()"
+)
 
 _Stopped = TypeVar("_Stopped", TimeoutError, LimitError, Interrupted, CrashError)
 
@@ -47,6 +53,14 @@ def error_of(execution: ExecutionState, result: Result, outcome: Failed) -> Plan
     return raised
 
 
+def with_traceback(error: PlanariaError) -> PlanariaError:
+    """The error with the traceback of the code as a note, which shows where the code failed."""
+    traceback: str = getattr(error, "traceback", "")
+    if traceback and not getattr(error, "__notes__", None):
+        error.add_note(traceback.rstrip("\n"))
+    return error
+
+
 def _stopped_error(
     execution: ExecutionState, outcome: Failed
 ) -> TimeoutError | LimitError | Interrupted | CrashError | Exited | None:
@@ -58,9 +72,9 @@ def _stopped_error(
         return _placed(error, execution, outcome)
     match stop.reason:
         case "timeout":
-            return _placed(
-                TimeoutError(f"timed out after {execution.timeout:g} s; {left}"), execution, outcome
-            )
+            line = "" if outcome.lineno is None else f" at line {outcome.lineno}"
+            message = f"the execution timed out after {execution.timeout:g} s{line}; {left}"
+            return _placed(TimeoutError(message), execution, outcome)
         case "cpu":
             message = f"the limit cpu_time of {execution.limits.cpu_time:g} s is used up; {left}"
             return _placed(LimitError(message, limit="cpu_time"), execution, outcome)
@@ -84,8 +98,10 @@ def effect_of(stop: Stop) -> str:
             "background until it ends by itself, its output is dropped, and the session restarted"
         )
     if stop.state is StopState.KEPT:
-        return "it was stopped at a line and the session has the state reached there"
-    return f"it had to be stopped hard and {_place_of(stop)}"
+        left = "it was stopped at a line and the session has the state reached there"
+    else:
+        left = f"it had to be stopped hard and {_place_of(stop)}"
+    return left if stop.in_a_row == 1 else f"{left}; {_NEVER_ENDS}"
 
 
 def _place_of(stop: Stop) -> str:

@@ -70,6 +70,8 @@ class Stop:
     """The error that the execution ends with, whatever the kernel reports."""
     listener_error: BaseException | None = None
     """What a listener raised: it is raised on this side."""
+    in_a_row: int = 1
+    """How many executions, with this one, ran out of time one after the other."""
     interruption: BaseException | None = None
     """Ctrl-C or a cancellation, which is raised on this side once the code has stopped."""
 

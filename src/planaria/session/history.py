@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -10,15 +9,10 @@ from typing import Final
 from planaria.errors import SessionError
 from planaria.snapshot.state import SessionState
 
-__all__ = ["Budget", "History", "HistoryEntry", "Past", "Point"]
+__all__ = ["History", "HistoryEntry", "Past", "Point"]
 
-#: The share of a session's time that automatic checkpoints may take.
-BUDGET_SHARE: Final = 0.05
-#: What may be spent before anything is earned, and the most that is saved up, in seconds.
-_FIRST_CREDIT: Final = 0.05
-_MOST_CREDIT: Final = 0.5
+#: Automatic checkpoints that a session keeps at most.
 _KEEP_POINTS: Final = 64
-_KEEP_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +44,34 @@ class Point:
     past: Past | None = None
 
 
-class Budget:
-    """Automatic checkpoints earn `BUDGET_SHARE` of the time that passes and spend what they take."""
+class _Held:
+    """The memory that the states of a history hold, each chunk and each layer of it counted once.
+
+    Adding and removing a state costs by the chunks of that state, however many others there are.
+    """
 
     def __init__(self) -> None:
-        self._credit = _FIRST_CREDIT
-        self._looked = time.monotonic()
-        self._usual = 0.0
+        #: How many states have an object, by its identity; the states keep it alive.
+        self._owners: dict[int, int] = {}
+        self.bytes = 0
 
-    def allows(self) -> bool:
-        now = time.monotonic()
-        self._credit = min(_MOST_CREDIT, self._credit + (now - self._looked) * BUDGET_SHARE)
-        self._looked = now
-        return self._credit >= self._usual
+    def add(self, state: SessionState) -> None:
+        owners = self._owners
+        for identity, size in state.parts():
+            count = owners.get(identity, 0)
+            if not count:
+                self.bytes += size
+            owners[identity] = count + 1
 
-    def spend(self, seconds: float) -> None:
-        self._credit -= seconds
-        self._usual = seconds if not self._usual else 0.8 * self._usual + 0.2 * seconds
+    def remove(self, state: SessionState) -> None:
+        owners = self._owners
+        for identity, size in state.parts():
+            count = owners[identity] - 1
+            if count:
+                owners[identity] = count
+            else:
+                del owners[identity]
+                self.bytes -= size
 
 
 @dataclass(slots=True)
@@ -82,11 +87,11 @@ class History:
     """For `redo`, the next one last."""
     past: Past | None = None
     """What was executed to come here."""
-    budget: Budget = field(default_factory=lambda: Budget())
     has_changed: bool = True
     """Whether anything may have changed since the newest point."""
-    _own: list[int] = field(default_factory=list)
-    """For each point, the bytes that it does not share with the one before it, as far as counted."""
+    most_bytes: int | None = None
+    """Memory that automatic points may hold beside what the session uses itself, in bytes."""
+    _held: _Held = field(default_factory=_Held)
 
     @property
     def entries(self) -> list[HistoryEntry]:
@@ -101,45 +106,53 @@ class History:
 
     def fork(self) -> History:
         """The history of a copy of the session."""
-        return History(points=list(self.points), past=self.past)
+        copy = History(points=list(self.points), past=self.past, most_bytes=self.most_bytes)
+        for point in copy.points:
+            copy._held.add(point.state)
+        return copy
 
     def checkpoint(self, capture: Callable[[], SessionState]) -> None:
         """Keep the present state, as `capture` gives it, before something is executed."""
-        began = time.perf_counter()
         self.add(capture())
         self.has_changed = False
-        self.budget.spend(time.perf_counter() - began)
 
     def add(self, state: SessionState, label: str | None = None) -> None:
         """Keep the present state; a label is taken from an older point that has it."""
         if label is not None:
-            self.points = [one for one in self.points if one.label != label]
-            self._own.clear()
+            self._keep(lambda one: one.label != label)
         self.points.append(Point(state, label, self.past))
+        self._held.add(state)
         self._thin()
+
+    def _keep(self, wanted: Callable[[Point], bool]) -> None:
+        """Drop the points that are not wanted."""
+        kept = []
+        for point in self.points:
+            if wanted(point):
+                kept.append(point)
+            else:
+                self._held.remove(point.state)
+        self.points = kept
 
     def _thin(self) -> None:
         """Drop the oldest automatic points beyond the limits, every other one first, so that far ones
-        remain.
+        remain. The newest one is always kept.
         """
         while True:
             automatic = [index for index, one in enumerate(self.points) if one.label is None]
-            if len(automatic) <= 1 or (len(automatic) <= _KEEP_POINTS and self._held() <= _KEEP_BYTES):
+            if len(automatic) <= 1 or (len(automatic) <= _KEEP_POINTS and self._fits()):
                 return
             old = automatic[: max(2, len(automatic) // 2)]
             dropped = old[1] if len(old) > 2 else old[0]
+            self._held.remove(self.points[dropped].state)
             del self.points[dropped]
-            self._own.clear()
 
-    def _held(self) -> int:
-        """Bytes of memory that the points hold, each chunk counted where it is first held."""
-        while len(self._own) < len(self.points):
-            point = self.points[len(self._own)]
-            before = dict(self.points[len(self._own) - 1].state.kernel.runs) if self._own else {}
-            runs = point.state.kernel.runs
-            self._own.append(sum(len(data) for start, data in runs if before.get(start) is not data))
-        del self._own[len(self.points) :]
-        return sum(self._own)
+    def _fits(self) -> bool:
+        """Whether the points hold no more memory than they may, without what the session uses itself."""
+        if self.most_bytes is None:
+            return True
+        own = sum(layer.own_bytes for layer in self.points[-1].state.kernel.memory.layers())
+        return self._held.bytes - own <= self.most_bytes
 
     def _on_this_branch(self) -> list[Point]:
         """The points through which the session came here, the oldest first."""
@@ -193,8 +206,8 @@ class History:
         if point is not None:
             return point
         reason = (
-            f"undo({n}): the state after execution {count - n} was not saved because the checkpoint budget "
-            "was used up (see docs/snapshots.md)"
+            f"undo({n}): the state after execution {count - n} is no longer kept; a session keeps "
+            f"{_KEEP_POINTS} of them, in the memory that Limits(checkpoints=...) allows"
         )
         older = self.newest(count - n)
         newer = [one.state.count for one in self.between(count - n, count)]
@@ -208,8 +221,6 @@ class History:
         self.past = point.past
         self.has_changed = False
         ancestors = self._on_this_branch()
-        self.points = [
-            one
-            for one in self.points
-            if one.label is not None or (one.state.count <= point.state.count and one in ancestors)
-        ]
+        self._keep(
+            lambda one: one.label is not None or (one.state.count <= point.state.count and one in ancestors)
+        )

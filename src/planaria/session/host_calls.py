@@ -11,18 +11,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from planaria.errors import LimitError, Suspend
+from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
 from planaria.executors.host_endpoint import call_name
 from planaria.executors.messages import Answer, EndOfInput, HostCall, Ok, Raised, Suspended
 from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
-from planaria.session.event_loops import EventLoop, callback_loop
 from planaria.session.execution_state import ExecutionState
 from planaria.session.settings import SessionSettings
-from planaria.session.worker_threads import submit
+from planaria.session.worker_threads import callback_loop, submit
 from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
+    from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
     from planaria.workspace.tools.call import Outcome
 
@@ -35,6 +36,7 @@ calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.Contex
 )
 
 Arguments = tuple[object, ...]
+_NETWORK: Final = "@network."
 Keywords = Mapping[str, object]
 
 
@@ -50,12 +52,15 @@ class HostCalls:
         self._executor = executor
         self._read_line = settings.line_reader()
         self.workspace: WorkspaceLink | None = None
+        self.network: NetworkLink | None = None
         self.loop: EventLoop | None = None
         #: Declarations of callbacks that a restored snapshot had and this session lacks.
         self.missing: dict[str, Declaration] = {}
         #: Answers on their way, by the id of their call.
         self.answers: dict[int, Future[Answer]] = {}
         self.alarm = Alarm()
+        #: Plain callbacks that run now on the thread that executes.
+        self.calls_here = 0
 
     def copy_for(self, executor: Executor) -> HostCalls:
         """The host calls of a fork of this session."""
@@ -135,6 +140,9 @@ class HostCalls:
     def start(self, execution: ExecutionState, call: HostCall) -> None:
         """Begin a call that the code awaits; one that is refused raises in the code."""
         keywords = call.kwargs or {}
+        if call.refused is not None:
+            self.settle(execution, call, Raised("TypeError", call.refused))
+            return
         try:
             callback = self._admit(execution, call.name, call.args, keywords)
         except Exception as error:
@@ -170,7 +178,12 @@ class HostCalls:
 
     def any_expected(self, execution: ExecutionState) -> bool:
         """Whether an answer to a pending call is on its way."""
-        return any(one in execution.pending for one in self.answers)
+        pending = execution.pending
+        return any(one in pending and not self.is_held(pending[one]) for one in self.answers)
+
+    def is_held(self, call: HostCall) -> bool:
+        """Whether a call waits for what only comes after a decision on a request of the same connection."""
+        return self.network is not None and call.name == "@network.receive" and self.network.is_held(call)
 
     def collect(self, execution: ExecutionState) -> None:
         """Take the answers that have come; cancel those that no task awaits any more."""
@@ -199,6 +212,9 @@ class HostCalls:
             pending = list(execution.pending.values())
             raise KeyError(f"no call {identifier} is pending; pending: {pending}")
         reason = execution.suspended.pop(identifier, "")
+        if reason and isinstance(answer, Ok) and self.network is not None and call.name == "@network.send":
+            self.start_function(execution, call, self.network.resuming(answer.value))
+            return
         if reason and isinstance(answer, Ok) and self.workspace is not None and call.name == "@tools.call":
             from planaria.workspace.tools.middleware import asks_approval
 
@@ -221,6 +237,9 @@ class HostCalls:
         if callback is None:
             raise NameError(self._unknown(name))
         _check_arguments(callback, arguments, keywords)
+        if name.startswith(_NETWORK):
+            execution.is_noticed = True
+            return callback
         if self.workspace is not None and not self.workspace.is_noticed(name):
             return callback
         limit = self._settings.bounds.callbacks
@@ -241,11 +260,15 @@ class HostCalls:
         match name[:1]:
             case "!":
                 return self._settings.shell_commands.get(name[1:])
+            case "@" if name.startswith(_NETWORK):
+                return None if self.network is None else self.network.callback(name)
             case "@":
                 return None if self.workspace is None else self.workspace.callback(name)
         return self._settings.registry.get(name)
 
     def _unknown(self, name: str) -> str:
+        if name.startswith(_NETWORK):
+            return "the session that this snapshot was taken from had a network; this one does not"
         if name[:1] == "@" and WORKSPACE in self.missing:
             return "the session that this snapshot was taken from had a workspace; this one does not"
         if name[:1] == "!":
@@ -260,12 +283,15 @@ class HostCalls:
 
     def _call_here(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Answer:
         """Call a plain function on this thread; what it returns may be an awaitable. Never raises."""
+        self.calls_here += 1
         try:
             return Ok(self._call_marked(callback, arguments, keywords))
         except Suspend as suspend:
             return Suspended(suspend.reason)
         except Exception as error:
             return raised(error)
+        finally:
+            self.calls_here -= 1
 
     def _call_marked(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> object:
         """Call a function, marked as inside this session."""
@@ -294,10 +320,15 @@ class HostCalls:
     def _task(self, callback: Callback, begin: Callable[[], Awaitable[object]]) -> Future[Answer]:
         from planaria.session.callback_tasks import await_callback  # with anyio, which few sessions need
 
-        task: Coroutine[object, object, Answer] = await_callback(
-            callback, begin, self._settings.bounds.callback_timeout
-        )
-        return (self.loop or callback_loop()).spawn(task)
+        # Connections have timeouts of their own, and may be idle for longer.
+        is_network = self.network is not None and callback is self.network.callback(f"@{callback.name}")
+        seconds = None if is_network else self._settings.bounds.callback_timeout
+        task: Coroutine[object, object, Answer] = await_callback(callback, begin, seconds)
+        return self.awaiting_loop().spawn(task)
+
+    def awaiting_loop(self) -> EventLoop:
+        """The loop on which asynchronous functions run."""
+        return self.loop or callback_loop()
 
 
 def _begin_async(

@@ -22,6 +22,7 @@ __all__ = [
     "counters",
     "document",
     "document_in",
+    "evaluate",
     "forget_functions",
     "is_complete",
     "prompt",
@@ -128,6 +129,12 @@ def prompt(engine: SessionEngine) -> Prompt:
         case {"PS1": str(first), "PS2": str(more), "exited": exited}:
             return Prompt(first, more, bool(exited))
     raise ProtocolError("the kernel answered without prompts")
+
+
+def evaluate(engine: SessionEngine, expression: str) -> object:
+    """The value of an expression among the session's variables; it is not an execution."""
+    engine.history.has_changed = True
+    return engine.ask("evaluate", expression)
 
 
 def is_complete(engine: SessionEngine, text: str) -> bool:

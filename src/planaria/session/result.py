@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import base64
 import html
+import json
+import mimetypes
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planaria.errors import ExecutionError, PlanariaError, TimeoutError
 from planaria.executors.messages import HostCall
 
 if TYPE_CHECKING:
+    from planaria.network.policy import NetworkRequest
     from planaria.workspace.tools.call import ToolCall
 
 __all__ = ["Completions", "Output", "Result"]
@@ -26,7 +31,7 @@ class Completions(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Output:
     """A rich output: a mime bundle, as Jupyter's `display_data` message has it.
 
@@ -46,6 +51,32 @@ class Output:
             for mime, content in self.data.items()
         }
         return data, self.metadata
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the contents to a file: of the type that the name's suffix stands for, else the richest one.
+
+        Raises ValueError when there is no such content, OSError when the file cannot be written.
+        """
+        suffix = Path(path).suffix
+        wanted = mimetypes.types_map.get(suffix.lower()) if suffix else None
+        mime = next(iter(self._by_richness()), None) if wanted is None else wanted
+        if mime is None or mime not in self.data:
+            raise ValueError(
+                f"{os.fspath(path)!r}: this output has {', '.join(self._by_richness()) or 'nothing'}"
+            )
+        content = self.data[mime]
+        if not isinstance(content, bytes):
+            text = content if isinstance(content, str) else json.dumps(content)
+            content = text.encode("utf-8")
+        Path(path).write_bytes(content)
+
+    def _by_richness(self) -> list[str]:
+        """The mime types, images first and plain text last."""
+        return sorted(self.data, key=lambda mime: (not mime.startswith("image/"), mime == "text/plain"))
+
+    def __repr__(self) -> str:
+        shown = [f"{mime} {_size(self.data[mime])}" for mime in self._by_richness()]
+        return f"<Output {', '.join(shown) or 'empty'}>"
 
     def __str__(self) -> str:
         text = self.data.get("text/plain")
@@ -73,9 +104,19 @@ class Result:
     callback_invocations: int = 0
     tool_calls: list[ToolCall] = field(default_factory=list)
     """A record of every call of a tool, in order: names, arguments, duration, outcome."""
+    requests: list[NetworkRequest] = field(default_factory=list)
+    """A record of every request over the network, in order: method, URL, status, bytes, milliseconds, and
+    whether it was allowed or why not."""
     peak_memory_bytes: int = 0
     stdout_truncated: bool = False
+    """Whether there was more than `Limits.output`: the middle is left out, with a line that says so."""
     stderr_truncated: bool = False
+    stdout_omitted_bytes: int = 0
+    """Bytes of standard output that were left out."""
+    stdout_omitted_lines: int = 0
+    """Ends of lines among them."""
+    stderr_omitted_bytes: int = 0
+    stderr_omitted_lines: int = 0
     outputs_truncated: bool = False
     suspended: list[HostCall] = field(default_factory=list)
     """The calls for which the execution waits; it goes on with `session.run_in_progress`."""
@@ -91,6 +132,11 @@ class Result:
     @property
     def stderr(self) -> str:
         return self.stderr_bytes.decode("utf-8", "replace")
+
+    @property
+    def figures(self) -> list[Output]:
+        """The outputs that are images."""
+        return [output for output in self.outputs if any(mime.startswith("image/") for mime in output.data)]
 
     @property
     def is_ok(self) -> bool:
@@ -159,6 +205,16 @@ class Result:
             trace = self.error.traceback if isinstance(self.error, ExecutionError) else ""
             parts.append(f"<pre>{html.escape(trace or str(self.error))}</pre>")
         return "\n".join(parts)
+
+
+def _size(content: object) -> str:
+    """The size of a content, as `45 KB`."""
+    size = len(content) if isinstance(content, bytes) else len(str(content).encode("utf-8", "replace"))
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1000 or unit == "MB":
+            break
+        size = round(size / 1000)
+    return f"{size} {unit}"
 
 
 def _shortened(text: str, most: int = 60) -> str:

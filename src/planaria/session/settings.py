@@ -20,6 +20,7 @@ from planaria.session.result import Output
 from planaria.session.shell_commands import as_commands
 
 if TYPE_CHECKING:
+    from planaria.network.policy import Network
     from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.environment import ToolEnvironment
@@ -45,6 +46,7 @@ class SessionSettings:
     vfs_mount_path: str = "/data"
     mounts: Sequence[Mount] = ()
     quota: Quota | None = None
+    network: Network | None = None
     commands: Mapping[str, Callable[..., object]] | None = None
     env: Mapping[str, str] | None = None
     stdin: str | Callable[[str], str | None] | None = None
@@ -122,6 +124,13 @@ def _check_types(settings: SessionSettings) -> None:
     ):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"{name}= must be a planaria.{kind.__name__} or None, not {type(value).__name__}")
+    if settings.network is not None:
+        from planaria.network.policy import Network
+
+        if not isinstance(settings.network, Network):
+            raise TypeError(
+                f"network= must be a planaria.Network or None, not {type(settings.network).__name__}"
+            )
     seed: object = settings.seed
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise TypeError(f"seed= must be an int or None, not {type(seed).__name__}")
@@ -169,6 +178,7 @@ def _check_beside(settings: SessionSettings, executor: Executor) -> None:
         "mounts": settings.mounts,
         "quota": settings.quota,
         "clock": settings.clock,
+        "network": settings.network,
     }
     others: dict[str, object] = {
         "env": settings.env,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from typing import Final
 
 from planaria.errors import CrashError, SessionBusy, SessionError, SnapshotError
 from planaria.executors.messages import Configure
@@ -21,6 +23,8 @@ from planaria.snapshot.snapshot import Snapshot
 from planaria_kernel.protocol import encode
 
 __all__ = ["pickle_variables", "restore_snapshot", "save_as_image", "take_snapshot", "unpickle_variables"]
+
+_log: Final = logging.getLogger("planaria.session")
 
 
 def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
@@ -75,6 +79,8 @@ def restore_snapshot(
             settings = engine.shell_settings()
         if engine.workspace is not None:
             settings |= engine.workspace.settings()
+        if engine.network is not None:
+            settings |= engine.network.settings(None)
     if encode(declarations) != encode(known):
         settings["callbacks"] = [one for one in declarations if one["name"] != WORKSPACE]
     if reseed and engine.settings.seed is None:
@@ -93,8 +99,9 @@ def restore_snapshot(
             snapshots.restore(before)
         raise
     engine.host_calls.missing = absent
-    engine.history = History()
+    engine.history = History(most_bytes=engine.settings.bounds.checkpoints)
     engine.adopt(state)
+    _log.debug("session %#x was restored to the state after execution %d", id(engine), state.count)
 
 
 def pickle_variables(engine: SessionEngine) -> Variables:

@@ -7,7 +7,6 @@ that hangs is abandoned with its thread.
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import queue
 import threading
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final, TypeVar
 
+from planaria.event_loops import EventLoop, asyncio_loop
 from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
 
@@ -66,6 +66,9 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
     return future
 
 
-def callback_loop() -> asyncio.AbstractEventLoop:
-    """The event loop that runs on a thread of its own until the process ends."""
-    return _callbacks.loop()
+def callback_loop() -> EventLoop:
+    """asyncio's loop on a thread of its own, for callbacks of sessions without `await`.
+
+    It runs until the process ends.
+    """
+    return asyncio_loop(_callbacks.loop())

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from planaria.errors import SnapshotCorrupt, SnapshotError
-from planaria.files.manifest import read_memory_manifest
+from planaria.files.memory import read_memory_manifest
 from planaria.files.quota import Quota
 from planaria.machine.image_files import find_tree, keep_tree, tree_digest
 from planaria.machine.recipe import Recipe

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from planaria.errors import ProtocolError, SnapshotCorrupt
 from planaria.executors.messages import HostCall
 from planaria.snapshot.state import WaitingRun
-from planaria_kernel.protocol import decode, encode
+from planaria_kernel.protocol import Budget, decode, encode
 
 __all__ = ["WORKSPACE", "Declaration", "Record", "fingerprint"]
 
@@ -23,6 +23,8 @@ WORKSPACE: Final = "@workspace"
 
 _KINDS: Final = frozenset(kind.name for kind in inspect._ParameterKind)
 _MAX_COUNT: Final = 1 << 53
+#: Bytes that the decoded values may take.
+_MOST_MEMORY: Final = 1 << 30
 
 
 def fingerprint(declaration: Declaration) -> str:
@@ -69,7 +71,7 @@ class Record:
     def decode(cls, data: bytes) -> Record:
         """Raises SnapshotCorrupt unless every value is of its type."""
         try:
-            value = decode(data)
+            value = decode(data, Budget(memory=_MOST_MEMORY))
         except ProtocolError as error:
             raise SnapshotCorrupt(f"the tables of this snapshot are damaged: {error}") from None
         match value:

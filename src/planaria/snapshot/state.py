@@ -36,7 +36,10 @@ class SessionState:
     """Calls that tasks which outlived their execution wait for."""
     run: WaitingRun | None = None
 
-    @property
-    def size(self) -> int:
-        """Bytes of memory that this state holds beyond the image it is made from."""
-        return sum(len(data) for _, data in self.kernel.runs)
+    def parts(self) -> list[tuple[int, int]]:
+        """What this state holds beyond the image it is made from: the identity of each chunk and layer of
+        memory, and its size in bytes. States that share memory have parts in common.
+        """
+        kernel = self.kernel
+        chunks = [(id(data), len(data)) for _, data in kernel.runs]
+        return chunks + [(id(layer), layer.own_bytes) for layer in kernel.memory.layers()]

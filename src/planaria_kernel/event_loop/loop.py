@@ -21,6 +21,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from planaria_kernel.network import transports
+
 __all__ = ["HostCalls", "Loop", "ParkingLoop"]
 
 _Future = asyncio.Future[Any]
@@ -294,6 +296,66 @@ class Loop(ParkingLoop):
         else:
             future.set_result(result)
         return future
+
+    # -- connections, which are the host's ----------------------------------------------------------
+
+    async def create_connection(self, *arguments: Any, ssl: Any = None, **options: Any) -> Any:
+        if ssl:
+            transports.have_ssl()
+        return await super().create_connection(*arguments, ssl=ssl, **options)
+
+    async def start_tls(self, *arguments: Any, **options: Any) -> asyncio.Transport | None:
+        transports.have_ssl()
+        return await super().start_tls(*arguments, **options)
+
+    async def sock_connect(self, sock: Any, address: Any) -> None:
+        await transports.sock_connect(sock, address)
+
+    async def sock_recv(self, sock: Any, nbytes: int) -> bytes:
+        return await transports.sock_recv(sock, nbytes)
+
+    async def sock_sendall(self, sock: Any, data: Any) -> None:
+        await transports.sock_sendall(sock, data)
+
+    def _make_socket_transport(
+        self,
+        sock: Any,
+        protocol: asyncio.BaseProtocol,
+        waiter: _Future | None = None,
+        *,
+        extra: Any = None,
+        server: Any = None,
+        context: Any = None,
+    ) -> asyncio.Transport:
+        return transports.SocketTransport(self, sock, protocol, waiter, extra)
+
+    def _make_ssl_transport(
+        self,
+        rawsock: Any,
+        protocol: asyncio.BaseProtocol,
+        sslcontext: Any,
+        waiter: _Future | None = None,
+        *,
+        server_side: bool = False,
+        server_hostname: str | None = None,
+        extra: Any = None,
+        server: Any = None,
+        context: Any = None,
+        **options: Any,
+    ) -> asyncio.Transport:
+        from asyncio import sslproto
+
+        outer = sslproto.SSLProtocol(
+            self,
+            protocol,
+            sslcontext,
+            waiter,  # type: ignore[arg-type]  # it may be None
+            server_side,
+            server_hostname,
+            **options,
+        )
+        transports.SocketTransport(self, rawsock, outer, None, extra)
+        return outer._app_transport
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Nothing to shut down."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 import __future__
 
 import ast
+import gc
 import inspect
 import linecache
 import re
+import sys
 import tokenize
 from collections.abc import Callable
 from io import StringIO
@@ -33,7 +35,7 @@ FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
-    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` means that one
+    With `captures`, the value is what the body gives to `sys.displayhook` instead. `awaits` says that one
     of them is a coroutine; `parks` that it is one only because a call of `asyncio.run` was rewritten.
     `flags` are the `from __future__` flags that the cells after it have.
     """
@@ -151,7 +153,7 @@ def compile_source(
         else:
             cell.captures = True
             return cell
-    tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+    tree = _parse(source, name, flags)
     if check is not None:
         check(tree)
     statements = tree.body
@@ -179,6 +181,22 @@ def compile_source(
 def _may_run_a_loop(source: str) -> bool:
     """Whether it is worth looking for what `_TopLevel` finds."""
     return "asyncio" in source or "run(" in source or "run_until_complete" in source
+
+
+def _parse(source: str, name: str, flags: int) -> ast.Module:
+    """The syntax tree of a source. Raises what `compile` raises."""
+    tree: ast.Module
+    if sys.version_info >= (3, 12) or not gc.isenabled():
+        tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+        return tree
+    # In Python 3.11, `compile` raises SystemError ("AST constructor recursion depth mismatch") when the
+    # garbage collector runs meanwhile and a finalizer parses too, as formatting a traceback does.
+    gc.disable()
+    try:
+        tree = compile(source, name, "exec", flags | _PARSE, dont_inherit=True)
+        return tree
+    finally:
+        gc.enable()
 
 
 def _compile(tree: ast.Module, source: str, name: str, flags: int) -> Cell:

@@ -12,7 +12,16 @@ from typing import Any
 
 import planaria_kernel.errors
 
-__all__ = ["bare", "describe", "exception_of", "explain_awaiting", "is_library", "line_number", "type_name"]
+__all__ = [
+    "bare",
+    "describe",
+    "exception_of",
+    "explain_awaiting",
+    "explain_size",
+    "is_library",
+    "line_number",
+    "type_name",
+]
 
 #: Characters of a message or traceback in a report; what is cut says so.
 MAX_MESSAGE = 64 * 1024
@@ -26,12 +35,6 @@ _STANDARD_LIBRARY = tuple(
     path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
 )
 
-#: What CPython appends to a ModuleNotFoundError in a traceback when it runs without `site`, as it does here.
-_SITE_ADVICE = (
-    ". Site initialization is disabled, did you forget to add the site-packages directory to sys.path "
-    "or to enable your virtual environment?"
-)
-
 #: What asyncio says when it is given the value of a call instead of something to await.
 _NOT_AWAITABLE = (
     "An asyncio.Future, a coroutine or an awaitable is required",
@@ -41,6 +44,10 @@ _CALL_ASYNC = (
     " (a tool or workflow that is not awaited at once gives its value: for several at the same time, "
     "await asyncio.gather(tools.NAME.call_async(...), ...))"
 )
+
+#: What CPython says of an integer that does not fit a C type which has 64 bits on most computers.
+_TOO_LARGE = ("Python int too large to convert to C ", "cannot fit 'int' into an index-sized integer")
+_SIZES = " (sizes, indices and C long have 32 bits in the sandbox: at most 2147483647)"
 
 
 def is_library(filename: str) -> bool:
@@ -135,7 +142,7 @@ def _format(error: BaseException) -> str:
         error.text = linecache.getline(error.filename, error.lineno) or None
     described = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
     _keep_user_frames(described)
-    text = "".join(described.format()).replace(_SITE_ADVICE, "")
+    text = "".join(described.format())
     return text + _how_to_add(error) if isinstance(error, ModuleNotFoundError) else text
 
 
@@ -222,3 +229,12 @@ def explain_awaiting(error: TypeError) -> None:
     """When asyncio was given the value of a tool or workflow, say in its message what to call instead."""
     if error.args and type(error.args[0]) is str and error.args[0].startswith(_NOT_AWAITABLE):
         error.args = (error.args[0] + _CALL_ASYNC,)
+
+
+def explain_size(error: OverflowError) -> None:
+    """When an integer is too large for the sandbox alone, say so in its message."""
+    if sys.hash_info.width > 32 or not error.args or type(error.args[0]) is not str:
+        return
+    message = error.args[0]
+    if message.startswith(_TOO_LARGE) and not message.endswith(_SIZES):
+        error.args = (message + _SIZES, *error.args[1:])

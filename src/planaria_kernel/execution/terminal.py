@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import io
+import sys
 from collections.abc import Callable
+from typing import Final
 
 from planaria_kernel.execution.error_reports import exception_of
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Terminal"]
+
+_input: Final[Callable[[object], str]] = builtins.input
 
 
 class Terminal(io.TextIOBase):
@@ -38,7 +43,13 @@ class Terminal(io.TextIOBase):
         return answer[0] if kind == "ok" else None
 
     def input(self, prompt: object = "", /) -> str:
-        """Read a line from the host, without its newline; EOFError when the host has no more input."""
+        """Read a line without its newline: from the host, or from what has taken the place of `sys.stdin`.
+
+        EOFError when there is no more input.
+        """
+        source: object = getattr(sys, "stdin", None)
+        if source is not self or getattr(sys, "stdout", None) is not sys.__stdout__:
+            return _input(prompt)
         if self._rest:
             return self.readline().removesuffix("\n")
         line = self._ask(str(prompt))

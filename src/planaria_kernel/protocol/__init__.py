@@ -6,9 +6,21 @@ which needs nothing but the standard library. `decode` is total: any bytes give 
 an encoded tuple whose first item is its name.
 """
 
+from planaria_kernel.protocol.budget import Budget
 from planaria_kernel.protocol.decoding import decode
 from planaria_kernel.protocol.encoding import encode
 from planaria_kernel.protocol.format import MAX_BYTES, MAX_DEPTH
-from planaria_kernel.protocol.values import ArrayValue, EnumMember, FrameValue, Repr
+from planaria_kernel.protocol.values import ArrayValue, EnumMember, FrameValue, Repr, Undecodable
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "ArrayValue", "EnumMember", "FrameValue", "Repr", "decode", "encode"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "ArrayValue",
+    "Budget",
+    "EnumMember",
+    "FrameValue",
+    "Repr",
+    "Undecodable",
+    "decode",
+    "encode",
+]

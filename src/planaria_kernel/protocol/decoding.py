@@ -9,27 +9,47 @@ from itertools import accumulate
 from struct import Struct
 from typing import Any, NoReturn
 
-from planaria_kernel.errors import ProtocolError
+from planaria_kernel.errors import DecodeLimitError, ProtocolError
 from planaria_kernel.protocol import format as f
+from planaria_kernel.protocol.budget import (
+    EMPTY,
+    PLACE,
+    SMALL,
+    SMALL_ITEM,
+    STEP,
+    STRUCTURE,
+    STRUCTURES,
+    Budget,
+)
 from planaria_kernel.protocol.structures import build
+from planaria_kernel.protocol.values import Undecodable
 
 __all__ = ["decode"]
 
 _int64 = Struct("<q").unpack_from
 _float = Struct("<d").unpack_from
 _uint32 = Struct("<I").unpack_from
+#: Containers between two looks at the clock, as a mask.
+_LOOK = 63
+#: Bytes that an item of a column takes in the list, without the characters of a string.
+_COLUMN_ITEM = {f.INT64_COLUMN: 48, f.FLOAT_COLUMN: 40, f.BOOL_COLUMN: 8, f.TEXT_COLUMN: 90}
+#: Bytes from which on a string is charged by itself.
+_LONG = 1024
 _STRUCTURE_BASE = 0x100  # a structure's kind on the stack is this plus its code
 
 
-def decode(data: bytes) -> Any:
+def decode(data: bytes, budget: Budget | None = None, refused: list[str] | None = None) -> Any:
     """The value that `data` encodes; raises `ProtocolError` for anything that is not one whole value.
 
     There is no recursion, and nothing is allocated before its length was compared with what is left. Numpy
     arrays and pandas objects are such where those packages can be imported, otherwise `ArrayValue` and
-    `FrameValue`.
+    `FrameValue`. With a `budget`, a value that takes more time or memory raises `DecodeLimitError`.
+
+    Well-formed bytes can describe what cannot be built, such as a dict whose keys share a hash. With a list
+    `refused`, an `Undecodable` is in the place of such an object and its reason is added to the list.
     """
     try:
-        return _decode(data)
+        return _decode(data, budget or Budget(), refused)
     except IndexError:
         raise ProtocolError("the value ends before it is complete") from None
     except UnicodeDecodeError:
@@ -40,14 +60,15 @@ def _short(wanted: int, left: int) -> NoReturn:
     raise ProtocolError(f"a length of {wanted} where {left} bytes are left")
 
 
-def _decode(data: bytes) -> Any:
+def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
     size = len(data)
     position = 0
     containers = f.MAX_CONTAINERS
-    stack: list[tuple[int, int, list[Any]]] = []
-    # The container being filled: what it is, how many items it wants, those it has. The outermost
-    # one stands for the value itself.
-    kind, wanted = -1, 1
+    spent = 0  # bytes of containers that the budget was not charged yet
+    stack: list[tuple[int, int, int, list[Any]]] = []
+    # The container being filled: what it is, how many items it wants, after how many the budget is looked at,
+    # those it has. The outermost one stands for the value itself.
+    kind, wanted, stop = -1, 1, 1
     items: list[Any] = []
     while True:
         tag = data[position]
@@ -88,21 +109,34 @@ def _decode(data: bytes) -> Any:
                 containers -= 1
                 if containers < 0 or len(stack) >= f.MAX_DEPTH:
                     raise ProtocolError("the value holds too many containers, or is nested too deeply")
-                stack.append((kind, wanted, items))
+                if not containers & _LOOK:
+                    budget.check_time()
+                    budget.spend(spent)
+                    spent = 0
+                stack.append((kind, wanted, stop, items))
                 items = []
-                if tag == f.DICT:
-                    kind, wanted = tag, 2 * count
-                elif tag == f.STRUCTURE:
+                if tag == f.STRUCTURE:
                     kind, wanted = _STRUCTURE_BASE + count, data[position]
                     position += 1
+                    spent += STRUCTURES.get(count, STRUCTURE)
                 else:
-                    kind, wanted = tag, count
+                    kind, wanted = tag, 2 * count if tag == f.DICT else count
+                    spent += EMPTY[tag] + PLACE[tag] * wanted
+                    if wanted < SMALL:
+                        spent += SMALL_ITEM * wanted
+                    else:
+                        budget.spend(spent)
+                        spent = 0
+                stop = wanted if wanted < STEP else STEP
                 if wanted:
                     continue
-                value = _finish(kind, items)
-                kind, wanted, items = stack.pop()
+                value = _finish(kind, items, budget, refused)
+                kind, wanted, stop, items = stack.pop()
             elif tag == f.TEXT or tag == f.BYTES or tag == f.INT:
                 end = position + count
+                if count >= _LONG:
+                    budget.check_time()
+                    budget.text(count) if tag == f.TEXT else budget.spend(count)
                 if tag == f.TEXT:
                     value = data[position:end].decode("utf-8", "surrogatepass")
                 elif tag == f.BYTES:
@@ -111,29 +145,37 @@ def _decode(data: bytes) -> Any:
                     value = int.from_bytes(data[position:end], "little", signed=True)
                 position = end
             else:
-                value, position = _column(tag, count, data, position)
+                value, position = _column(tag, count, data, position, budget)
         items.append(value)
-        while len(items) == wanted:
+        while len(items) == stop:
+            if wanted >= SMALL:
+                budget.items(items, (stop - 1) // STEP * STEP)
+                if stop < wanted:
+                    stop = min(wanted, stop + STEP)
+                    break
             if not stack:
                 if position != size:
                     raise ProtocolError(f"{size - position} bytes follow the value")
+                budget.spend(spent)
                 return items[0]
-            value = _finish(kind, items)
-            if f.RECORDS <= kind <= f.LIST_ROWS:
+            value = _finish(kind, items, budget, refused)
+            if f.RECORDS <= kind <= f.LIST_ROWS and type(value) is list:
                 containers -= len(value)
                 if containers < 0:
                     raise ProtocolError("the value holds too many rows")
-            kind, wanted, items = stack.pop()
+            kind, wanted, stop, items = stack.pop()
             items.append(value)
 
 
-def _column(tag: int, count: int, data: bytes, position: int) -> tuple[list[Any], int]:
+def _column(tag: int, count: int, data: bytes, position: int, budget: Budget) -> tuple[list[Any], int]:
     """A list of one type, and the position after it."""
+    budget.check_time()
+    budget.spend(_COLUMN_ITEM.get(tag, 0) * count)
     if tag == f.INT64_COLUMN or tag == f.FLOAT_COLUMN:
         numbers, position = _numbers("q" if tag == f.INT64_COLUMN else "d", count, data, position)
         return numbers.tolist(), position
     if tag == f.BOOL_COLUMN:
-        return [byte != 0 for byte in data[position : position + count]], position + count
+        return list(map(bool, data[position : position + count])), position + count
     if tag == f.TEXT_COLUMN:
         lengths, position = _numbers("I", count, data, position)
         if data[position] != 255 or position + 5 > len(data):
@@ -141,11 +183,18 @@ def _column(tag: int, count: int, data: bytes, position: int) -> tuple[list[Any]
         end = position + 5 + _uint32(data, position + 1)[0]
         if end > len(data):
             _short(end - position - 5, len(data) - position - 5)
+        budget.text(end - position)
+        budget.spend(4 * (end - position))  # its parts
         text = data[position + 5 : end].decode("utf-8", "surrogatepass")
         ends = list(accumulate(lengths))
         if (ends[-1] if ends else 0) != len(text):
             raise ProtocolError("a column of text whose lengths do not fit it")
-        return [text[e - n : e] for e, n in zip(ends, lengths, strict=True)], end
+        strings: list[Any] = []
+        for start in range(0, count, STEP):
+            budget.check_time()
+            parts = zip(ends[start : start + STEP], lengths[start : start + STEP], strict=True)
+            strings += [text[end - length : end] for end, length in parts]
+        return strings, end
     raise ProtocolError(f"tag 0x{tag:02x} is not known to this version")
 
 
@@ -160,8 +209,20 @@ def _numbers(typecode: str, count: int, data: bytes, position: int) -> tuple[arr
     return numbers, end
 
 
-def _finish(kind: int, items: list[Any]) -> Any:
-    """The container of these items."""
+def _finish(kind: int, items: list[Any], budget: Budget, refused: list[str] | None) -> Any:
+    """The container of these items, or an `Undecodable`."""
+    if refused is None:
+        return _build(kind, items, budget)
+    try:
+        return _build(kind, items, budget)
+    except DecodeLimitError:
+        raise
+    except ProtocolError as error:
+        refused.append(str(error))
+        return Undecodable(str(error), "undecodable")
+
+
+def _build(kind: int, items: list[Any], budget: Budget) -> Any:
     if kind == f.TUPLE:
         return tuple(items)
     if kind == f.LIST:
@@ -180,7 +241,7 @@ def _finish(kind: int, items: list[Any]) -> Any:
             return set(items) if kind == f.SET else frozenset(items)
     except TypeError:
         raise ProtocolError("a key or a member of a set that cannot be hashed") from None
-    return _rows(kind, items)
+    return _rows(kind, items, budget)
 
 
 def _check_hashes(keys: list[Any]) -> None:
@@ -191,7 +252,7 @@ def _check_hashes(keys: list[Any]) -> None:
         raise ProtocolError("too many keys with the same hash")
 
 
-def _rows(kind: int, items: list[Any]) -> list[Any]:
+def _rows(kind: int, items: list[Any], budget: Budget) -> list[Any]:
     """Rows from columns."""
     keys: tuple[Any, ...] = ()
     if kind == f.RECORDS:
@@ -202,6 +263,7 @@ def _rows(kind: int, items: list[Any]) -> list[Any]:
             raise ProtocolError("records whose keys do not fit their columns")
     if not items or any(type(column) is not list or len(column) != len(items[0]) for column in items):
         raise ProtocolError("rows whose columns differ in length")
+    budget.rows(len(items[0]), kind, len(items))
     rows = zip(*items, strict=True)
     if kind == f.RECORDS:
         return [dict(zip(keys, row, strict=True)) for row in rows]

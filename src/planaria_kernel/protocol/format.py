@@ -25,6 +25,8 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 COLUMN_THRESHOLD: Final = 8
 #: Bits of numerator or denominator of a Fraction: reducing it takes quadratic time.
 MAX_FRACTION_BITS: Final = 65536
+#: Characters of a path: taking it apart takes much more memory than its text.
+MAX_PATH: Final = 65536
 #: Keys of a dict or set that share one hash: more is deliberate.
 MAX_EQUAL_HASHES: Final = 64
 

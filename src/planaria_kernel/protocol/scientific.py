@@ -12,6 +12,7 @@ import math
 import re
 import struct
 import sys
+from collections import Counter
 from typing import Any, Final
 
 from planaria_kernel.errors import ProtocolError
@@ -287,6 +288,7 @@ def build_extension(dtype: Any, parameters: Any) -> Any:
         codes, categories, ordered = parameters
         if pandas is None:
             return (codes, categories, ordered)
+        _check_hashes(categories)
         return pandas.Categorical.from_codes(codes, categories=categories, ordered=ordered)
     if dtype == "datetime":
         times, unit, zone = parameters
@@ -329,6 +331,8 @@ def build_index(kind: Any, name: Any, parameters: Any) -> Any:
             raise ProtocolError("an index whose levels do not fit their names")
         if pandas is None:
             return FrameValue("index", list(zip(name, parameters, strict=True)), None)
+        for level in parameters:
+            _check_hashes(level)
         return pandas.MultiIndex.from_arrays(parameters, names=list(name))
     if kind != "plain":
         raise ProtocolError("an index of an unknown kind")
@@ -339,11 +343,26 @@ def build_index(kind: Any, name: Any, parameters: Any) -> Any:
     )
 
 
+def _check_hashes(labels: Any) -> None:
+    """Refuse different labels chosen to share one hash: counting them would take quadratic time."""
+    if getattr(getattr(labels, "dtype", None), "kind", None) != "O":
+        return
+    first: dict[int, Any] = {}
+    others: Counter[int] = Counter()
+    for label in labels:
+        code = hash(label)
+        if first.setdefault(code, label) is not label and first[code] != label:
+            others[code] += 1
+            if others[code] > f.MAX_EQUAL_HASHES:
+                raise ProtocolError("too many labels with the same hash")
+
+
 def build_series(name: Any, index: Any, data: Any) -> Any:
     pandas = _module("pandas")
     if pandas is None:
         return FrameValue("series", [(name, data)], index)
     _checked_index(pandas, index)
+    _checked_length(data, index)
     return pandas.Series(data, index=index, name=name, copy=False)
 
 
@@ -360,6 +379,8 @@ def build_frame(columns: Any, index: Any, data: Any) -> Any:
     _checked_index(pandas, index)
     if len(columns) != len(data):
         raise ProtocolError("a frame whose columns do not fit their names")
+    for column in data:
+        _checked_length(column, index)
     # By position first: names may repeat.
     frame = pandas.DataFrame(dict(enumerate(data)), index=index, copy=False)
     frame.columns = columns
@@ -369,6 +390,12 @@ def build_frame(columns: Any, index: Any, data: Any) -> Any:
 def _checked_index(pandas: Any, index: Any) -> None:
     if not isinstance(index, pandas.Index):
         raise ProtocolError("a frame without its index")
+
+
+def _checked_length(data: Any, index: Any) -> None:
+    """A column that is shorter, or no column at all, would be repeated for each row of the index."""
+    if not hasattr(data, "dtype") or len(data) != len(index):
+        raise ProtocolError("a column whose length does not fit the index")
 
 
 def _labels(index: FrameValue, count: int) -> list[Any]:

@@ -6,6 +6,7 @@ module and class, so that nothing is imported before a value needs it.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -113,6 +114,11 @@ def _take_fraction(value: Any) -> Fields | None:
     return Fields(f.FRACTION, (value.numerator, value.denominator))
 
 
+def _take_path(path: Any) -> Fields | None:
+    text = path.as_posix()
+    return Fields(f.PATH, (text,)) if len(text) <= f.MAX_PATH else None
+
+
 def _take_enum(value: Any) -> Fields:
     # A flag made of several members has a name like A|B, or none.
     return Fields(f.ENUM, (type(value).__qualname__, value.name or str(value), value.value))
@@ -158,8 +164,8 @@ _TAKE: dict[tuple[str, str], Callable[[Any], Fields | tuple[Any] | None]] = {
     ("datetime", "timedelta"): lambda v: Fields(f.TIMEDELTA, (v.days, v.seconds, v.microseconds)),
     ("datetime", "timezone"): _take_timezone,
     ("zoneinfo", "ZoneInfo"): _take_zone,
-    ("pathlib", "PurePath"): lambda v: Fields(f.PATH, (v.as_posix(),)),
-    ("pathlib._local", "PurePath"): lambda v: Fields(f.PATH, (v.as_posix(),)),
+    ("pathlib", "PurePath"): _take_path,
+    ("pathlib._local", "PurePath"): _take_path,
     ("enum", "Enum"): _take_enum,
     ("planaria_kernel.protocol.values", "Repr"): lambda v: Fields(f.REPR, (v.text, v.type)),
     ("planaria_kernel.protocol.values", "EnumMember"): lambda v: Fields(
@@ -278,14 +284,23 @@ def _timezone(offset: Any, name: Any) -> Any:
 
 
 def _zone_by_key(key: Any, offset: Any, name: Any) -> Any:
-    from zoneinfo import ZoneInfo
+    import zoneinfo
 
-    try:
-        return ZoneInfo(_checked(key, str))
-    except (
-        Exception
-    ):  # no such zone here, in whatever way the database says so: the offset is still right now
-        return _timezone(offset, name)
+    plain = _checked(key, str).removeprefix("posix/").removeprefix("right/")
+    if plain in _known_zones(zoneinfo.TZPATH):
+        try:
+            return zoneinfo.ZoneInfo(key)
+        except Exception:  # damaged, in whatever way the database says so: the offset is still right now
+            pass
+    return _timezone(offset, name)
+
+
+@functools.lru_cache(maxsize=1)
+def _known_zones(path: tuple[str, ...]) -> frozenset[str]:
+    """The zones in the database at `path`. To look for one that is not there takes a search of files."""
+    import zoneinfo
+
+    return frozenset(zoneinfo.available_timezones())
 
 
 def _range(start: Any, stop: Any, step: Any) -> range:
@@ -295,7 +310,9 @@ def _range(start: Any, stop: Any, step: Any) -> range:
 def _path(text: Any) -> Any:
     from pathlib import PurePosixPath
 
-    return PurePosixPath(_checked(text, str))
+    if len(_checked(text, str)) > f.MAX_PATH:
+        raise ProtocolError(f"a path of more than {f.MAX_PATH} characters")
+    return PurePosixPath(text)
 
 
 def _enum(class_name: Any, name: Any, value: Any) -> EnumMember:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ArrayValue", "EnumMember", "FrameValue", "Repr"]
+__all__ = ["ArrayValue", "EnumMember", "FrameValue", "Repr", "Undecodable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,11 @@ class Repr:
 
     def __repr__(self) -> str:
         return f"<{self.type}: {self.text}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable(Repr):
+    """In the place of an object that the bytes describe and that cannot be built; `text` says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TextIO
 
 from planaria_kernel.kernel import Kernel
 from planaria_shell import interactive
@@ -152,7 +152,9 @@ class SessionShell:
         here = os.getcwd()
         if here != shell.cwd:
             shell.run(f"cd -- {_quoted(here)}")
-        shell.fds[0] = TextInput(stdin) if stdin else HostInput(_ask_for_line)
+        # This very stream: a Python that a script runs has a `sys.__stdin__` that reads from here.
+        ask = partial(_line_of, sys.__stdin__)
+        shell.fds[0] = TextInput(stdin) if stdin else HostInput(ask, terminal=self._has_prompt)
         try:
             with _SettingsOfTheShell():
                 status = shell.run(source)
@@ -257,9 +259,9 @@ class _SettingsOfTheShell:
         gc.set_threshold(*self._thresholds)
 
 
-def _ask_for_line() -> str:
+def _line_of(stream: TextIO | None) -> str:
     """A line of what the host has for standard input; nothing at the end."""
-    return sys.__stdin__.readline() if sys.__stdin__ is not None else ""
+    return stream.readline() if stream is not None else ""
 
 
 def _quoted(text: str) -> str:

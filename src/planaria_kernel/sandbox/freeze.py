@@ -20,12 +20,18 @@ from planaria_kernel.sandbox.warmup import WARMING
 
 __all__ = ["settle"]
 
+#: Of `type.__flags__`: created at run time (Py_TPFLAGS_HEAPTYPE). The names of other types are strings of C,
+#: from which each access makes new objects; made immortal, they would stay behind all that is found here.
+_HEAP_TYPE = 1 << 9
+
 #: What fills the holes in the image's heap.
 _plugs: list[list[object]] = []
 #: How large holes are looked for, in bytes: the allocator hands out multiples of 16. All of these together
 #: (8 MB) are left free behind everything, so that small sessions need not grow their memory: as long as its
 #: size is the same, going back to an earlier state is cheap.
 _SIZES = (*(1 << power for power in range(22, 10, -1)), *range(1008, 16, -16))
+#: By how many bytes the marks grow, each of which is for 64 bytes of memory.
+_MORE_MARKS = 1 << 17
 #: Larger holes stay: what is allocated in one of them lies together as well.
 _LARGEST_PLUG = 1 << 20
 #: So many plugs are kept in one list: one that grew would move, and leave holes.
@@ -80,26 +86,36 @@ def settle(call_host: Callable[[bytes], bytes]) -> None:
     gc.unfreeze()  # what an earlier image holds may refer to new objects
     gc.collect()
     alive = _alive()  # held until the host has written: an address must not be used again before
-    addresses = sorted(alive)
-    call_host(b"Z" + array("I", [id(None), *addresses]).tobytes())
-    last = addresses[-1]
+    addresses = array("I", map(id, alive))
+    last = max(addresses)
+    addresses.insert(0, id(None))
+    call_host(b"Z" + addresses.tobytes())
     del alive, addresses
     gc.collect()  # frees what Python keeps to be used again, which lies everywhere
     _plug(last)
     gc.freeze()  # or a session's first collection would write to every page
 
 
-def _alive() -> dict[int, object]:
-    """Every object that can be reached from those the collector knows, by its address."""
-    found: dict[int, object] = {}
+def _alive() -> list[object]:
+    """Every object that can be reached from those the collector knows.
+
+    Which ones have been found is marked by a bit for each 8 bytes of memory, the size of the smallest object:
+    a set would be the largest thing in the memory, and its room would stay with the image.
+    """
+    found: list[object] = []
     waiting: list[object] = gc.get_objects()
     own = {id(found), id(waiting)}
+    marks = bytearray()
     while waiting:
         item = waiting.pop()
         address = id(item)
-        if address in found or address in own:
+        place, mark = address >> 6, 1 << (address >> 3 & 7)
+        if place >= len(marks):
+            marks += bytes(place + _MORE_MARKS - len(marks))
+        if marks[place] & mark or address in own:
             continue
-        found[address] = item
+        marks[place] |= mark
+        found.append(item)
         waiting.extend(gc.get_referents(item))
         waiting.append(type(item))
         # Code objects do not take part in garbage collection, so they do not report what they hold.
@@ -119,5 +135,7 @@ def _alive() -> dict[int, object]:
             # Types written in C do not report theirs either.
             waiting += vars(item)
             waiting += vars(item).values()
-            waiting += (item.__mro__, item.__bases__, item.__name__, item.__qualname__)
+            waiting += (item.__mro__, item.__bases__)
+            if item.__flags__ & _HEAP_TYPE:
+                waiting += (item.__name__, item.__qualname__)
     return found

@@ -16,24 +16,30 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     from planaria_kernel.shims import (
         executors,
         integers,
+        interaction,
+        mapping,
         modes,
         network,
         notebooks,
         plotting,
         pools,
         processes,
+        sizes,
         subprocesses,
         threads,
         users,
         walking,
     )
 
+    sizes.install()
     users.install()
     walking.install()
     modes.install(call_host)
+    mapping.install()
     threads.install()
     network.install()
     notebooks.install()
+    interaction.install()
     executors.install()
     pools.install()
     processes.install()
@@ -43,7 +49,11 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
 
 
 def run_pending() -> bool:
-    """Run the threads that are queued; whether there were any. For when a cell has nothing else to do."""
-    from planaria_kernel.shims import threads
+    """Write maps of files back and run the threads that are queued; whether there were any of these.
 
+    For when a cell has nothing else to do.
+    """
+    from planaria_kernel.shims import mapping, threads
+
+    mapping.write_back()
     return threads.run_pending()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from functools import partial, update_wrapper
+from functools import cache, partial, update_wrapper
 from gc import get_referents
 from types import FrameType, ModuleType
 from typing import Any, Final
@@ -44,17 +44,21 @@ _INDICES: Final = {
     "pandas.core.base": """
         IndexOpsMixin.argmax IndexOpsMixin.argmin IndexOpsMixin.factorize IndexOpsMixin.searchsorted
     """,
-    "pandas.core.indexes.base": """
-        Index.argsort Index.get_indexer Index.get_indexer_for Index.get_indexer_non_unique Index.searchsorted
-    """,
     "pandas.core.frame": "DataFrame.memory_usage",
+    "pandas.core.groupby.groupby": "BaseGroupBy.indices",
     "pandas.core.reshape.tile": "cut qcut",
     "pandas.core.series": "Series.argsort Series.searchsorted",
     "scipy.optimize._lsap": "linear_sum_assignment",
     "scipy.sparse.csgraph._reordering": "reverse_cuthill_mckee",
     "scipy.signal._peak_finding": "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt",
-    "scipy.spatial._ckdtree": "cKDTree.query",
-    "scipy.spatial._kdtree": "KDTree.query",
+    "scipy.sparse._compressed": "_cs_matrix.count_nonzero",
+    "scipy.sparse._coo": "_coo_base.count_nonzero",
+    "scipy.sparse._matrix": "spmatrix.getnnz",
+    "scipy.spatial._ckdtree": """
+        cKDTree.count_neighbors cKDTree.query cKDTree.query_ball_point
+    """,
+    "scipy.spatial._kdtree": "KDTree.count_neighbors KDTree.query KDTree.query_ball_point",
+    "scipy.stats._binned_statistic": "binned_statistic binned_statistic_2d binned_statistic_dd",
     "sklearn.base": "ClusterMixin.fit_predict",
     "sklearn.ensemble._forest": "BaseForest.apply",
     "sklearn.feature_selection._base": "SelectorMixin.get_support",
@@ -67,6 +71,26 @@ _INDICES: Final = {
     "sklearn.tree._classes": "BaseDecisionTree.apply",
     "sklearn.utils._random": "sample_without_replacement",
 }
+#: Methods of pandas' indexes and extension arrays that return indices, alone or in a tuple.
+_PANDAS_METHODS: Final = """
+    argsort factorize get_indexer get_indexer_for get_indexer_non_unique get_locs join reindex searchsorted
+    sort_values sortlevel
+"""
+#: The modules whose classes have them, by the module that imports them all.
+_PANDAS_MODULES: Final = {
+    "pandas.core.arrays": "pandas.core.arrays.",
+    "pandas.core.indexes.api": "pandas.core.indexes.",
+}
+_PANDAS_PUBLIC: Final = ("pandas", "pandas.api.extensions", "pandas.arrays")
+#: Modules of compiled packages that call functions of numpy for their users, as in `frame.apply(np.argmax)`.
+_CALLING: Final = frozenset(
+    (
+        "pandas.core.apply",
+        "pandas.core.groupby.generic",
+        "pandas.core.groupby.groupby",
+        "pandas.core.groupby.ops",
+    )
+)
 #: Classes whose method `fit` sets an attribute `labels_` of indices.
 _CLUSTERINGS: Final = {
     "sklearn.cluster._agglomerative": "AgglomerativeClustering",
@@ -94,6 +118,8 @@ def install() -> None:
         changes.setdefault(name, []).append(partial(_widen_package, functions.split()))
     for name, class_ in _CLUSTERINGS.items():
         changes.setdefault(name, []).append(partial(_widen_labels, class_))
+    for name, prefix in _PANDAS_MODULES.items():
+        changes.setdefault(name, []).append(partial(_widen_classes, prefix))
     for name, steps in changes.items():
         when_imported(name, partial(_change, steps))
 
@@ -107,17 +133,27 @@ def _change(steps: Iterable[Callable[[Any], None]], module: Any) -> None:
 
 
 def _is_compiled(frame: FrameType | None) -> bool:
-    """Whether numpy was called by a package with extension modules."""
+    """Whether a function was called by a package with extension modules, directly or through numpy."""
+    direct = True
     while frame is not None:
-        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        module = str(frame.f_globals.get("__name__"))
+        package = _package(module)
         if package != "numpy":
-            return package in _COMPILED
+            return package in _COMPILED and (direct or module not in _CALLING)
+        direct = False
         frame = frame.f_back
     return False
 
 
+@cache
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def _widened(value: Any) -> Any:
-    """Indices as int64: of an array, a scalar, a series, or a tuple of these; other values as they are."""
+    """Indices as int64: of an array, scalar or series, a tuple or dict of these; other values as they are."""
+    if type(value) is dict:
+        return {key: _widened(item) for key, item in value.items()}
     if isinstance(value, tuple):
         items = [_widened(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -298,13 +334,31 @@ def _widen_package(names: Iterable[str], module: Any) -> None:
     for name in names:
         owner, _, attribute = name.rpartition(".")
         holder = getattr(module, owner) if owner else module
-        changes = {attribute: _widening(getattr(holder, attribute))}
+        value = getattr(holder, attribute)
+        getter = getattr(value, "fget", None)  # of a property
+        changes = {attribute: _widening(value) if getter is None else property(_widening(getter))}
         if isinstance(holder, type):
             _replace(holder, changes)
         else:
             vars(holder).update(changes)
     if module.__name__ == "sklearn.utils._random":
         _fill_long(module)
+
+
+def _widen_classes(prefix: str, _: ModuleType) -> None:
+    """Widen what `_PANDAS_METHODS` return, of all classes that a package's modules define."""
+    classes = {
+        value
+        for name, module in list(sys.modules.items())
+        if name.startswith(prefix)
+        for value in vars(module).values()
+        # Public classes name a public module as theirs.
+        if isinstance(value, type) and value.__module__ in (name, *_PANDAS_PUBLIC)
+    }
+    for class_ in classes:
+        own = vars(class_)
+        methods = [name for name in _PANDAS_METHODS.split() if name in own]
+        _replace(class_, {name: _widening(own[name]) for name in methods})
 
 
 def _fill_long(module: Any) -> None:

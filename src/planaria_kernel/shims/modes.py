@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from planaria_kernel.protocol import decode, encode
+from planaria_kernel.shims.importing import when_imported
 from planaria_kernel.shims.users import NUMBER
 
 __all__ = ["install", "with_mode"]
@@ -20,11 +21,16 @@ _SHIFT: Final = 48
 _DEVICE: Final = (1 << _SHIFT) - 1
 #: The value of `st_blksize`.
 _BLOCK: Final = 4096
+#: What a filesystem without a limit reports as its size in bytes.
+_ENDLESS: Final = 1 << 50
+_LONGEST_NAME: Final = 255
 #: Inodes that are named pipes: empty files to the system, which has none.
 _fifos: set[int] = set()
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
-_mkdir, _open = os.mkdir, os.open
-_REPLACED: Final = {name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open")}
+_mkdir, _open, _symlink = os.mkdir, os.open, os.symlink
+_REPLACED: Final = {
+    name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open", "symlink")
+}
 
 
 def with_mode(found: os.stat_result) -> os.stat_result:
@@ -54,6 +60,18 @@ def _lstat_with_mode(path: Any, *, dir_fd: int | None = None) -> os.stat_result:
 def _fstat_with_mode(fd: int) -> os.stat_result:
     """Perform a stat system call on the given file descriptor."""
     return with_mode(_fstat(fd))
+
+
+def _symlink_with_reason(
+    src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: int | None = None
+) -> None:
+    """Create a symbolic link pointing to src named dst."""
+    try:
+        _symlink(src, dst, dir_fd=dir_fd)
+    except PermissionError as error:
+        # The system's only reason, and it has no way to give it.
+        reason = f"{error.strerror} (in a mounted directory, a link must be relative and stay inside)"
+        raise PermissionError(error.errno, reason, src, None, dst) from None
 
 
 def _access(
@@ -138,6 +156,30 @@ def _scandir_with_modes(path: Any = None) -> _Scan:
     return _Scan(_scandir(path))
 
 
+class DiskUsage(NamedTuple):
+    """Sizes in bytes."""
+
+    total: int
+    used: int
+    free: int
+
+
+def _disk_usage(path: Any) -> DiskUsage:
+    """Return disk usage statistics about the given path."""
+    found = os.statvfs(path)
+    total, free = found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+    return DiskUsage(total, total - free, free)
+
+
+def _change_shutil(module: Any) -> None:
+    """What shutil has where `os.statvfs` was there when it was imported."""
+    if not hasattr(module, "disk_usage"):
+        _disk_usage.__name__ = _disk_usage.__qualname__ = "disk_usage"
+        DiskUsage.__name__ = DiskUsage.__qualname__ = "usage"
+        module.disk_usage = _disk_usage
+        module.__all__.append("disk_usage")
+
+
 def install(call_host: Callable[[bytes], bytes]) -> None:
     """Give `os` permission bits: stat, scandir, access, chmod, umask, modes of what is made."""
     mask = 0o022
@@ -198,6 +240,16 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
             ask(path, "fchmod", fd, mode & ~mask & 0o7777)
         return fd
 
+    def statvfs(path: Any, /) -> os.statvfs_result:
+        """Perform a statvfs system call on the given path."""
+        found = os.stat(path)
+        used, most, nodes, most_nodes = ask(path, "usage", found.st_dev)
+        blocks, taken = (_ENDLESS if most is None else most) // _BLOCK, -(-used // _BLOCK)
+        all_nodes = _ENDLESS // _BLOCK if most_nodes is None else most_nodes
+        free, free_nodes = max(0, blocks - taken), max(0, all_nodes - nodes)
+        sizes = (_BLOCK, _BLOCK, blocks, free, free, all_nodes, free_nodes, free_nodes)
+        return os.statvfs_result((*sizes, 0, _LONGEST_NAME))
+
     def mkfifo(path: Any, mode: int = 0o666, *, dir_fd: int | None = None) -> None:
         """Create a fifo (a POSIX named pipe): only the shell of this sandbox uses it as one."""
         fd = open_with_mode(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=dir_fd)
@@ -208,6 +260,8 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
 
     functions: dict[str, Any] = {
         "mkfifo": mkfifo,
+        "statvfs": statvfs,
+        "fstatvfs": statvfs,
         "stat": _stat_with_mode,
         "lstat": _lstat_with_mode,
         "fstat": _fstat_with_mode,
@@ -220,12 +274,14 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         "dup": dup,
         "dup2": dup2,
         "mkdir": mkdir,
+        "symlink": _symlink_with_reason,
         "open": open_with_mode,
     }
     for name, function in functions.items():
         if not isinstance(function, type):
             function.__name__ = function.__qualname__ = name
         setattr(os, name, function)
+    when_imported("shutil", _change_shutil)
     # shutil and tempfile look here for what they may ask.
     os.supports_follow_symlinks.update({_stat_with_mode, _access})
     os.supports_fd.add(chmod)

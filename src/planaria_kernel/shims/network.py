@@ -1,4 +1,4 @@
-"""`socket` without a network: every attempt to reach another host is an `OSError` that says so.
+"""`socket` and `select` of the sandbox: connections by way of the host, or an `OSError` that there are none.
 
 The build lacks the functions that resolve names, so code that catches `OSError` would see AttributeError.
 """
@@ -6,68 +6,145 @@ The build lacks the functions that resolve names, so code that catches `OSError`
 from __future__ import annotations
 
 import errno
+import importlib
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from planaria_kernel.network import link, polling, sockets
 from planaria_kernel.shims.importing import when_imported
 
-__all__ = ["HOST_NAME", "NO_NETWORK", "install"]
+__all__ = ["HOST_NAME", "install"]
 
 #: The name of the sandbox's host, as `hostname` in the shell prints it.
 HOST_NAME: Final = "planaria"
-NO_NETWORK: Final = "the sandbox has no network: use a host callback, a mounted file, or a tool"
+_SERVICES: Final = {
+    "ftp": 21,
+    "ssh": 22,
+    "smtp": 25,
+    "domain": 53,
+    "http": 80,
+    "pop3": 110,
+    "imap": 143,
+    "https": 443,
+}
+
+
+def _change_base(module: Any) -> None:
+    """What `socket.socket` is derived from."""
+    module.socket = module.SocketType = sockets.Socket
+    module.setdefaulttimeout = sockets.set_default_timeout
 
 
 def _change_socket(module: Any) -> None:
-    original = module.socket
+    stream, tcp = module.SocketKind.SOCK_STREAM, module.IPPROTO_TCP
 
-    def refuse_name(*args: Any, **kwargs: Any) -> NoReturn:
-        raise module.gaierror(module.EAI_AGAIN, NO_NETWORK)
+    def address_of(host: Any) -> str:
+        if not link.is_enabled():
+            raise module.gaierror(module.EAI_AGAIN, link.NO_NETWORK)
+        if isinstance(host, (bytes, bytearray)):
+            host = bytes(host).decode("ascii")
+        if not isinstance(host, str):
+            raise TypeError("getaddrinfo() argument 1 must be string or None")
+        return link.pretended_address(host)
 
-    def refuse_address(*args: Any, **kwargs: Any) -> NoReturn:
-        raise module.herror(2, NO_NETWORK)
+    def getaddrinfo(
+        host: Any,
+        port: Any,
+        family: int = 0,
+        type: int = 0,  # noqa: A002
+        proto: int = 0,
+        flags: int = 0,
+    ) -> list[Any]:
+        address = "127.0.0.1" if host is None and link.is_enabled() else address_of(host)
+        number = port_of(port)
+        if ":" in address:
+            return [(module.AddressFamily.AF_INET6, stream, tcp, "", (address, number, 0, 0))]
+        if family == module.AF_INET6:
+            raise module.gaierror(module.EAI_NONAME, "Name or service not known")
+        return [(module.AddressFamily.AF_INET, stream, tcp, "", (address, number))]
 
-    def refuse_service(*args: Any, **kwargs: Any) -> NoReturn:
-        raise OSError(errno.ENOENT, "service/proto not found")
+    def port_of(port: Any) -> int:
+        if port is None:
+            return 0
+        text = port.decode("ascii") if isinstance(port, bytes) else port
+        if isinstance(text, str) and not text.isdigit():
+            return getservbyname(text)
+        return int(text)
+
+    def gethostbyname(hostname: str) -> str:
+        return address_of(hostname)
+
+    def gethostbyname_ex(hostname: str) -> tuple[str, list[str], list[str]]:
+        return hostname, [], [address_of(hostname)]
+
+    def getnameinfo(sockaddr: Any, flags: int) -> tuple[str, str]:
+        return link.name_of(address_of(sockaddr[0])), str(sockaddr[1])
+
+    def gethostbyaddr(ip_address: str) -> tuple[str, list[str], list[str]]:
+        name = link.name_of(ip_address) if link.is_enabled() else ip_address
+        if name == ip_address:
+            raise module.herror(2, "Host name lookup failure" if link.is_enabled() else link.NO_NETWORK)
+        return name, [], [ip_address]
+
+    def getservbyname(servicename: str, protocolname: str = "tcp") -> int:
+        if servicename not in _SERVICES:
+            raise OSError(errno.ENOENT, "service/proto not found")
+        return _SERVICES[servicename]
+
+    def getservbyport(port: int, protocolname: str = "tcp") -> str:
+        for name, number in _SERVICES.items():
+            if number == port:
+                return name
+        raise OSError(errno.ENOENT, "port/proto not found")
+
+    def getprotobyname(protocolname: str) -> int:
+        if protocolname != "tcp":
+            raise OSError(errno.ENOENT, "protocol not found")
+        return int(tcp)
 
     def gethostname() -> str:
         return HOST_NAME
 
+    def sethostname(name: str) -> NoReturn:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
     def if_nameindex() -> list[tuple[int, str]]:
         return []
 
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            original_init(self, *args, **kwargs)
-        except OSError as error:
-            raise OSError(errno.ENETUNREACH, NO_NETWORK) from error
+    functions: tuple[Callable[..., Any], ...] = (
+        getaddrinfo,
+        gethostbyaddr,
+        gethostbyname,
+        gethostbyname_ex,
+        gethostname,
+        getnameinfo,
+        getprotobyname,
+        getservbyname,
+        getservbyport,
+        if_nameindex,
+        sethostname,
+    )
+    for function in functions:
+        function.__qualname__ = function.__name__
+        setattr(module, function.__name__, function)
+        setattr(module._socket, function.__name__, function)
 
-    original_init: Callable[..., None] = original.__init__
-    original.__init__ = initialise
-    functions: dict[str, Callable[..., Any]] = {
-        "getaddrinfo": refuse_name,
-        "gethostbyname": refuse_name,
-        "gethostbyname_ex": refuse_name,
-        "getnameinfo": refuse_name,
-        "gethostbyaddr": refuse_address,
-        "getservbyname": refuse_service,
-        "getservbyport": refuse_service,
-        "getprotobyname": refuse_service,
-        "gethostname": gethostname,
-        "sethostname": refuse_address,
-        "if_nameindex": if_nameindex,
-    }
-    for name, function in functions.items():
-        function.__name__ = function.__qualname__ = name
-        setattr(module, name, function)
-    # What `import socket` gives comes from both modules: `socket.getaddrinfo` of the library calls this one.
-    module._socket.getaddrinfo = refuse_name
-    module._socket.gethostname = gethostname
+
+def _change_select(module: Any) -> None:
+    module.select = polling.select
+    module.poll = polling.Poll
+    for name in ("POLLIN", "POLLPRI", "POLLOUT", "POLLERR", "POLLHUP", "POLLNVAL"):
+        setattr(module, name, getattr(polling, name))
 
 
 def install() -> None:
-    """Put this in place when `socket` is imported."""
+    """Put this in place when `socket` and `select` are imported."""
+    when_imported("_socket", _change_base)
+    if "socket" in sys.modules:  # asyncio has imported it
+        importlib.reload(sys.modules["socket"])
     when_imported("socket", _change_socket)
+    when_imported("select", _change_select)
     uname = os.uname()
     os.uname = lambda: os.uname_result((uname[0], HOST_NAME, *uname[2:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planaria_shell.builtins import (
     commands,
+    completion,
     declarations,
     directories,
     flow,
@@ -23,6 +24,7 @@ __all__ = [
     "BUILTINS",
     "Builtin",
     "commands",
+    "completion",
     "declarations",
     "directories",
     "flow",

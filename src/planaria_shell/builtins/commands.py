@@ -14,11 +14,10 @@ from planaria_shell.builtins.registry import (
     usage,
 )
 from planaria_shell.state.builtin import BUILTINS, SPECIAL, builtins_without
-from planaria_shell.state.command import COMMANDS
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.parser import RESERVED
 from planaria_shell.syntax.printing import function_source
-from planaria_shell.syntax.quoting import single_quoted, value_quoted
+from planaria_shell.syntax.quoting import single_quoted
 
 
 def _lines(shell: Interpreter, lines: list[str]) -> None:
@@ -52,11 +51,20 @@ def _meanings(
             found.append(_Meaning("file", hashed[0]))
             return found
         found.extend(_Meaning("file", path) for path, _ in shell.find_commands(name))
+        if not found and not everything:
+            # Not a command, but it would be tried: it is the only file of this name.
+            place = shell.find_command(name, remember=False)
+            if place is not None:
+                found.append(_Meaning("file", place[0]))
         return found
     place = shell.find_command(name)
-    if place is not None and (place[1] is not None or os.access(shell.path(place[0]), os.X_OK)):
+    if place is not None and (place[1] is not None or _may_run(shell.path(place[0]))):
         found.append(_Meaning("file", place[0]))
     return found
+
+
+def _may_run(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def _described(shell: Interpreter, name: str, meaning: _Meaning) -> str:
@@ -297,58 +305,3 @@ def help_(shell: Interpreter, argv: list[str]) -> int:
             )
             status = 1
     return status
-
-
-@builtin("complete", "compopt")
-def complete(shell: Interpreter, argv: list[str]) -> int:
-    words = argv[1:]
-    if "-p" in words or not words:
-        _lines(shell, [f"complete {text} {name}" for name, text in sorted(shell.completions.items())])
-        return 0
-    if "-r" in words:
-        for name in words[words.index("-r") + 1 :] or list(shell.completions):
-            shell.completions.pop(name, None)
-        return 0
-    shell.completions[words[-1]] = " ".join(value_quoted(word) for word in words[:-1])
-    return 0
-
-
-@builtin("compgen")
-def compgen(shell: Interpreter, argv: list[str]) -> int:
-    options, words = options_of(argv, "abcdefgjksuvA:G:W:X:P:S:o:F:C:V:")
-    prefix = words[0] if words else ""
-    candidates: list[str] = []
-    for letter, value in options:
-        kind = {
-            "a": "alias", "b": "builtin", "c": "command", "d": "directory", "e": "export", "f": "file",
-            "k": "keyword", "v": "variable",
-        }.get(letter, value if letter == "A" else "")  # fmt: skip
-        if letter == "W":
-            candidates.extend(shell.expand_text(value).split())
-        elif kind == "alias":
-            candidates.extend(sorted(shell.aliases))
-        elif kind == "builtin":
-            candidates.extend(sorted(shell.builtins))
-        elif kind == "keyword":
-            candidates.extend(sorted(RESERVED))
-        elif kind == "function":
-            candidates.extend(sorted(shell.functions))
-        elif kind == "variable":
-            candidates.extend(sorted(shell.table))
-        elif kind == "export":
-            candidates.extend(sorted(shell.variables.exported()))
-        elif kind == "command":
-            candidates.extend(sorted({*shell.functions, *shell.builtins, *COMMANDS, *RESERVED}))
-        elif kind in ("file", "directory"):
-            directory, slash, rest = prefix.rpartition("/")
-            try:
-                entries = sorted(os.listdir(shell.path(directory + slash or ".")))
-            except OSError:
-                entries = []
-            for entry in entries:
-                path = directory + slash + entry
-                if entry.startswith(rest) and (kind == "file" or os.path.isdir(shell.path(path))):
-                    candidates.append(path)
-    found = [text for text in candidates if text.startswith(prefix)]
-    _lines(shell, found)
-    return 0 if found else 1

@@ -76,6 +76,8 @@ def cd(shell: Interpreter, argv: list[str]) -> int:
                     show = True
                     break
     if not name:
+        if show:
+            _line(shell, "")
         return 0
     if not _change(shell, "cd", name, physical=physical):
         return 1
@@ -148,6 +150,8 @@ def pushd(shell: Interpreter, argv: list[str]) -> int:
         if not stay and not _change(shell, "pushd", stack[0], physical=False):
             return 1
         shell.directories = stack[1:]
+    elif len(words) > 1:
+        raise UsageError("too many arguments", 1)
     elif stay:
         shell.directories.insert(0, shell.path(words[0]))
     else:

@@ -154,7 +154,7 @@ def source(shell: Interpreter, argv: list[str]) -> int:
     saved = shell.positional
     if len(words) > 1:
         shell.positional = words[1:]
-    given = shell.positional
+    given, sets = shell.positional, shell.positional_sets
     line = shell.line
     limit = shell.deepest
     if len(shell.frames) >= limit:
@@ -169,7 +169,8 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         shell.sourcing -= 1
         shell.frames.pop()
         shell.line = line
-        if len(words) > 1 and shell.positional is given:
+        if len(words) > 1 and (shell.positional is given or shell.positional_sets == sets):
+            # What `set` put in their place stays; what `shift` left of them does not.
             shell.positional = saved
         if "RETURN" in shell.traps and not shell.function_depth:
             shell.run_trap("RETURN")

@@ -67,6 +67,14 @@ def read_timeout(shell: Interpreter, argv: list[str]) -> float | None:
 
 @builtin("read")
 def read(shell: Interpreter, argv: list[str]) -> int:
+    status = _read_variables(shell, argv)
+    if shell.pending_signals:
+        # They came while it waited.
+        shell.take_signals()
+    return status
+
+
+def _read_variables(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) > 2 and argv[1] == "-r" and argv[2][:1] != "-" and "TMOUT" not in shell.table:
         return _read_line(shell, argv[2:])
     options, names = options_of(argv, _OPTIONS)
@@ -187,6 +195,8 @@ def _read(stream: Stream, delimiter: bytes, count: int | None, exact: bool, raw:
             return bytes(pieces), 1
         if byte == delimiter and not exact:
             return bytes(pieces), 0
+        if byte == b"\0":
+            continue
         if byte == b"\\" and not raw:
             following = stream.read(1)
             if following == b"\n":
@@ -354,7 +364,8 @@ def mapfile(shell: Interpreter, argv: list[str]) -> int:
             break
         if (strip and record.endswith(delimiter)) or delimiter == b"\0":
             record = record.removesuffix(delimiter)
-        text = record.decode("utf-8", "surrogateescape")
+        # Strings of a shell end at a NUL.
+        text = record.partition(b"\0")[0].decode("utf-8", "surrogateescape")
         count += 1
         if callback is not None and count % numbers["c"] == 0:
             shell.run_text(f"{callback} {index} {single_quoted(text)}")

@@ -207,11 +207,10 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
         raise UsageError(f"{name}: invalid signal specification", 1)
     if words and words[0] == "--":
         words = words[1:]
-    status = 0
-    for word in words:
-        if not _kill_one(shell, word, number):
-            status = 1
-    return status
+    if not words:
+        return usage(shell, "kill")
+    # It has succeeded when one of them got the signal.
+    return 0 if sum(_kill_one(shell, word, number) for word in words) else 1
 
 
 def _kill_one(shell: Interpreter, word: str, number: int) -> bool:

@@ -1,43 +1,175 @@
-"""`bind`: keys for the editing of lines, which is not on in this shell, as in any that reads no terminal."""
+"""`bind`: the keys and variables of readline. No line is edited by them; scripts can set and list them."""
 
 from __future__ import annotations
 
-import os
+import re
+from collections.abc import Iterable
 
+from planaria_shell.builtins.readline import FUNCTIONS, KEYMAPS, KEYS, VARIABLES
 from planaria_shell.builtins.registry import UsageError, builtin, options_of
-from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Interpreter
 
-_KEYMAPS = [
-    "emacs",
-    "emacs-standard",
-    "emacs-meta",
-    "emacs-ctlx",
-    "vi",
-    "vi-move",
-    "vi-command",
-    "vi-insert",
-    "vi-standard",
-]
-_USAGE = (
-    "bind: usage: bind [-lpsvPSVX] [-m keymap] [-f filename] [-q name] [-u name] [-r keyseq] "
-    "[-x keyseq:shell-command] [keyseq:readline-function or readline-command]\n"
-)
+_LETTERS = "lpsvPSVXm:f:q:u:r:x:"
+#: How many keys of a function are listed.
+_LISTED = 5
+_BINDING = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s:"]+))\s*:\s*(.*?)\s*\Z', re.DOTALL)
+_CONTROL = re.compile(r"\\C-([A-Z])")
+_NAMED = {
+    "rubout": r"\C-?", "del": r"\C-?", "escape": r"\e", "esc": r"\e", "newline": r"\C-j", "return": r"\C-m",
+    "ret": r"\C-m", "space": " ", "spc": " ", "tab": r"\C-i", "lfd": r"\C-j",
+}  # fmt: skip
+
+
+class _Bindings:
+    """The keys of a shell: those of readline with what `bind` changed."""
+
+    def __init__(self, shell: Interpreter) -> None:
+        self._shell = shell
+        self.keys: dict[str, str] = {**KEYS, **shell.key_bindings}
+
+    def bind(self, key: str, target: str) -> None:
+        """Bind a key: to a function, a macro (in double quotes) or a command (after an exclamation mark).
+
+        An empty target takes the key away."""
+        # Replaced, not changed: subshells share it.
+        self._shell.key_bindings = {**self._shell.key_bindings, key: target}
+        self.keys[key] = target
+
+    def of(self, function: str) -> list[str]:
+        """The keys of a function."""
+        return sorted(key for key, target in self.keys.items() if target == function)
+
+    def beginning(self, mark: str) -> Iterable[tuple[str, str]]:
+        """Keys with a macro or a command."""
+        return [(key, target) for key, target in sorted(self.keys.items()) if target.startswith(mark)]
 
 
 @builtin("bind")
 def bind(shell: Interpreter, argv: list[str]) -> int:
-    """Say that lines are not edited here: there are no keys to bind, and none to list."""
-    shell.complain("bind: warning: line editing not enabled")
-    try:
-        options, _ = options_of(argv, "lpsvPSVXm:f:q:u:r:x:")
-    except UsageError as error:
-        raise UsageError(f"{error.message}\n{_USAGE.rstrip()}", error.status) from None
+    """Bind keys, set variables of readline, or list them."""
+    if not shell.interactive:
+        shell.complain("bind: warning: line editing not enabled")
+    options, words = options_of(argv, _LETTERS)
+    bindings = _Bindings(shell)
     for letter, value in options:
-        if letter == "m" and value not in _KEYMAPS:
-            raise ShellError(f"`{value}': invalid keymap name")
-        if letter == "f" and not os.access(os.path.join(shell.cwd, value), os.R_OK):
-            raise ShellError(f"{value}: cannot read: No such file or directory")
-        if letter in "qu":
-            raise ShellError(f"`{value}': unknown function name")
+        if letter == "m" and value not in (*KEYMAPS, "vi-standard"):
+            raise UsageError(f"`{value}': invalid keymap name", 1)
+        if letter in "qu" and value not in FUNCTIONS:
+            raise UsageError(f"`{value}': unknown function name", 1)
+    status = 0
+    for letter, value in sorted(options, key=lambda pair: "mlpPvVfqurxsSX".index(pair[0])):
+        if letter == "f":
+            status = _read(shell, bindings, value)
+        elif letter == "q":
+            status = _ask(shell, bindings, value)
+        elif letter == "u":
+            for key in bindings.of(value):
+                bindings.bind(key, "")
+        elif letter == "r":
+            bindings.bind(_key(value), "")
+        elif letter == "x":
+            key, command = _parts(value)
+            bindings.bind(key, "!" + command.strip().removeprefix('"').removesuffix('"'))
+        elif letter != "m":
+            _write(shell, _listing(shell, bindings, letter))
+    for word in words:
+        _line(shell, bindings, word)
+    return status
+
+
+def _write(shell: Interpreter, lines: list[str]) -> None:
+    if lines:
+        shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+
+
+def _listing(shell: Interpreter, bindings: _Bindings, letter: str) -> list[str]:
+    variables = {**VARIABLES, **shell.readline_variables}
+    if letter == "l":
+        return list(FUNCTIONS)
+    if letter == "v":
+        return [f"set {name} {value}" for name, value in variables.items()]
+    if letter == "V":
+        return [f"{name} is set to `{value}'" for name, value in variables.items()]
+    if letter == "X":
+        return [f'"{key}": "{target[1:]}"' for key, target in bindings.beginning("!")]
+    if letter == "s":
+        return [f'"{key}": {target}' for key, target in bindings.beginning('"')]
+    if letter == "S":
+        return [f"{key} outputs {target[1:-1]}" for key, target in bindings.beginning('"')]
+    lines = [""]
+    for name in FUNCTIONS:
+        keys = bindings.of(name)
+        if letter == "p":
+            lines += [f'"{key}": {name}' for key in keys] or [f"# {name} (not bound)"]
+        else:
+            lines.append(f"{name} {_where(keys, 'can be found on')}")
+    return lines
+
+
+def _where(keys: list[str], how: str) -> str:
+    if not keys:
+        return "is not bound to any keys"
+    shown = ", ".join(f'"{key}"' for key in keys[:_LISTED])
+    return f"{how} {shown}{', ...' if len(keys) > _LISTED else '.'}"
+
+
+def _ask(shell: Interpreter, bindings: _Bindings, name: str) -> int:
+    keys = bindings.of(name)
+    _write(shell, [f"{name} {_where(keys, 'can be invoked via')}{'' if keys else '.'}"])
+    return 0 if keys else 1
+
+
+def _key(text: str) -> str:
+    """A sequence of keys in the notation of `bind -p`."""
+    text = text.replace(r"\M-", r"\e")
+    return _CONTROL.sub(lambda match: match.group().lower().replace("c-", "C-"), text)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """The key and the target of `"keys": target` or `Control-x: target`."""
+    match = _BINDING.match(text)
+    if match is None:
+        raise UsageError(f"{text}: missing colon separator", 1)
+    quoted, named, target = match.groups()
+    if quoted is not None:
+        return _key(quoted), target
+    prefix = ""
+    rest = named
+    while True:
+        modifier, dash, after = rest.partition("-")
+        kind = modifier.lower()
+        if not dash or not after or kind not in ("control", "c", "ctrl", "meta", "m"):
+            break
+        prefix += r"\C-" if kind.startswith("c") else r"\e"
+        rest = after
+    key = _NAMED.get(rest.lower(), rest.lower() if prefix else rest)
+    return _key(prefix + key), target
+
+
+def _line(shell: Interpreter, bindings: _Bindings, text: str) -> None:
+    """One line of an inputrc."""
+    text = text.strip()
+    words = text.split(None, 2)
+    if not words or text.startswith(("#", "$")):
+        return
+    if words[0].lower() == "set" and len(words) > 1:
+        name = words[1].lower()
+        value = words[2].strip() if len(words) > 2 else ""
+        if VARIABLES.get(name) in ("on", "off"):
+            value = "on" if value.lower() in ("", "1", "on") else "off"
+        if name in VARIABLES:
+            shell.readline_variables = {**shell.readline_variables, name: value}
+        return
+    key, target = _parts(text)
+    bindings.bind(key, target)
+
+
+def _read(shell: Interpreter, bindings: _Bindings, name: str) -> int:
+    try:
+        with open(shell.path(name), encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError as error:
+        raise UsageError(f"{name}: cannot read: {error.strerror}", 1) from None
+    for line in lines:
+        _line(shell, bindings, line)
     return 0

@@ -6,6 +6,7 @@ import re
 
 from planaria_shell.builtins.declarations import assignment_line
 from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of, usage
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
 from planaria_shell.state.signals import SIGNALS, signal_name
@@ -25,6 +26,10 @@ def turn(shell: Interpreter, name: str, on: bool) -> None:
     if attribute is None:
         raise UsageError(f"{name}: invalid option name", 2)
     setattr(shell, attribute, on)
+    if attribute in ("vi", "emacs"):
+        # One excludes the other; without one there is no editing.
+        shell.vi = on and attribute == "vi"
+        shell.emacs = on and attribute == "emacs"
     if attribute == "allexport":
         shell.variables.new_flags = EXPORT if on else 0
         for variable in shell.table.values():
@@ -37,6 +42,14 @@ def turn(shell: Interpreter, name: str, on: bool) -> None:
 
 @builtin("set")
 def set_(shell: Interpreter, argv: list[str]) -> int:
+    status = _set(shell, argv)
+    if shell.noexec and not shell.interactive:
+        # Nothing runs any more, not even what stands on this line; the rest is only read.
+        raise Exit(status)
+    return status
+
+
+def _set(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) == 1:
         lines = [
             assignment_line(name, variable)
@@ -59,6 +72,7 @@ def set_(shell: Interpreter, argv: list[str]) -> int:
                 if place + 1 == len(argv):
                     return 0
             shell.positional = argv[place + 1 :]
+            shell.positional_sets += 1
             return 0
         if word[:1] not in ("-", "+") or len(word) < 2:
             break
@@ -77,6 +91,7 @@ def set_(shell: Interpreter, argv: list[str]) -> int:
         place += 1
     if place < len(argv):
         shell.positional = argv[place:]
+        shell.positional_sets += 1
     return 0
 
 
@@ -164,6 +179,8 @@ def trap(shell: Interpreter, argv: list[str]) -> int:
         if name is None:
             shell.complain(f"trap: {condition}: invalid signal specification")
             status = 1
+        elif name in shell.ignored_signals and not shell.interactive:
+            continue
         elif command is None:
             shell.traps.pop(name, None)
         else:

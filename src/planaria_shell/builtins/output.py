@@ -365,8 +365,14 @@ def _time(out: _Output, form: str) -> str:
             there = datetime.fromtimestamp(seconds, ZoneInfo(zone))
         except (KeyError, ValueError, OSError):
             there = datetime.fromtimestamp(seconds, UTC)
-        return there.strftime(form or "%X")
-    return time.strftime(form or "%X", time.localtime(seconds))
+        text = there.strftime(form or "%X")
+    else:
+        text = time.strftime(form or "%X", time.localtime(seconds))
+    return text if len(text.encode("utf-8", "surrogateescape")) < _LONGEST_TIME else ""
+
+
+#: A time that takes so many bytes is shown as nothing.
+_LONGEST_TIME = 128
 
 
 @lru_cache(maxsize=256)

@@ -7,6 +7,10 @@ __all__ = ["SYNOPSES"]
 SYNOPSES: dict[str, str] = {
     ".": "filename [arguments]",
     "alias": "[-p] [name[=value] ... ]",
+    "bind": (
+        "[-lpsvPSVX] [-m keymap] [-f filename] [-q name] [-u name] [-r keyseq] "
+        "[-x keyseq:shell-command] [keyseq:readline-function or readline-command]"
+    ),
     "builtin": "[shell-builtin [arg ...]]",
     "caller": "[expr]",
     "cd": "[-L|[-P [-e]] [-@]] [dir]",

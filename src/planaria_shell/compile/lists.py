@@ -86,7 +86,7 @@ def _background(compiler: Compiler, command: Command) -> Code:
             sh.line = line
         if sh.debug_trap:
             pipeline.announce(sh, command)
-        sh.start_job(stream, text)
+        sh.start_job(stream, text, command)
         return 0
 
     return run

@@ -20,10 +20,12 @@ from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
 from planaria_shell.state.streams import Stream
 from planaria_shell.syntax.nodes import (
     Arithmetic,
+    ArithmeticCommand,
     ArithmeticFor,
     Assignment,
     Case,
     Command,
+    Condition,
     DoubleQuoted,
     For,
     Group,
@@ -52,6 +54,8 @@ __all__ = [
 
 _HEAD = re.compile(r"(?:-n ?(?P<lines>\d+)|-c ?(?P<bytes>\d+)|-(?P<short>\d+)|)")
 #: What shows the jobs of the shell around a pipeline, also as a stage of it.
+#: Commands that run no EXIT trap when they are a subshell of their own.
+_WITHOUT_EXIT_TRAP = (ArithmeticCommand, ArithmeticFor, Case, Condition, For, If, Select, While)
 _ABOUT_JOBS = ("jobs", "command")
 _CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--")
 
@@ -154,13 +158,12 @@ class Producer:
 class _Stage:
     """One stage, compiled in both flavours."""
 
-    __slots__ = ("merged", "name", "node", "plain", "pure", "stream", "subshell", "wanted")
+    __slots__ = ("merged", "name", "node", "plain", "pure", "stream", "wanted")
 
     def __init__(self, compiler: Compiler, node: Command, merged: bool) -> None:
         self.node = node
         self.merged = merged
         self.pure = is_pure(node)
-        self.subshell = isinstance(node, Subshell)
         head = node.words[0] if isinstance(node, Simple) and node.words else None
         self.name = head.literal() or "" if isinstance(head, Word) else ""
         #: What it reads before it stops, where that can be seen; see `Pipe.wanted`.
@@ -212,7 +215,7 @@ def _connect(
             child = shell.fork()
             child.gives_way = True
             child.alarm = pipe.alarm
-            child.becomes_subshell = stage.subshell
+            begin(child, stage.node)
             child.loops = shell.loops if isinstance(stage.node, Simple) else 0
             if stage.name in _ABOUT_JOBS:
                 child.shown_jobs = shell.jobs or shell.shown_jobs
@@ -230,6 +233,12 @@ def _connect(
         producers.append(producer)
     assert source is not None
     return producers, source
+
+
+def begin(child: Interpreter, node: Command) -> None:
+    """Tell a subshell what it is: `( )` needs no further one, and loops and conditions run no EXIT trap."""
+    child.becomes_subshell = isinstance(node, Subshell)
+    child.runs_exit_trap = not isinstance(node, _WITHOUT_EXIT_TRAP)
 
 
 def announce(shell: Interpreter, node: Command) -> None:
@@ -290,7 +299,7 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[I
                 if sh.debug_trap:
                     announce(sh, last.node)
                 child = sh.fork()
-                child.becomes_subshell = last.subshell
+                begin(child, last.node)
                 child.loops = sh.loops if isinstance(last.node, Simple) else 0
                 if last.name in _ABOUT_JOBS:
                     child.shown_jobs = sh.jobs or sh.shown_jobs
@@ -337,7 +346,7 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
             if sh.debug_trap:
                 announce(sh, last.node)
             child = sh.fork()
-            child.becomes_subshell = last.subshell
+            begin(child, last.node)
             child.loops = sh.loops if isinstance(last.node, Simple) else 0
             if last.name in _ABOUT_JOBS:
                 child.shown_jobs = sh.jobs or sh.shown_jobs

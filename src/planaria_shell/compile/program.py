@@ -98,6 +98,14 @@ class Program:
             raise found
         return found
 
+    def typed_from(self, place: int, shell: Interpreter) -> TypedProgram:
+        """The lines from `place` on as ones that are typed: the history is put into them from here."""
+        fresh = Program(self.text, self.line, _grammar(shell))
+        for number in range(place):
+            fresh.unit(number, shell)
+        lexer = fresh._parser.lexer
+        return TypedProgram(lexer.source[lexer.position :], lexer.line(), _grammar(shell))
+
     def _next(self, shell: Interpreter) -> Unit | ShellSyntaxError | None:
         if self._ended:
             return None
@@ -179,6 +187,9 @@ class _Units(Iterator[Unit]):
     def __next__(self) -> Unit:
         shell, place = self._shell, self._place
         grammar = _grammar(shell)
+        if shell.histexpand and shell.history_enabled and not isinstance(self._program, TypedProgram):
+            self._program = self._own = self._program.typed_from(place, shell)
+            self._place = place = 0
         self._place += 1
         unit = self._program.unit(place, shell)
         if unit is not None and unit.grammar != grammar and self._program is self._own:

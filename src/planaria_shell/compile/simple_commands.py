@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator
 
 from planaria_shell.compile.compiler import Compiler
@@ -12,9 +13,14 @@ from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
 from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Assignment, Simple, Word
+from planaria_shell.syntax.parser import lexer_of
+from planaria_shell.syntax.simple_commands import parse_assignment
 from planaria_shell.syntax.word_contents import has_process, has_substitution
 
 __all__ = ["run_simple", "stream_simple"]
+
+#: What `set -k` takes for an assignment wherever it stands.
+_KEYWORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 def _prepare(compiler: Compiler, node: Simple) -> _Prepared:
@@ -36,7 +42,31 @@ def _prepare(compiler: Compiler, node: Simple) -> _Prepared:
     return prepared
 
 
+def _with_keywords(node: Simple) -> Simple | None:
+    """The command as `set -k` has it, with all assignments among its words before it; None without any."""
+    if not any(type(word) is Word and _KEYWORD.match(word.source) for word in node.words[1:]):
+        return None
+    words: list[Word | Assignment] = []
+    assignments = list(node.assignments)
+    for word in node.words:
+        found = parse_assignment(lexer_of(word.source), arrays=False) if words else None
+        if found is None:
+            words.append(word)
+        else:
+            assignments.append(found)
+    return Simple(assignments, words, node.redirects, node.line)
+
+
 def run_simple(compiler: Compiler, node: Simple, tested: bool) -> Code:
+    moved = _with_keywords(node)
+    if moved is None:
+        return _run_simple(compiler, node, tested)
+    usual = _run_simple(compiler, node, tested)
+    keyword = _run_simple(compiler, moved, tested)
+    return lambda sh: keyword(sh) if sh.keyword else usual(sh)
+
+
+def _run_simple(compiler: Compiler, node: Simple, tested: bool) -> Code:
     prepared = _prepare(compiler, node)
     if not node.words:
         return _run_assignments(compiler, node, prepared, tested)
@@ -263,6 +293,8 @@ def _run_assignments(compiler: Compiler, node: Simple, prepared: _Prepared, test
                     if error.expanding:
                         raise
                     sh.report(error)
+                    for assign in assigns:
+                        assign(sh)
                     sh.last_argument = ""
                     return 1 if tested else sh.failed(1)
             for assign in assigns:
@@ -277,6 +309,15 @@ def _run_assignments(compiler: Compiler, node: Simple, prepared: _Prepared, test
 
 
 def stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode:
+    moved = _with_keywords(node)
+    if moved is None:
+        return _stream_simple(compiler, node, tested)
+    usual = _stream_simple(compiler, node, tested)
+    keyword = _stream_simple(compiler, moved, tested)
+    return lambda sh: keyword(sh) if sh.keyword else usual(sh)
+
+
+def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode:
     if not node.words:
         plain = compiler.run(node, tested)
 

@@ -48,15 +48,32 @@ def find_command(
         return (name, None) if os.path.exists(path) else None
     found = shell.hashed.get(name)
     if found is not None:
-        return found
+        if found[1] is not None or "checkhash" not in shell.shopts or _may_run(shell.path(found[0])):
+            return found
+        del shell.hashed[name]
     found = next(shell.find_commands(name), None)
-    if found is not None and remember:
+    if found is None:
+        return next(_files(shell, name, 0), None)
+    if remember:
         shell.hashed[name] = found
     return found
 
 
+def _may_run(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and mode & 0o111 != 0
+
+
 def find_commands(shell: Interpreter, name: str) -> Iterator[tuple[str, CommandFunction | None]]:
     """All places on PATH where a command of this name is."""
+    return _files(shell, name, 0o111)
+
+
+def _files(shell: Interpreter, name: str, permissions: int) -> Iterator[tuple[str, CommandFunction | None]]:
+    """Commands of this name on PATH, and files that have one of the permissions, or with 0 any at all."""
     search = shell.variables.get("PATH")
     for directory in (search or "").split(":"):
         if directory in SYSTEM_DIRECTORIES:
@@ -71,7 +88,7 @@ def find_commands(shell: Interpreter, name: str) -> Iterator[tuple[str, CommandF
             mode = os.stat(path).st_mode
         except OSError:
             continue
-        if stat.S_ISREG(mode) and mode & 0o111:
+        if stat.S_ISREG(mode) and (not permissions or mode & permissions):
             yield (path if directory.startswith("/") else f"{directory}/{name}"), None
 
 
@@ -91,13 +108,14 @@ def interpreter(shell: Interpreter, path: str, argv: list[str]) -> tuple[Command
     full = shell.path(path)
     try:
         if os.path.isdir(full):
-            raise ShellError(f"{argv[0]}: Is a directory", status=126)
+            raise ShellError(f"{path}: Is a directory", status=126)
         if not os.stat(full).st_mode & 0o111:
-            raise ShellError(f"{argv[0]}: Permission denied", status=126)
+            raise ShellError(f"{path}: Permission denied", status=126)
         with open(full, "rb") as file:
             first = file.readline(512)
     except OSError as error:
-        raise ShellError(f"{argv[0]}: {error.strerror}", status=126) from None
+        status = 127 if isinstance(error, FileNotFoundError) else 126
+        raise ShellError(f"{path}: {error.strerror}", status=status) from None
     if first.startswith(b"#!"):
         words = shlex.split(first[2:].decode("utf-8", "surrogateescape").strip())
         if not words:

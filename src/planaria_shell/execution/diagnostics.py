@@ -111,6 +111,8 @@ def report(shell: Interpreter, error: ShellError) -> None:
     if isinstance(error, AbandonError):
         if not shell.script or shell.subshell_level:
             raise Exit(1)
+    elif error.fatal and shell.interactive and not shell.subshell_level:
+        raise Exit(1, discards=True)
     elif error.fatal:
         raise Exit(1 if shell.subshell_level or shell.errexit or shell.script else error.status)
 

@@ -137,6 +137,10 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             shell.report(error)
             if shell.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                 raise Exit(1) from None
+        except Exit as jump:
+            if not shell.noexec:
+                raise
+            shell.status = jump.status
         except Return as jump:
             shell.status = jump.status
         except LoopJump:
@@ -206,7 +210,8 @@ def stream_program(shell: Interpreter, source: str, where: str = "") -> Generato
 def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[None, None, int]:
     """Run a chunk of a script; `exited` says whether it called `exit`."""
     try:
-        units = Program.of(source, shell).units(shell)
+        kind = TypedProgram if shell.histexpand and shell.history_enabled else Program
+        units = kind.of(source, shell).units(shell)
         while True:
             try:
                 unit = next(units, None)
@@ -223,7 +228,8 @@ def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[N
             except ShellSyntaxError as error:
                 shell.report_syntax_error(error, where)
                 if not error.discards_line:
-                    raise Exit(shell.status if error.ends_input else 2) from None
+                    status = shell.status if error.ends_input else 2
+                    raise Exit(status, discards=shell.interactive) from None
                 shell.status = 1
             except ShellError as error:
                 _discard(shell)
@@ -231,11 +237,15 @@ def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[N
                 shell.report(error)
                 if shell.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
                     raise Exit(1) from None
+            except Exit as jump:
+                if not shell.noexec:
+                    raise
+                shell.status = jump.status
             except Return as jump:
                 shell.status = jump.status
     except Exit as jump:
         shell.status = jump.status
-        shell.exited = True
+        shell.exited = not jump.discards
     return shell.status
 
 

@@ -13,13 +13,14 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 
-from planaria_shell.compile.pipeline import Producer
+from planaria_shell.compile.pipeline import Producer, begin
 from planaria_shell.state.control import BROKEN_PIPE
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.jobs import Fifo, Job
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
 from planaria_shell.state.streams import FileInput, FileOutput, NullStream, flush_all, pause
 from planaria_shell.state.variable import INDEXED, Variable
+from planaria_shell.syntax.nodes import Command
 
 __all__ = [
     "StreamCode",
@@ -64,11 +65,13 @@ def fifo(shell: Interpreter, path: str) -> Fifo | None:
     return shell.fifos.setdefault(os.path.normpath(path), Fifo())
 
 
-def start_job(shell: Interpreter, code: StreamCode, text: str) -> Job:
+def start_job(shell: Interpreter, code: StreamCode, text: str, node: Command | None = None) -> Job:
     """Put a command into the background."""
     child = shell.fork()
     child.background = True
     child.alarm = [0.0]
+    if node is not None:
+        begin(child, node)
     if not shell.monitor and shell.fds.get(0) is shell.plain_input:
         child.put_stream(0, NullStream())
     number = max((job.number for job in shell.jobs), default=0) + 1

@@ -88,7 +88,7 @@ def _write_failed(shell: Interpreter, error: OSError) -> int:
 
 
 def _end_subshell(shell: Interpreter, status: int) -> int:
-    if shell.traps.get("EXIT"):
+    if shell.runs_exit_trap and shell.traps.get("EXIT"):
         try:
             shell.run_trap("EXIT")
         except Exit as jump:

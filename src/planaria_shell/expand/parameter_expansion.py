@@ -118,12 +118,12 @@ class ParameterExpansions:
         kind = part.operator[-1]
         present = self._values.value_text(value)
         assert part.argument is not None
-        argument = joined(
-            [
-                self._words.part_text(p, quoted=quoted)
-                for p in with_tildes(part.argument.parts, assignment=False)
-            ]
-        )
+        parts = with_tildes(part.argument.parts, assignment=False)
+        argument = joined([self._words.part_text(p, quoted=quoted) for p in parts])
+        if not quoted and kind in "-+" and any(_is_star(p) for p in parts):
+            argument = joined(
+                [_spaced if _is_star(p) else self._words.part_text(p, quoted=False) for p in parts]
+            )
         if kind == "-":
             return lambda sh: present(sh) if is_set(sh) else argument(sh)
         if kind == "+":
@@ -266,6 +266,16 @@ class ParameterExpansions:
             return target(sh)
 
         return code
+
+
+def _is_star(part: object) -> bool:
+    """Whether a part is an unquoted `$*`."""
+    return isinstance(part, Parameter) and part.name == "*" and part == Parameter("*", bare=part.bare)
+
+
+def _spaced(sh: Interpreter) -> str:
+    """`$*` as the alternative of a parameter where words are not split: an empty IFS parts by blanks here."""
+    return (sh.ifs[:1] or " ").join(sh.positional)
 
 
 def referred(sh: Interpreter, part: Parameter) -> str | None:

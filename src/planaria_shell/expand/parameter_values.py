@@ -96,7 +96,13 @@ class ParameterValues:
         if part.prefix:
             value.many = True
             value.star = part.prefix == "*"
-            value.values = lambda sh: sh.variables.names(name)
+            starred = value.star
+
+            def names(sh: Interpreter) -> list[str]:
+                found = sh.variables.names(name)
+                return ["".join(found)] if starred and found and not sh.ifs else found
+
+            value.values = names
         elif part.keys:
             value.many = True
             value.star = part.subscript is not None and part.subscript.source == "*"

@@ -8,7 +8,7 @@ from planaria_shell.expand.patterns import MAGIC, MAGIC_EXTENDED, compile_patter
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.streams import flush_all
 
-__all__ = ["glob_fields", "glob_into", "home_of"]
+__all__ = ["glob_fields", "glob_into", "glob_options", "home_of"]
 
 
 def home_of(shell: Interpreter, name: str) -> str:
@@ -30,7 +30,8 @@ def home_of(shell: Interpreter, name: str) -> str:
     return "~" + name
 
 
-def _glob_options(shell: Interpreter) -> GlobOptions:
+def glob_options(shell: Interpreter) -> GlobOptions:
+    """What the options of the shell say about patterns of file names."""
     shopts = shell.shopts
     return GlobOptions(
         extglob="extglob" in shopts,
@@ -44,7 +45,7 @@ def _glob_options(shell: Interpreter) -> GlobOptions:
 def glob_into(shell: Interpreter, pattern: str, text: str, result: list[str]) -> None:
     """Add the names that match, or what stands for none (by nullglob and failglob)."""
     flush_all()
-    found = glob(pattern, shell.cwd, _glob_options(shell))
+    found = glob(pattern, shell.cwd, glob_options(shell))
     ignored = shell.variables.get("GLOBIGNORE")
     if ignored:
         patterns = [compile_pattern(one, True) for one in ignored.split(":")]

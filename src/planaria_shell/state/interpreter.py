@@ -67,6 +67,10 @@ class Interpreter(State, ABC):
         """`text` expanded as between double quotes."""
 
     @abstractmethod
+    def expand_fields(self, text: str) -> list[str]:
+        """The words in `text`, parted at the characters of IFS and expanded, but not globbed."""
+
+    @abstractmethod
     def expand_key(self, text: str) -> str:
         """The key that a subscript of an associative array stands for."""
 
@@ -324,8 +328,8 @@ class Interpreter(State, ABC):
         """The named pipe at `path`, or None when there is another kind of file or none."""
 
     @abstractmethod
-    def start_job(self, code: StreamCode, text: str) -> Job:
-        """Put a command into the background."""
+    def start_job(self, code: StreamCode, text: str, node: Command | None = None) -> Job:
+        """Put a command into the background; `node` is the command where it is known."""
 
     @abstractmethod
     def jobs_beside(self) -> list[Job]:

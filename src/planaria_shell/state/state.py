@@ -38,6 +38,7 @@ class State:
     background: bool
     gives_way: bool
     becomes_subshell: bool
+    runs_exit_trap: bool
     plain_input: Stream | None
     bounds: Bounds
     outer_bounds: Bounds
@@ -82,6 +83,9 @@ class State:
     histexpand: bool
     history_enabled: bool
     interactive_comments: bool
+    emacs: bool
+    vi: bool
+    keyword: bool
     monitor: bool
     noclobber: bool
     noexec: bool
@@ -188,6 +192,12 @@ class State:
         self.gives_way = False
         #: Whether it is there for a `( )`, which then is not one more subshell.
         self.becomes_subshell = False
+        #: How often `set` has replaced the positional parameters.
+        self.positional_sets = 0
+        #: Whether this subshell runs an EXIT trap that is set in it: not where it is a loop or a condition.
+        self.runs_exit_trap = True
+        #: Signals that were ignored when the shell began, which it cannot change.
+        self.ignored_signals: frozenset[str] = frozenset()
         #: Standard input as no pipe and no redirection of a compound command has changed it: what runs in the
         #: background does not get it.
         self.plain_input: Stream | None = self.fds[0]
@@ -226,7 +236,15 @@ class State:
         #: How many lines of it are in its file, and whether the line that runs has been taken out of it.
         self.history_saved = 0
         self.history_replaced = False
+        #: The specification that `complete` has for each command, as its options.
         self.completions: dict[str, str] = {}
+        #: What `bind` changed; both are replaced, never changed in place.
+        self.key_bindings: dict[str, str] = {}
+        self.readline_variables: dict[str, str] = {}
+        #: Whether it was started to be used by a person (`bash -i`).
+        self.interactive = False
+        #: Whether it reads its commands from standard input.
+        self.reads_input = False
 
     def _deepest(self) -> int:
         if sys.getrecursionlimit() < _RECURSION:
@@ -271,8 +289,10 @@ class State:
 
     def option_letters(self) -> str:
         """`$-`"""
-        on = "".join(letter for letter, name in LETTERS.items() if getattr(self, SET_OPTIONS[name]))
-        return on + ("" if self.script else "c")
+        on = [letter for letter, name in LETTERS.items() if getattr(self, SET_OPTIONS[name])]
+        if self.interactive:
+            on = sorted([*on, "i"], key=lambda letter: (letter.isupper(), letter))
+        return "".join(on) + ("s" if self.reads_input else "" if self.script else "c")
 
     def save_options(self) -> object:
         """All options of `set`, for `restore_options`."""

@@ -274,6 +274,9 @@ class FileOutput(Stream):
         if not self.pieces:
             if self.failure is not None:
                 self._tell_failure()
+            if _dirty and not self.owned:
+                # Output and errors appear in the order in which they are written.
+                flush_shown()
             _dirty.append(self)
         self.pieces.append(data)
         self.buffered += len(data)
@@ -416,11 +419,16 @@ class CapturedOutput(Stream):
 class HostInput(BufferedInput):
     """Standard input that is asked for line by line when it is read; `ask` gives a line or nothing."""
 
-    __slots__ = ("ask",)
+    __slots__ = ("ask", "terminal")
 
-    def __init__(self, ask: Callable[[], str]) -> None:
+    def __init__(self, ask: Callable[[], str], *, terminal: bool = False) -> None:
         super().__init__()
         self.ask = ask
+        #: Whether a person types what is read.
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
 
     def fill(self) -> bytes:
         flush_all()

@@ -25,6 +25,7 @@ __all__ = [
     "UPPER",
     "Scope",
     "Variable",
+    "bucket",
     "is_name",
 ]
 
@@ -66,6 +67,11 @@ def _hash(key: str) -> int:
     for byte in key.encode("utf-8", "surrogateescape"):
         value = (value * 16777619 & 0xFFFFFFFF) ^ byte
     return value
+
+
+def bucket(key: str, buckets: int) -> int:
+    """The place of a key in one of bash's hash tables, which has a power of two of them."""
+    return _hash(key) & (buckets - 1)
 
 
 _BUCKETS = 1024

@@ -492,7 +492,7 @@ class Variables(Scopes):
         """The environment of commands."""
         result: dict[str, str] = {}
         for name, variable in self.table.items():
-            if variable.flags & EXPORT:
+            if variable.flags & EXPORT and not variable.flags & (INDEXED | ASSOCIATIVE):
                 value = self.get(name) if variable.flags & SLOW_READ else variable.value
                 if value is not None:
                     result[name] = value

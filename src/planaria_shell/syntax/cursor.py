@@ -58,6 +58,8 @@ class Cursor:
         #: Whether a single quote between double ones means nothing in `"${name:-…}"`.
         self.posix = False
         self._line = line
+        #: Whether a line may go on after a backslash.
+        self.continued = "\\\n" in source
         #: A range of the source that is on this line: from a place that was counted up to the next newline.
         self._line_start = 0
         self._line_end = 0
@@ -81,6 +83,28 @@ class Cursor:
         self.line()
         self.source = self.source[: self.position] + text + self.source[end:]
         self._line_start = self._line_end = self.position
+
+    def unfold(self, place: int) -> None:
+        """Take out the backslashes before newlines that stand at `place` or follow each other there."""
+        while self.source.startswith("\\\n", place):
+            self.line()
+            self.source = self.source[:place] + self.source[place + 2 :]
+            self._line += 1
+            self._line_start = self.position
+            end = self.source.find("\n", self.position)
+            self._line_end = end if end >= 0 else len(self.source)
+
+    def unfold_around(self, pattern: re.Pattern[str]) -> None:
+        """Take them out of what `pattern` finds here, and around it."""
+        if not self.continued:
+            return
+        end = self.position
+        while True:
+            self.unfold(end)
+            found = pattern.match(self.source, self.position)
+            if found is None or not self.source.startswith("\\\n", found.end()):
+                return
+            end = found.end()
 
     def fail(self, message: str, *, incomplete: bool = False, show: bool = True) -> ShellSyntaxError:
         """An error at the current position."""

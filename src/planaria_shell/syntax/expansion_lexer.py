@@ -155,8 +155,10 @@ class ExpansionLexer(Cursor):
     # -- what begins with a dollar or a backquote --------------------------------------------------
 
     def dollar(self, *, in_double_quotes: bool) -> Part:
-        source = self.source
         start = self.position
+        if self.continued:
+            self.unfold(start + 1)
+        source = self.source
         following = source[start + 1 : start + 2]
         if following == "{":
             self.position = start + 2
@@ -185,6 +187,9 @@ class ExpansionLexer(Cursor):
         if match is None:
             self.position = start + 1
             return Quoted("$") if in_double_quotes else Literal("$")
+        if self.continued and source.startswith("\\\n", match.end()):
+            self.unfold(match.end())
+            return self.dollar(in_double_quotes=in_double_quotes)
         name = match.group()
         if name.isdigit():
             name = name[0]
@@ -295,6 +300,7 @@ class ExpansionLexer(Cursor):
     # -- ${…} --------------------------------------------------------------------------------------
 
     def _braced(self, in_double_quotes: bool, start: int) -> Parameter:
+        self.unfold_around(_PARAMETER)
         source = self.source
         position = self.position
         parameter = Parameter("")
@@ -334,12 +340,15 @@ class ExpansionLexer(Cursor):
             if self.position >= len(source):
                 raise self.unmatched("}", start)
             return self._bad(start)
-        closes = source.startswith("}", operator.end())
-        if parameter.name == "#" and (operator.group()[0] in "^,~" or closes):
-            # Not the number of parameters, nor the length of anything.
-            return self._bad(start)
         parameter.operator = operator.group()
         self.position = operator.end()
+        if parameter.name == "#":
+            closes = source.startswith("}", self.position)
+            if closes and parameter.operator in ("##", "%%"):
+                parameter.operator = parameter.operator[0]  # the number of parameters without it
+                self.position -= 1
+            elif closes or parameter.operator[0] in "^,~":
+                return self._bad(start)  # neither that number nor the length of anything
         self._operand(parameter, in_double_quotes)
         if parameter.operator == "@" and parameter.argument is not None:
             letter = parameter.argument.source

@@ -96,6 +96,8 @@ class Lexer(ExpansionLexer):
             char = source[position : position + 1]
         if char not in _BLANKS:
             self.position = position
+            if self.continued and char in "&|;<>":
+                self.join_operator(position)
             return char
         match = _BLANK.match(source, position)
         assert match is not None
@@ -105,7 +107,17 @@ class Lexer(ExpansionLexer):
             if position < 0:
                 position = len(source)
         self.position = position
-        return source[position : position + 1]
+        char = source[position : position + 1]
+        if self.continued and char and char in "&|;<>":
+            self.join_operator(position)
+        return char
+
+    def join_operator(self, place: int) -> None:
+        """Have an operator that backslashes before newlines cut stand in one piece at `place`."""
+        for behind in range(place + 1, place + 3):
+            if self.source[behind - 1 : behind] not in ("&", "|", ";", "<", ">"):
+                return
+            self.unfold(behind)
 
     def newlines(self) -> str:
         """Skip newlines, blanks and comments, reading here-documents that wait."""

@@ -55,6 +55,8 @@ RESERVED = frozenset(
 #: In a script that defines so many functions, most of them may never be called.
 _MANY_FUNCTIONS = 10
 _TIME = re.compile(r"time(?=[ \t\n;&|()<>]|\Z)")
+#: What reserved words are made of.
+_LETTERS = re.compile(r"[a-z{}!\[\]]+")
 _EMPTY: frozenset[str] = frozenset()
 
 
@@ -158,6 +160,12 @@ class Parser:
         sequence = Sequence(items, lexer.line())
         closer = ""
         while char and char != ")":
+            if lexer.aliases:
+                # What ends the list may be an alias.
+                expand_alias(lexer)
+                char = lexer.newlines()
+            if lexer.continued:
+                lexer.unfold_around(_LETTERS)
             if char in RESERVED_FIRST and closers:
                 closer = _closing_word(lexer, closers)
                 if closer:
@@ -213,6 +221,8 @@ class Parser:
         while True:
             if lexer.aliases:
                 expand_alias(lexer)
+            if lexer.continued:
+                lexer.unfold_around(_LETTERS)
             char = lexer.source[lexer.position : lexer.position + 1]
             if char != "!" and char != "t":
                 break

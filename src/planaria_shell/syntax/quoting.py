@@ -7,7 +7,7 @@ import re
 __all__ = ["double_quoted", "printf_quoted", "single_quoted", "trace_quoted", "value_quoted"]
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./\-]+\Z")
-_PRINTF_SPECIAL = re.compile(r"[^A-Za-z0-9_@%+=:./\-]")
+_PRINTF_SPECIAL = re.compile(r"[^A-Za-z0-9_@%+=:./\-~#]|(?:^|(?<=[:=]))~|^#")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\udc80-\udcff]")
 _DOUBLE_SPECIAL = re.compile(r'(["\\$`])')
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_@%+:,./=^\-\u00a0-\ud7ff\ue000-\U0010ffff]*\Z")
@@ -52,10 +52,7 @@ def printf_quoted(text: str) -> str:
         char = match.group()
         return char if ord(char) > 0x7F else "\\" + char
 
-    result = _PRINTF_SPECIAL.sub(escape, text)
-    if result[0] in "~#":
-        result = "\\" + result
-    return result
+    return _PRINTF_SPECIAL.sub(escape, text)
 
 
 def double_quoted(text: str) -> str:

@@ -22,6 +22,8 @@ __all__ = ["PLAIN_COMMAND", "expand_alias", "parse_assignment", "parse_redirects
 _REDIRECT = re.compile(
     r"(?:([0-9]+)|\{([A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?)\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|&>>|&>|<(?!\()|>(?!\())"
 )
+#: What stands before the operator of a redirection.
+_BEFORE_REDIRECT = re.compile(r"(?:[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\})(?=[<>])")
 _NUMBERED = re.compile(r"[0-9]+[<>]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
 _ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
@@ -49,6 +51,10 @@ def parse_redirects(lexer: Lexer) -> list[Redirect]:
 
 
 def parse_redirect(lexer: Lexer) -> Redirect | None:
+    if lexer.continued:
+        prefix = _BEFORE_REDIRECT.match(lexer.source, lexer.position)
+        if prefix is not None:
+            lexer.join_operator(prefix.end())
     match = _REDIRECT.match(lexer.source, lexer.position)
     if match is None:
         return None
@@ -107,7 +113,7 @@ def parse_simple(lexer: Lexer, plain: re.Match[str] | None) -> Command:
         declaration = _plain_words(lexer, plain, command)
         end = lexer.position
         following = lexer.source[end : end + 1]
-        if following == ";" or following == "\n":
+        if following == "\n" or (following == ";" and not lexer.continued):
             return command
     else:
         function = _FUNCTION_HEAD.match(lexer.source, lexer.position)

@@ -9,6 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import planaria
 from planaria_kernel.shims.modes import with_mode
 
 
@@ -123,3 +124,23 @@ def test_kill() -> None:
         """
     )
     assert out == "got\nnone\n"
+
+
+def test_disk_usage() -> None:
+    """shutil.disk_usage, os.statvfs and df report the quota of the session's files."""
+    quota = planaria.Quota(bytes=64 << 20, nodes=1000)
+    with planaria.Session(quota=quota) as session:
+        session.execute(
+            "import os, shutil\nbefore = shutil.disk_usage('/')\nopen('big', 'wb').write(b'x' * (8 << 20))"
+        )
+        total, grown = session.execute(
+            "after = shutil.disk_usage('.')\n(after.total, after.used - before.used)"
+        ).value
+        assert total == 64 << 20
+        assert 8 << 20 <= grown < 9 << 20
+        assert session.execute("after.free == after.total - after.used, os.statvfs('/').f_files").value == (
+            True,
+            1000,
+        )
+        assert session.bash("df / | tail -1").stdout.split()[1] == "65536"
+        assert "No such file" in str(session.run("shutil.disk_usage('/missing')").error)

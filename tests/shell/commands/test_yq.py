@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,6 +14,7 @@ from harness import ours
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from planaria_shell.commands.data.yq.events import events
 from planaria_shell.commands.data.yq.reader import YamlError, read_documents
 from planaria_shell.commands.data.yq.writer import write
 
@@ -130,6 +133,61 @@ def test_what_pyyaml_writes_is_read(value: object, style: str | None, flow: bool
         value, default_style=style, default_flow_style=flow, width=width, allow_unicode=True
     )
     assert read_documents(text) == [value]
+
+
+_ATOMS = (
+    *(
+        "a",
+        "bc",
+        "é",
+        "\xa0",
+        " ",
+        "  ",
+        "\t",
+        "\n",
+        "\n ",
+        "\n   ",
+        "\r\n",
+        "\r",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+    ),
+    *("-", "- ", ":", ": ", "#", " # c", "?", "? ", "[", "]", "{", "}", ",", ", ", "'q'", '"z"', "'", '"'),
+    *(
+        "|\n",
+        "> \n",
+        "&a ",
+        "*a",
+        "!t ",
+        "!!str ",
+        "---\n",
+        "--- ",
+        "...\n",
+        "%YAML 1.2\n",
+        "k: v\n",
+        "h://x:8/y#z",
+    ),
+)
+
+
+def _events(parse: Callable[[], Iterable[Any]]) -> list[tuple[str, ...]]:
+    """What there is to see of events, and the error that ends them."""
+    found: list[tuple[str, ...]] = []
+    try:
+        for event in parse():
+            style = str(getattr(event, "style", None))
+            found.append((repr(event), style, str(event.start_mark), str(event.end_mark)))
+    except yaml.YAMLError as error:
+        found.append((str(error),))
+    return found
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(_ATOMS), max_size=25).map("".join))
+def test_events_are_those_of_pyyaml(text: str) -> None:
+    """Whatever the text, the events, their places and the error are those of PyYAML's own scanner."""
+    assert _events(lambda: events(text)) == _events(lambda: yaml.parse(text, Loader=yaml.BaseLoader))
 
 
 def test_without_pyyaml_the_error_says_how_to_install_it() -> None:

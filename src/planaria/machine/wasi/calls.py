@@ -9,6 +9,7 @@ from typing import Final
 from planaria.files.filesystem import FileSystem, Handle
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
+from planaria.machine.wasi.locks import Locks
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.random import RandomSource
 
@@ -34,8 +35,7 @@ class Calls:
     umask: int
     largest_file: int
     """Bytes that a file may be made to have."""
-    locks: set[bytes]
-    """See `paths.PathCalls.path_create_directory`."""
+    locks: Locks
     on_output: Callable[[int, bytes], None]
     on_input: Callable[[int], bytes]
     sleep: Callable[[float], bool]

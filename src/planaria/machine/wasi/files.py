@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from planaria.files.filesystem import Handle
+from planaria.files.interruption import is_due
 from planaria.machine.wasi.abi import (
     FD_FLAGS,
     FDSTAT,
@@ -29,8 +30,9 @@ __all__ = ["STREAM_PIECE", "TRANSFER_LIMIT", "FileCalls"]
 TRANSFER_LIMIT: Final = 0x7FFFF000
 #: The most bytes that one write gives to the host's end of a standard stream.
 STREAM_PIECE: Final = 1 << 20
-#: The host holds at most so much of what is being read, however large a buffer the guest names.
-_READ_PIECE: Final = 1 << 22
+#: Bytes that are read or written at a time, however large a buffer the guest names; in between the transfer
+#: may end early, with what was done so far, because the guest is to be interrupted.
+_PIECE: Final = 1 << 22
 #: Scattered appends up to this size are joined, so that they reach the file in one piece.
 _JOIN_LIMIT: Final = 1 << 20
 
@@ -93,10 +95,10 @@ class FileCalls(Calls):
             for at, length in buffers:
                 length = min(length, TRANSFER_LIMIT - done)
                 while length:
-                    wanted = min(length, _READ_PIECE)
+                    wanted = min(length, _PIECE)
                     got = handle.read_into(view[at : at + wanted], offset + done)
                     done += got
-                    if got < wanted:
+                    if got < wanted or is_due():
                         return done
                     at += got
                     length -= got
@@ -159,12 +161,16 @@ class FileCalls(Calls):
         done = 0
         try:
             for at, length in buffers:
-                length = min(length, TRANSFER_LIMIT - done)
-                if length:
-                    if offset + done + length > self.largest_file:
-                        length = self._room(handle, offset + done, length)
-                    handle.write(view[at : at + length], offset + done)
-                    done += length
+                end = at + min(length, TRANSFER_LIMIT - done)
+                while at < end:
+                    size = min(end - at, _PIECE)
+                    if offset + done + size > self.largest_file:
+                        size = self._room(handle, offset + done, size)
+                    handle.write(view[at : at + size], offset + done)
+                    at += size
+                    done += size
+                    if is_due():
+                        return done
         except OSError:
             if not done:
                 raise
@@ -180,7 +186,11 @@ class FileCalls(Calls):
     def _append(self, descriptor: Descriptor, buffers: Sequence[tuple[int, int]]) -> int:
         """Write at the end of the file and move the position behind it; writing nothing moves nothing."""
         view = self.memory.view
-        pieces = [view[at : at + length] for at, length in buffers if length]
+        pieces = [
+            view[start : min(start + _PIECE, at + length)]
+            for at, length in buffers
+            for start in range(at, at + length, _PIECE)
+        ]
         if len(pieces) > 1 and sum(map(len, pieces)) <= _JOIN_LIMIT:
             pieces = [memoryview(b"".join(pieces))]
         done = 0
@@ -191,6 +201,8 @@ class FileCalls(Calls):
                     piece = piece[: self._room(descriptor.handle, descriptor.handle.stat().size, len(piece))]
                 descriptor.position = descriptor.handle.append(piece)
                 done += len(piece)
+                if is_due():
+                    break
         except OSError:
             if not done:
                 raise

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Set
 from typing import Final, cast
 
-from planaria.files.filesystem import FileKind, Handle, OpenFlags
+from planaria.files.filesystem import Handle, OpenFlags
 from planaria.machine.wasi.abi import (
     FD_FLAGS,
     U32,
@@ -21,6 +20,7 @@ from planaria.machine.wasi.abi import (
 from planaria.machine.wasi.calls import Calls
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.descriptors import Descriptor, standard_stream
+from planaria.machine.wasi.locks import is_lock
 
 __all__ = ["PathCalls", "times_to_set"]
 
@@ -79,7 +79,12 @@ def times_to_set(clock: Clock, atime: int, mtime: int, flags: int) -> tuple[int 
     )
 
 
-_LOCK_SUFFIX: Final = b".lock"
+def _absolute(name: bytes, at: Handle | None) -> bytes | None:
+    """The absolute path of a name in a directory, None when the directory has none any more."""
+    if at is None:
+        return name
+    above = at.path()
+    return None if above is None else above.rstrip(b"/") + b"/" + name
 
 
 class PathCalls(Calls):
@@ -149,49 +154,18 @@ class PathCalls(Calls):
     def path_create_directory(self, dirfd: int, path: int, path_length: int) -> int:
         name, at = self._place(dirfd, path, path_length)
         self.files.mkdir(name, 0o777 & ~self.umask, at=at)
-        if name.endswith(_LOCK_SUFFIX):
-            self._note_lock(name, at)
+        if is_lock(name) and (whole := _absolute(name, at)) is not None:
+            self.locks.created(whole)
         return 0
-
-    def _note_lock(self, name: bytes, at: Handle | None) -> None:
-        """SQLite locks the file `x` by making the directory `x.lock`, since WASI has no locks.
-
-        A guest that ends without removing it, stopped hard or closed, must not lock others out forever.
-        """
-        above = b"" if at is None else at.path()
-        if above is None:
-            return  # its parent is gone already
-        path = name if at is None else above + b"/" + name
-        try:
-            locked = self.files.stat(path[: -len(_LOCK_SUFFIX)])
-        except OSError:
-            return  # a directory that only looks like a lock
-        if locked.kind is FileKind.REGULAR:
-            self.locks.add(path)
-
-    def take_locks(self, paths: Iterable[bytes]) -> None:
-        """Hold these locks, as the guest that goes on believes."""
-        for path in paths:
-            self.locks.add(path)
-            try:
-                self.files.mkdir(path, 0o777 & ~self.umask)
-            except OSError:
-                pass  # it is there, or what it locks is gone
-
-    def release_locks(self, keep: Set[bytes] = frozenset()) -> None:
-        """Let go of the locks that the guest left behind, but for those to `keep`."""
-        for path in self.locks - keep:
-            self.locks.discard(path)
-            try:
-                self.files.rmdir(path)
-            except OSError:
-                pass  # it is gone, or was not a lock after all
 
     def path_remove_directory(self, dirfd: int, path: int, path_length: int) -> int:
         name, at = self._place(dirfd, path, path_length)
+        whole = _absolute(name, at) if is_lock(name) else None
+        if whole is not None and self.locks.is_lost(whole):
+            return 0  # after an error SQLite would believe that it still had the lock, and try again
         self.files.rmdir(name, at=at)
-        if self.locks:
-            self.locks.discard(name if at is None else (at.path() or b"") + b"/" + name)
+        if whole is not None:
+            self.locks.removed(whole)
         return 0
 
     def path_unlink_file(self, dirfd: int, path: int, path_length: int) -> int:

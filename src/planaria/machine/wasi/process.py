@@ -6,12 +6,16 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from planaria.files.interruption import give_way
 from planaria.machine.wasi.abi import U32, U64, U64_MASK, ClockId, Errno
 from planaria.machine.wasi.calls import Calls
 
 __all__ = ["ProcessCalls", "ProcessExit", "environment_strings"]
 
 _INVAL: Final = int(Errno.INVAL)
+
+#: Random bytes made at a time. A multiple of what sources make, so that a seed gives the same bytes.
+_PIECE: Final = 1 << 20
 
 
 class ProcessExit(BaseException):
@@ -105,7 +109,9 @@ class ProcessCalls(Calls):
     def random_get(self, buffer: int, length: int) -> int:
         memory = self.memory
         memory.require(buffer, length)
-        self.random.fill(memory.view[buffer : buffer + length])
+        for start in range(buffer, buffer + length, _PIECE):
+            self.random.fill(memory.view[start : min(start + _PIECE, buffer + length)])
+            give_way()
         return 0
 
     # -- the process -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from planaria.errors import SnapshotError
@@ -105,11 +105,16 @@ def _describe(number: int, descriptor: Descriptor, first: int) -> DescriptorStat
     return value
 
 
-def rebuild(table: DescriptorTable, state: Sequence[Mapping[str, Any]]) -> None:
+def rebuild(
+    table: DescriptorTable,
+    state: Sequence[Mapping[str, Any]],
+    lost: Callable[[], Set[tuple[int, int]]] = frozenset,
+) -> None:
     """Fill `table` with captured descriptors over `table.files`, in place of those it has.
 
     That filesystem is a fork of the one at the moment of the capture, or was restored to it. A file that it
     does not have becomes a `StaleHandle`: the guest sees ESTALE when it uses that descriptor, and only then.
+    Once the state is found to be good, `lost` is called for device and inode of files that become stale, too.
     The state may come from anyone: raises `SnapshotError`, and leaves the table alone, when `capture` cannot
     have made it or when it holds more than the table's limit.
     """
@@ -133,10 +138,23 @@ def rebuild(table: DescriptorTable, state: Sequence[Mapping[str, Any]]) -> None:
         for descriptor in descriptors.values():
             descriptor.close()
         raise
+    stale = lost()
+    for descriptor in descriptors.values():
+        if stale and descriptor.stream < 0 and _identity(descriptor) in stale:
+            descriptor.handle.close()
+            descriptor.handle = StaleHandle()
     table.clear()
     for number, descriptor in descriptors.items():
         table.put(number, descriptor)
     table.files.discard_orphans()
+
+
+def _identity(descriptor: Descriptor) -> tuple[int, int] | None:
+    try:
+        found = descriptor.handle.stat()
+    except OSError:  # stale already
+        return None
+    return found.device, found.inode
 
 
 def _integer(value: Mapping[str, Any], name: str, low: int, high: int) -> int:

@@ -21,6 +21,7 @@ from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
 from planaria.machine.wasi.clock import Clock, SystemClock
 from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
 from planaria.machine.wasi.files import FileCalls
+from planaria.machine.wasi.locks import Locks
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.paths import PathCalls
 from planaria.machine.wasi.polling import PollCalls
@@ -100,7 +101,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.umask = 0o022
         self.largest_file = OFFSET_LIMIT
         self._most_descriptors = limit
-        self.locks: set[bytes] = set()
+        self.locks = Locks(files)
         #: What went wrong on the host's side while a function ran, the latest last: not for the guest.
         self.failures: collections.deque[BaseException] = collections.deque(maxlen=_FAILURES_KEPT)
 
@@ -172,17 +173,19 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         return {
             "descriptors": capture(self.table),
             "umask": self.umask,
-            "locks": sorted(text_of(path) for path in self.locks),
+            "locks": [text_of(path) for path in self.locks.paths()],
             "clock": self.clock.state(),
             "random": self.random.state(),
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any], *, predecessor: Wasi | None = None) -> None:
         """Go on from a captured state over the present files, which must be those of that moment.
 
-        The files come first: fork or restore them, then call this. A file that is not found gives ESTALE to
-        the guest when it uses the descriptor. Raises `SnapshotError`, and changes nothing, for a state that
-        `state` cannot have made: it may come from anyone.
+        The files come first: fork or restore them, then call this. A file that is not found, or whose lock
+        is lost (see `locks`), gives ESTALE to the guest when it uses the descriptor. The `predecessor` is the
+        system that the state was taken from, if nothing was done since: its locks are taken over. Raises
+        `SnapshotError`, and changes nothing, for a state that `state` cannot have made: it may come from
+        anyone.
         """
         umask, clock, random = state.get("umask"), state.get("clock"), state.get("random")
         if type(umask) is not int or not 0 <= umask <= 0o777:
@@ -201,10 +204,9 @@ class Wasi(FileCalls, PathCalls, PollCalls):
             type(path) is str and path.startswith("/") and path.endswith(".lock") for path in locks
         ):
             raise SnapshotError("the captured locks are not a list of paths of locks")
-        rebuild(self.table, descriptors)
-        held = {bytes_of(path) for path in locks}
-        self.release_locks(held)
-        self.take_locks(held)
+        taken = {bytes_of(path) for path in locks}
+        held = None if predecessor is None else predecessor.locks
+        rebuild(self.table, descriptors, lambda: self.locks.go_back(taken, held))
         self.umask = umask
         self.bound_files(None, None)  # bounds are those of a script that runs
         self.clock.restore(clock)
@@ -215,5 +217,5 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         until then.
         """
         self.table.clear()
-        self.release_locks()
+        self.locks.release()
         self.memory = _no_memory()

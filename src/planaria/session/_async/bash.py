@@ -26,6 +26,7 @@ from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from planaria.network.policy import Network
     from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.environment import ToolEnvironment
@@ -54,6 +55,7 @@ class AsyncBash:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -85,6 +87,7 @@ class AsyncBash:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -123,6 +126,7 @@ class AsyncBash:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -157,6 +161,7 @@ class AsyncBash:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -200,6 +205,7 @@ class AsyncBash:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -235,6 +241,7 @@ class AsyncBash:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -268,6 +275,12 @@ class AsyncBash:
     ) -> Result:
         """Run a script; see `Session.bash`."""
         return await self.session.bash(script, timeout, stdin=stdin)
+
+    async def run(
+        self, script: str, timeout: float | NotGiven | None = NOT_GIVEN, *, stdin: str | bytes = b""
+    ) -> Result:
+        """Run a script as `execute` does; the error of one that was stopped is in the result's `error`."""
+        return await self.session._run_script(script, timeout, stdin)
 
     @property
     def files(self) -> Files:

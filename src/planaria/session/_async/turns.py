@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
 from functools import partial
 from typing import Final, TypeVar
 
 import anyio
 
+from planaria.event_loops import EventLoop, running_loop, until_done
 from planaria.fork import in_forked_child
 from planaria.session.engine import Phase, SessionEngine
-from planaria.session.event_loops import EventLoop, running_loop
 from planaria.session.execution_state import ExecutionState
 from planaria.session.worker_threads import submit
 
@@ -81,7 +80,7 @@ class AsyncTurns:
         while not future.done():
             try:
                 with anyio.CancelScope(shield=shield or cancelled is not None):
-                    await _done(future)
+                    await until_done(future)
             except interruption() as error:
                 cancelled = error
                 self._engine.interrupt()
@@ -96,7 +95,7 @@ class AsyncTurns:
         When this task is cancelled, it is not waited for.
         """
         future = submit(function)
-        await _done(future)
+        await until_done(future)
         return future.result()
 
     async def enter(self, execution: ExecutionState) -> None:
@@ -111,7 +110,7 @@ class AsyncTurns:
             execution.alarm.armed() as alarm,
             anyio.move_on_after(execution.seconds_left(), shield=was_cancelled),
         ):
-            await _done(alarm)
+            await until_done(alarm)
 
     def after_fork(self) -> None:
         """In a child of a fork, where only the forking thread exists."""
@@ -120,13 +119,6 @@ class AsyncTurns:
             self._engine.lose_kernel()
         self._lock = self._loop = None
         self._engine.host_calls.answers = {}
-
-
-async def _done(future: Future[T]) -> None:
-    """Wait until a future of another thread is done."""
-    loop, event = running_loop(), anyio.Event()
-    future.add_done_callback(lambda _: loop.call_soon(event.set))
-    await event.wait()
 
 
 @in_forked_child("sessions")

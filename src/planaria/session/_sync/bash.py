@@ -27,6 +27,7 @@ from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from planaria.network.policy import Network
     from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.environment import ToolEnvironment
@@ -55,6 +56,7 @@ class Bash:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -86,6 +88,7 @@ class Bash:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -124,6 +127,7 @@ class Bash:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -158,6 +162,7 @@ class Bash:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -201,6 +206,7 @@ class Bash:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -236,6 +242,7 @@ class Bash:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -269,6 +276,12 @@ class Bash:
     ) -> Result:
         """Run a script; see `Session.bash`."""
         return self.session.bash(script, timeout, stdin=stdin)
+
+    def run(
+        self, script: str, timeout: float | NotGiven | None = NOT_GIVEN, *, stdin: str | bytes = b""
+    ) -> Result:
+        """Run a script as `execute` does; the error of one that was stopped is in the result's `error`."""
+        return self.session._run_script(script, timeout, stdin)
 
     @property
     def files(self) -> Files:

@@ -17,11 +17,13 @@ from planaria.machine.wasi.clock import Clock
 from planaria.session._sync.session import Session
 from planaria.session.callbacks import Callbacks
 from planaria.session.engine import SessionEngine
+from planaria.session.error_mapping import with_traceback
 from planaria.session.parameters import suggest_names
 from planaria.session.result import Output, Result
 from planaria.session.settings import SessionSettings
 
 if TYPE_CHECKING:
+    from planaria.network.policy import Network
     from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.environment import ToolEnvironment
@@ -50,6 +52,7 @@ class Sandbox:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -86,6 +89,7 @@ class Sandbox:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -131,5 +135,5 @@ class Sandbox:
         """Execute `code` as `run` does, and raise its error."""
         result = self.run(code, timeout)
         if result.error is not None:
-            raise result.error
+            raise with_traceback(result.error)
         return result

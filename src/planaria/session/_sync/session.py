@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, overload
 
 from planaria.errors import SessionClosed, Suspended
 from planaria.executors.executor import Executor
@@ -26,6 +26,7 @@ from planaria.session._sync.workspace import SessionWorkspace
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.callbacks import Callbacks
 from planaria.session.engine import Phase, SessionEngine, Step
+from planaria.session.error_mapping import with_traceback
 from planaria.session.execution_state import ExecutionState
 from planaria.session.history import HistoryEntry
 from planaria.session.parameters import suggest_names
@@ -35,6 +36,7 @@ from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from planaria.network.policy import Network
     from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
     from planaria.workspace.tools.environment import ToolEnvironment
@@ -68,6 +70,7 @@ class Session:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -137,6 +140,7 @@ class Session:
                     vfs_mount_path=vfs_mount_path,
                     mounts=mounts,
                     quota=quota,
+                    network=network,
                     commands=commands,
                     env=env,
                     stdin=stdin,
@@ -194,6 +198,7 @@ class Session:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -237,6 +242,7 @@ class Session:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -462,6 +468,7 @@ class Session:
         vfs_mount_path: str = "/data",
         mounts: Sequence[Mount] = (),
         quota: Quota | None = None,
+        network: Network | None = None,
         commands: Mapping[str, Callable[..., object]] | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str | Callable[[str], str | None] | None = None,
@@ -498,6 +505,7 @@ class Session:
             vfs_mount_path=vfs_mount_path,
             mounts=mounts,
             quota=quota,
+            network=network,
             commands=commands,
             env=env,
             stdin=stdin,
@@ -545,11 +553,16 @@ class Session:
             execution = self._engine.begin(code, timeout, name)
             return self._advance(execution, sleep=True)
 
-    def execute(self, code: str, *, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
-        """Execute `code` as `run` does, and raise its error: ExecutionError, TimeoutError, LimitError …"""
-        result = self.run(code, timeout)
+    def execute(
+        self, code: str, timeout: float | NotGiven | None = NOT_GIVEN, *, name: str | None = None
+    ) -> Result:
+        """Execute `code` as `run` does, and raise its error: ExecutionError, TimeoutError, LimitError …
+
+        The traceback of the code is a note of the exception (`__notes__`), so that Python shows both.
+        """
+        result = self.run(code, timeout, name=name)
         if result.error is not None:
-            raise result.error
+            raise with_traceback(result.error)
         if result.suspended:
             names = ", ".join(f"{call.name}()" for call in result.suspended)
             raise Suspended(f"the execution waits for {names}; see session.run_in_progress", result.suspended)
@@ -567,13 +580,16 @@ class Session:
         An exit status that is not 0 is not an error: it is the result's `exit_code`. Raises TimeoutError and
         the other errors of a stopped execution, TypeError when `stdin` is neither a string nor bytes.
         """
-        with self._turns.held():
-            self._engine.executor.require("shell")
-            execution = self._engine.begin(script, timeout, stdin=bytes_of_stdin(stdin))
-            result = self._advance(execution, sleep=True)
+        result = self._run_script(script, timeout, stdin)
         if result.error is not None:
             raise result.error
         return result
+
+    def _run_script(self, script: str, timeout: float | NotGiven | None, stdin: str | bytes) -> Result:
+        with self._turns.held():
+            self._engine.executor.require("shell")
+            execution = self._engine.begin(script, timeout, stdin=bytes_of_stdin(stdin))
+            return self._advance(execution, sleep=True)
 
     def analyze(self, script: str) -> ScriptAnalysis:
         """The commands, files and variables that a script for the shell names, without running it."""
@@ -877,6 +893,20 @@ class Session:
     def sync_deps(self) -> dict[str, Any]:
         """See `workspace.deps.sync`."""
         return self.workspace.deps.sync()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled; use snapshot_state(), whose bytes can be stored, "
+            "and from_snapshot()"
+        )
+
+    def __repr__(self) -> str:
+        engine = self._engine
+        if engine.phase is Phase.CLOSED:
+            return f"<{type(self).__name__} closed>"
+        count = engine.count
+        plural = "" if count == 1 else "s"
+        return f"<{type(self).__name__} {engine.executor.name}, {count} execution{plural}>"
 
     # -- closing -----------------------------------------------------------------------------------------
 

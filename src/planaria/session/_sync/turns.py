@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
@@ -17,6 +18,9 @@ from planaria.session.execution_state import ExecutionState
 __all__ = ["Turns", "interruption"]
 
 T = TypeVar("T")
+
+#: Seconds between two looks at what the thread that holds a session does.
+_LOOK_SECONDS: Final = 0.1
 
 #: Those that exist, for a child of a fork to recover.
 _all: Final[weakref.WeakSet[Turns]] = weakref.WeakSet()
@@ -55,14 +59,37 @@ class Turns:
                 "this session waits for the very function that wants to use it (on_stdout, stdin, "
                 "a signal handler); return from it first, or use another session"
             )
-        with self._lock:
+        lock = self._lock
+        if not lock.acquire(blocking=False):
+            self._wait_for_turn(lock)
+        try:
             self._owner = here
-            try:
-                if ready and engine.phase is not Phase.READY:
-                    engine.ensure_started()
-                yield
-            finally:
-                self._owner = None
+            if ready and engine.phase is not Phase.READY:
+                engine.ensure_started()
+            yield
+        finally:
+            self._owner = None
+            lock.release()
+
+    def _wait_for_turn(self, lock: threading.Lock) -> None:
+        """Take the lock that another thread holds.
+
+        That thread may be inside a callback that waits for this one, which only the time limit of its
+        execution can show. Raises SessionBusy then.
+        """
+        engine = self._engine
+        while not lock.acquire(timeout=_LOOK_SECONDS):
+            execution = engine.execution
+            if (
+                execution is not None
+                and engine.host_calls.calls_here
+                and execution.deadline is not None
+                and time.monotonic() >= execution.deadline
+            ):
+                raise SessionBusy(
+                    "this session has waited for a callback beyond the time limit of its execution; a "
+                    "callback must not wait for another thread that uses its own session"
+                )
 
     @contextlib.contextmanager
     def closing(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from planaria.event_loops import asyncio_loop, until_done
 from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
 
@@ -34,8 +35,17 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 
 async def in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Await a coroutine that runs on the background loop; cancelling this cancels it there."""
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, background_loop()))
+    """Await a coroutine that runs on the background loop, under asyncio or Trio.
+
+    Cancelling this cancels it there.
+    """
+    future = asyncio_loop(background_loop()).spawn(coroutine)
+    try:
+        await until_done(future)
+    except BaseException:
+        future.cancel()
+        raise
+    return future.result()
 
 
 def run_in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
@@ -51,7 +61,7 @@ def run_in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
     if running is loop:
         coroutine.close()
         raise RuntimeError("run_in_background() was called on the background loop")
-    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    future = asyncio_loop(loop).spawn(coroutine)
     try:
         return future.result()
     except BaseException:
@@ -73,7 +83,7 @@ def close_when_collected(owner: object, closer: Callable[[], Coroutine[Any, Any,
     def close() -> None:
         # In a forked child, or after the end of the interpreter's threads, there is nothing to close.
         if loop is _tools.running and not loop.is_closed():
-            asyncio.run_coroutine_threadsafe(closer(), loop)
+            asyncio_loop(loop).spawn(closer())
 
     weakref.finalize(owner, close).atexit = False
 
@@ -86,7 +96,7 @@ async def _close_all(closers: list[Callable[[], Awaitable[None]]]) -> None:
 def _at_exit() -> None:
     if _tools.running is None or not _closers:
         return
-    future = asyncio.run_coroutine_threadsafe(_close_all(list(_closers)), _tools.running)
+    future = asyncio_loop(_tools.running).spawn(_close_all(list(_closers)))
     try:
         future.result(_EXIT_TIMEOUT)
     except TimeoutError:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Final, Literal
 
 __all__ = ["Outcome", "ToolCall", "shortened"]
+
+_log: Final = logging.getLogger("planaria.tools")
+_log.addHandler(logging.NullHandler())
 
 #: Characters or bytes of one text, and items and texts of all arguments together, that a record keeps.
 _LONGEST: Final = 1000
@@ -51,6 +55,9 @@ class ToolCall:
             self.duration_ms = (time.perf_counter() - self._began) * 1000
             self.arguments = shortened(self.arguments)
             self.outcome = outcome
+            # Without arguments and messages, which may hold secrets.
+            level = logging.WARNING if outcome in ("error", "denied", "interrupted") else logging.INFO
+            _log.log(level, "%s: %s in %.1f ms", self.name, outcome, self.duration_ms)
 
     @property
     def name(self) -> str:

@@ -1,7 +1,8 @@
-"""The part of `ssl` that is C elsewhere: all of its names, and no encryption.
+"""The part of `ssl` that is C elsewhere: all of its names, and connections that the host encrypts.
 
-Many packages name what `ssl` has when they are imported and never connect. They work with this; a connection
-is an `ssl.SSLError`. The numbers are OpenSSL's.
+What the code wants to be encrypted is passed to the host as it is, which encrypts it and verifies the
+server. A handshake is one message each way, in the place of TLS's own: the name of the server, and whether it
+was verified (`planaria.network.connection` has the other side). The numbers are OpenSSL's.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import os
 from typing import Any, NoReturn
 
-from planaria_kernel.shims.network import NO_NETWORK
+from planaria_kernel.network.link import NO_NETWORK, is_enabled
+from planaria_kernel.network.sockets import Socket
 
 OPENSSL_VERSION_NUMBER = 0x30000000
 OPENSSL_VERSION_INFO = (3, 0, 0, 0, 0)
-OPENSSL_VERSION = "no OpenSSL: the sandbox has no network"
+OPENSSL_VERSION = "OpenSSL 3.0.0 (the host's: planaria)"
 _OPENSSL_API_VERSION = OPENSSL_VERSION_INFO
 _DEFAULT_CIPHERS = "@SECLEVEL=2:ECDH+AESGCM:ECDH+CHACHA20:ECDH+AES:DHE+AES:!aNULL:!eNULL:!aDSS:!SHA1:!AESCCM"
 
@@ -188,6 +190,7 @@ class _SSLContext:
     __slots__ = (
         "_host_flags",
         "_msg_callback",
+        "_protocols",
         "check_hostname",
         "keylog_filename",
         "maximum_version",
@@ -208,6 +211,7 @@ class _SSLContext:
         settings = {
             "_host_flags": HOSTFLAG_NO_PARTIAL_WILDCARDS,
             "_msg_callback": None,
+            "_protocols": b"",
             "check_hostname": client,
             "keylog_filename": None,
             "maximum_version": PROTO_MAXIMUM_SUPPORTED,
@@ -249,7 +253,8 @@ class _SSLContext:
 
     def set_default_verify_paths(self) -> None: ...
 
-    def _set_alpn_protocols(self, protocols: bytes, /) -> None: ...
+    def _set_alpn_protocols(self, protocols: bytes, /) -> None:
+        self._protocols = bytes(protocols)
 
     def cert_store_stats(self) -> dict[str, int]:
         return {"x509": 0, "crl": 0, "x509_ca": 0}
@@ -266,10 +271,157 @@ class _SSLContext:
     def get_groups(self, *, include_aliases: bool = False) -> list[str]:
         return []
 
-    def _wrap_socket(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def _wrap_socket(
+        self,
+        sock: Any,
+        server_side: bool,
+        server_hostname: str | None = None,
+        *,
+        owner: Any = None,
+        session: Any = None,
+    ) -> _Connection:
+        if not is_enabled() or server_side:
+            _refuse()
+        return _Connection(self, server_hostname, _SocketEnd(sock), owner)
+
+    def _wrap_bio(
+        self,
+        incoming: MemoryBIO,
+        outgoing: MemoryBIO,
+        server_side: bool,
+        server_hostname: str | None = None,
+        *,
+        owner: Any = None,
+        session: Any = None,
+    ) -> _Connection:
+        if not is_enabled() or server_side:
+            _refuse()
+        return _Connection(self, server_hostname, _BufferEnd(incoming, outgoing), owner)
+
+
+class _SocketEnd:
+    """The bytes of a connection over a socket."""
+
+    def __init__(self, sock: Any) -> None:
+        self._socket = sock
+
+    def receive(self, size: int) -> bytes:
+        try:
+            return Socket.recv(self._socket, size)
+        except BlockingIOError:
+            raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)") from None
+
+    def send(self, data: bytes) -> int:
+        return Socket.send(self._socket, data)
+
+
+class _BufferEnd:
+    """The bytes of a connection over buffers that the caller moves."""
+
+    def __init__(self, incoming: MemoryBIO, outgoing: MemoryBIO) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    def receive(self, size: int) -> bytes:
+        data = self._incoming.read(size)
+        if not data and not self._incoming.eof:
+            raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)")
+        return data
+
+    def send(self, data: bytes) -> int:
+        return self._outgoing.write(data)
+
+
+class _Connection:
+    """What is behind `ssl.SSLSocket` and `ssl.SSLObject`."""
+
+    def __init__(self, context: _SSLContext, server_hostname: str | None, end: Any, owner: Any) -> None:
+        self.context = context
+        self.server_hostname = server_hostname
+        self.owner = owner
+        self.session = None
+        self.session_reused = False
+        self._end = end
+        self._greeted = self._verified = False
+        self._reply = bytearray()
+
+    def do_handshake(self) -> None:
+        if not self._greeted:
+            name = (self.server_hostname or "").encode()
+            self._end.send(HELLO + len(name).to_bytes(2) + name)
+            self._greeted = True
+        if self._verified:
+            return
+        head = len(HELLO) + 3
+        self._await_reply(head)
+        size = int.from_bytes(self._reply[head - 2 : head])
+        self._await_reply(head + size)
+        if not self._reply[head - 3]:
+            reason = self._reply[head:].decode("utf-8", "replace")
+            error = SSLCertVerificationError(SSL_ERROR_SSL, f"certificate verify failed: {reason}")
+            error.verify_code, error.verify_message = 1, reason  # type: ignore[attr-defined]
+            error.reason, error.library = "CERTIFICATE_VERIFY_FAILED", "SSL"
+            raise error
+        self._verified = True
+
+    def _await_reply(self, size: int) -> None:
+        """Have so many bytes of the reply. Raises SSLWantReadError when they have not come."""
+        while len(self._reply) < size:
+            data = self._end.receive(size - len(self._reply))
+            if not data:
+                raise SSLEOFError(SSL_ERROR_EOF, "EOF occurred in violation of protocol")
+            self._reply += data
+
+    def read(self, size: int = 1024, buffer: Any = None, /) -> Any:
+        data = self._end.receive(size if buffer is None else min(size or len(buffer), len(buffer)))
+        if buffer is None:
+            return data
+        memoryview(buffer).cast("B")[: len(data)] = data
+        return len(data)
+
+    def write(self, data: Any, /) -> int:
+        return int(self._end.send(bytes(data)))
+
+    def pending(self) -> int:
+        return 0
+
+    def shutdown(self) -> Any:
+        return getattr(self._end, "_socket", None)
+
+    def version(self) -> str | None:
+        return "TLSv1.3" if self._verified else None
+
+    def cipher(self) -> tuple[str, str, int] | None:
+        return ("TLS_AES_256_GCM_SHA384", "TLSv1.3", 256) if self._verified else None
+
+    def shared_ciphers(self) -> None: ...
+
+    def compression(self) -> None: ...
+
+    def selected_alpn_protocol(self) -> str | None:
+        return "http/1.1" if b"http/1.1" in self.context._protocols else None
+
+    def getpeercert(self, der: bool = False, /) -> Any:
+        if not self._verified:
+            raise ValueError("handshake not done yet")
+        if der:
+            return b""
+        name = self.server_hostname or ""
+        return {"subject": ((("commonName", name),),), "subjectAltName": (("DNS", name),)}
+
+    def get_channel_binding(self, cb_type: str = "tls-unique") -> None: ...
+
+    def get_verified_chain(self) -> list[Any]:
+        return []
+
+    get_unverified_chain = get_verified_chain
+
+    def verify_client_post_handshake(self) -> NoReturn:
         _refuse()
 
-    _wrap_bio = _wrap_socket
+
+#: What a handshake begins with, in both directions: no protocol begins with it.
+HELLO = b"\x16planaria"
 
 
 def txt2obj(txt: str, name: bool = False) -> tuple[int, str, str, str]:

@@ -89,7 +89,12 @@ class _Document:
     """One document of a file."""
 
     value: Any
-    notes: Notes | None = None
+    #: The lines that it was read from, if it is YAML.
+    lines: list[str] | None = None
+
+    def notes(self) -> Notes | None:
+        """Comments and notations, which are looked for only when the document is written again."""
+        return None if self.lines is None else find_notes(self.lines)
 
 
 @dataclass(slots=True)
@@ -206,7 +211,7 @@ def _read(process: Process, name: str, layout: str | None) -> list[_Document]:
     text = data.decode("utf-8", "surrogateescape")
     if layout not in (None, "yaml", "y"):
         return [_Document(inputs.read(text, layout))]
-    documents = [_Document(found.value, find_notes(found.lines)) for found in reader.read(text)]
+    documents = [_Document(found.value, found.lines) for found in reader.read(text)]
     return documents or [_Document(None)]
 
 
@@ -242,7 +247,7 @@ def _shown(results: list[_Result], arguments: Arguments, name: str | None) -> It
             text = "\n".join(formats.assignments(value))
         elif layout in ("yaml", "y"):
             # -P gives up how things were written.
-            notes = None if arguments.has("P") or result.path is None else result.document.notes
+            notes = None if arguments.has("P") or result.path is None else result.document.notes()
             path = result.path or ()
             original = _below(result.document.value, path)
             text = writer.write(value, max(indent, 2), notes, path, original)

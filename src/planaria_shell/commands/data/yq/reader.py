@@ -13,6 +13,13 @@ from typing import Any, NamedTuple
 from planaria_shell.commands.data.jq.json_writer import Writer
 from planaria_shell.commands.data.jq.values import Literal
 
+try:
+    from yaml.error import MarkedYAMLError, YAMLError
+
+    from planaria_shell.commands.data.yq.events import events
+except ImportError:  # natively, where it is not installed
+    events = None  # type: ignore[assignment]
+
 __all__ = ["Document", "YamlError", "read", "read_documents", "resolve"]
 
 
@@ -70,20 +77,18 @@ def read_documents(source: str) -> list[Any]:
 
 def read(source: str) -> list[Document]:
     """All documents; raises YamlError."""
-    try:
-        import yaml
-    except ImportError:
-        raise YamlError(0, "PyYAML is not installed; run: pip install PyYAML") from None
+    if events is None:
+        raise YamlError(0, "PyYAML is not installed; run: pip install PyYAML")
     source = source.removeprefix("\ufeff")
     builder = _Builder()
     try:
         # A last line without a line break ends as any other line.
-        for event in yaml.parse(source if source.endswith("\n") else source + "\n", Loader=yaml.BaseLoader):
+        for event in events(source if source.endswith("\n") else source + "\n"):
             builder.take(event)
-    except yaml.MarkedYAMLError as error:
+    except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise YamlError(mark.line + 1 if mark else 0, _message(error.problem or "")) from None
-    except yaml.YAMLError:  # of the reader, which knows no line
+    except YAMLError:  # of the reader, which knows no line
         raise YamlError(0, "control characters are not allowed") from None
     lines = [line.rstrip("\r") for line in source.split("\n")]
     ends = [start for start, _ in builder.documents[1:]]

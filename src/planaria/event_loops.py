@@ -1,4 +1,4 @@
-"""The event loops on which a session awaits callbacks: asyncio's and Trio's, behind one interface."""
+"""The event loops of callers, asyncio's and Trio's, behind one interface that any thread may use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING, TypeVar
 
-from planaria.session import worker_threads
-
 if TYPE_CHECKING:
     import trio
 
-__all__ = ["EventLoop", "callback_loop", "running_loop"]
+__all__ = ["EventLoop", "asyncio_loop", "running_loop", "until_done"]
 
 T = TypeVar("T")
 
@@ -92,12 +90,13 @@ class _AsyncioLoop(EventLoop):
 
     def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
         future: _Spawned[T] = _Spawned(self)
+        context = _context_for_asyncio()
 
         def start() -> None:
             if future.cancelled():
                 coroutine.close()
                 return
-            task = self._loop.create_task(coroutine)
+            task = self._loop.create_task(coroutine, context=context)
             future.cancel_task = task.cancel
             task.add_done_callback(finish)
 
@@ -112,6 +111,18 @@ class _AsyncioLoop(EventLoop):
 
         self.call_soon(start)
         return future
+
+
+def _context_for_asyncio() -> contextvars.Context:
+    """A copy of the present context, for a task of asyncio.
+
+    `anyio.run()` stores the name of its event loop's library in the context, where sniffio finds it.
+    """
+    context = contextvars.copy_context()
+    sniffio = sys.modules.get("sniffio")
+    if sniffio is not None:
+        context.run(sniffio.current_async_library_cvar.set, "asyncio")
+    return context
 
 
 class _TrioLoop(EventLoop):
@@ -179,6 +190,15 @@ def running_loop() -> EventLoop:
     return _TrioLoop(trio.lowlevel.current_trio_token())
 
 
-def callback_loop() -> EventLoop:
-    """asyncio's loop on a thread of its own, for callbacks of sessions without `await`."""
-    return _AsyncioLoop(worker_threads.callback_loop())
+def asyncio_loop(loop: asyncio.AbstractEventLoop) -> EventLoop:
+    """An event loop of asyncio that may run on another thread."""
+    return _AsyncioLoop(loop)
+
+
+async def until_done(future: Future[T]) -> None:
+    """Wait on the running event loop until a future of another thread is done."""
+    import anyio  # few sessions need it
+
+    loop, event = running_loop(), anyio.Event()
+    future.add_done_callback(lambda _: loop.call_soon(event.set))
+    await event.wait()

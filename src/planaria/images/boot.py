@@ -1,0 +1,102 @@
+"""Building the plain image, from which all others begin: the interpreter is booted and the kernel loaded.
+
+The clock stands still and random numbers have a fixed seed, so that the same recipe gives the same bytes on
+every machine.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planaria.errors import RuntimeSetupError
+from planaria.files.layout import standard_layout
+from planaria.limits import Guard, Stopped
+from planaria.machine.image import Image, keep_image, make_immortal
+from planaria.machine.machine import Machine
+from planaria.machine.recipe import SETTINGS, Recipe
+from planaria.machine.wasi.clock import FrozenClock
+from planaria.machine.wasi.random import SeededRandom
+from planaria.machine.wasi.system import Wasi
+from planaria.runtime import tiers
+from planaria.runtime.artifact import artifact
+from planaria.runtime.guest_files import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, library
+from planaria_kernel.protocol import decode, encode
+from planaria_kernel.sandbox.warmup import WARMING
+
+__all__ = ["BUILD_TIME", "boot_image"]
+
+#: When every image is built, in nanoseconds since the epoch: 2026-01-01 00:00 UTC.
+BUILD_TIME: Final = 1_767_225_600 * 10**9
+
+#: What every session does sooner or later, done before the capture, so that code is specialised by then
+#: and the pages it writes to are not written again.
+_WARMING: Final = (
+    ("configure", SETTINGS),
+    *[
+        ("begin", {"reseed": bytes(16)}, ("run", source, 0, "full", WARMING))
+        for source in ("x = 1", "x", "print(x)", "import asyncio", "await asyncio.sleep(0)")
+    ]
+    * 12,
+    ("clear",),
+)
+
+_BOOT: Final = """\
+import sys
+sys.path[:] = ["", {library!r}, {path!r}]
+from planaria_kernel.sandbox import library
+library.move({archive!r}, {library!r})
+from planaria_kernel.shims import users
+users.install()  # before pathlib, which looks for the module pwd when it is imported
+import _host
+from planaria_kernel.sandbox import boot
+boot.start(_host.call, {modules!r})
+"""
+
+
+def boot_image(recipe: Recipe) -> Image:
+    """Build the plain image: boot the interpreter, load the kernel, warm it up. Raises RuntimeSetupError."""
+    reports: list[bytes] = []
+    printed: list[bytes] = []
+    command = b""
+
+    def answer(request: bytes) -> bytes:
+        if request == b"N":
+            return command
+        if request[:1] == b"Z":
+            make_immortal(machine.memory, request[1:])
+        reports.append(request)
+        return b""
+
+    wasi = Wasi(
+        # Times that stand still, also those of files.
+        standard_layout(library=library(), clock=lambda: 0, random=bytes),
+        clock=FrozenClock(BUILD_TIME),
+        random=SeededRandom(0),
+        on_output=lambda _descriptor, data: printed.append(data),
+    )
+    machine = Machine(tiers.load(recipe.tier), wasi, answer)
+    try:
+        full = sorted({name.partition(".")[0] for name in artifact().full_modules})
+        source = _BOOT.format(
+            path=GUEST_PATH, archive=ARCHIVE_PATH, library=STANDARD_LIBRARY_PATH, modules=full
+        )
+        machine.set_stack_limits()
+        machine.turn(source)
+        if not reports or reports[-1][:1] != b"B":
+            text = b"".join(printed).decode("utf-8", "replace").strip()
+            raise RuntimeSetupError(f"the guest did not boot:\n{text}")
+        entry, settle = decode(reports[-1][1:])
+        for warming in _WARMING:
+            command = encode(warming)
+            machine.enter(entry, Guard())
+            if not reports[-1].startswith(b"R") or decode(reports[-1][1:])[0] != "done":
+                raise RuntimeSetupError(f"the guest does not work: {reports[-1]!r}")
+        machine.enter(settle, Guard())
+        return keep_image(
+            recipe, machine.capture(), entry=entry, settle=settle, system=wasi.state(), files=None
+        )
+    except Stopped as stopped:
+        raise RuntimeSetupError(f"the guest did not boot: {stopped.message}") from stopped
+    finally:
+        machine.close()
+        wasi.close()

@@ -1,0 +1,47 @@
+"""Resources of the host that run out while a sandbox is made or captured, as errors that name them."""
+
+from __future__ import annotations
+
+import errno
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import wasmtime
+
+from planaria.errors import SessionError
+
+__all__ = ["host_resources"]
+
+_MEMORY: Final = "close sessions, give them less memory (Limits.memory), or raise vm.max_map_count"
+_BY_NUMBER: Final = {
+    errno.ENOMEM: f"the host has no memory, or this process no memory mappings, left; {_MEMORY}",
+    errno.ENFILE: "the host has too many open files; close some and try again",
+    errno.ENOSPC: "the host has no room left for files in memory; close sessions, or free space",
+    errno.EFBIG: "a file in memory would be too large for this process; raise its limit (ulimit -f)",
+}
+
+
+@contextmanager
+def host_resources(what: str) -> Iterator[None]:
+    """Raise SessionError when a resource of the host is used up; `what` says what for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EMFILE:
+            limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            reason = (
+                f"this process has its limit of {limit} files open; close sessions, or raise it (ulimit -n)"
+            )
+        elif error.errno in _BY_NUMBER:
+            reason = _BY_NUMBER[error.errno]
+        else:
+            raise
+        raise SessionError(f"{what} is not possible: {reason}") from error
+    except MemoryError as error:
+        raise SessionError(f"{what} is not possible: {_BY_NUMBER[errno.ENOMEM]}") from error
+    except wasmtime.WasmtimeError as error:
+        if "mmap" not in str(error) and "memory" not in str(error):
+            raise
+        raise SessionError(f"{what} is not possible: {_BY_NUMBER[errno.ENOMEM]}") from error

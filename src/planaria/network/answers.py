@@ -1,0 +1,106 @@
+"""Answers on their way to the code: parsed, cleaned of what is for one connection only, and scrubbed."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+import h11
+
+from planaria.network.policy import NetworkRequest
+from planaria.network.secrets import Scrubber
+
+__all__ = ["AnswerReader"]
+
+_DROPPED: Final = frozenset(
+    {b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-connection", b"upgrade"}
+)
+#: The longest result of decompressing what was received at once.
+_MOST_PLAIN: Final = 16 << 20
+_WINDOW: Final = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}
+
+
+class AnswerReader:
+    """Reads the answer to one request and writes it for the code."""
+
+    def __init__(
+        self, guest: h11.Connection, server: h11.Connection, request: NetworkRequest, scrubber: Scrubber
+    ) -> None:
+        self._guest = guest
+        self._server = server
+        self._request = request
+        self._scrubber = scrubber
+        self._inflate: zlib._Decompress | None = None
+        self.is_done = False
+        self.is_closed = False
+        """Whether no further request can use the connection."""
+        self.is_upgraded = False
+
+    def feed(self, data: bytes) -> bytes:
+        """What the code gets for what the server sent; no data is its end. Raises h11.RemoteProtocolError."""
+        self._server.receive_data(data)
+        out = bytearray()
+        while not self.is_done:
+            event = self._server.next_event()
+            match event:
+                case h11.InformationalResponse():
+                    out += self._sent(event)
+                    if event.status_code == 101:
+                        out += self._server.trailing_data[0]
+                        self.is_done = self.is_upgraded = True
+                case h11.Response():
+                    self._request.status = event.status_code
+                    out += self._sent(self._head(event))
+                case h11.Data(data=body):
+                    self._request.bytes_received += len(body)
+                    out += self._data(self._plain(bytes(body)))
+                case h11.EndOfMessage():
+                    if self._inflate is not None:
+                        out += self._data(self._scrubber.feed(self._inflate.flush()))
+                    out += self._data(self._scrubber.finish())
+                    out += self._sent(h11.EndOfMessage())
+                    self.is_done = True
+                    self.is_closed = h11.MUST_CLOSE in (self._guest.our_state, self._guest.their_state)
+                case h11.ConnectionClosed():
+                    self.is_done = self.is_closed = True
+                case _:
+                    break
+        return bytes(out)
+
+    def _head(self, event: h11.Response) -> h11.Response:
+        headers = [
+            (name, self._scrubber.scrubbed(value)) for name, value in event.headers if name not in _DROPPED
+        ]
+        coding = dict(headers).get(b"content-encoding", b"identity").lower()
+        if self._scrubber.is_needed and coding != b"identity":
+            # Asked for without compression, and compressed all the same.
+            if coding not in _WINDOW:
+                raise h11.RemoteProtocolError(
+                    f"Content-Encoding {coding.decode('latin-1')!r} was not asked for"
+                )
+            self._inflate = zlib.decompressobj(_WINDOW[coding])
+            dropped = (b"content-encoding", b"content-length")
+            headers = [(name, value) for name, value in headers if name not in dropped]
+        return h11.Response(
+            status_code=event.status_code,
+            headers=headers,
+            reason=self._scrubber.scrubbed(bytes(event.reason)),
+        )
+
+    def _plain(self, body: bytes) -> bytes:
+        try:
+            if self._inflate is not None:
+                body = self._inflate.decompress(body, _MOST_PLAIN)
+                if self._inflate.unconsumed_tail:
+                    raise h11.RemoteProtocolError(
+                        f"64 KiB of the body expand to more than {_MOST_PLAIN >> 20} MiB"
+                    )
+            return self._scrubber.feed(body)
+        except zlib.error as error:
+            raise h11.RemoteProtocolError(f"the compressed body is damaged: {error}") from None
+
+    def _data(self, body: bytes) -> bytes:
+        return self._sent(h11.Data(data=body)) if body else b""
+
+    def _sent(self, event: h11.Event) -> bytes:
+        return self._guest.send(event) or b""

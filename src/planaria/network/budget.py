@@ -1,0 +1,48 @@
+"""What the network has cost one execution so far, within the limits of its policy."""
+
+from __future__ import annotations
+
+import logging
+
+from planaria.network.policy import Network, NetworkRequest
+
+__all__ = ["Budget"]
+
+_LOG = logging.getLogger("planaria.network")
+
+
+class Budget:
+    """Counts requests and bytes, and keeps the records. Its methods raise PermissionError at a limit."""
+
+    def __init__(self, policy: Network) -> None:
+        self._policy = policy
+        self.records: list[NetworkRequest] = []
+        self._requests = self._sent = self._received = 0
+
+    def restart(self) -> None:
+        """Begin with the next execution."""
+        self.records = []
+        self._requests = self._sent = self._received = 0
+
+    def record(self, request: NetworkRequest) -> None:
+        """Note a request, before it is known what becomes of it."""
+        self.records.append(request)
+
+    def count_request(self) -> None:
+        self._requests += 1
+        request = self.records[-1]
+        _LOG.info("%s %s", request.method, request.url)
+        self._check("max_requests", self._requests)
+
+    def sent(self, count: int) -> None:
+        self._sent += count
+        self._check("max_sent", self._sent)
+
+    def received(self, count: int) -> None:
+        self._received += count
+        self._check("max_received", self._received)
+
+    def _check(self, name: str, count: int) -> None:
+        limit = getattr(self._policy, name)
+        if limit is not None and count > limit:
+            raise PermissionError(f"the limit {name}={limit} of one execution is reached")

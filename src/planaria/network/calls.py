@@ -1,0 +1,144 @@
+"""The host's side of the code's network: the calls that `planaria_kernel.network` makes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+
+from planaria.network.budget import Budget
+from planaria.network.connection import Connection
+from planaria.network.hosts import canonical_host
+from planaria.network.policy import Network, NetworkRequest
+from planaria.network.secrets import placeholder
+
+__all__ = ["NetworkCalls"]
+
+_MOST_READ = 1 << 20
+
+
+class NetworkCalls:
+    """The open connections of one session."""
+
+    def __init__(self, policy: Network) -> None:
+        self.policy = policy
+        self._budget = Budget(policy)
+        self._connections: dict[int, Connection] = {}
+        # A snapshot has the numbers of connections that are not open here: no number is used again elsewhere.
+        self._numbers = itertools.count(int.from_bytes(os.urandom(6), "little") << 12)
+
+    def functions(self) -> dict[str, Callable[..., object]]:
+        """The functions by the names that the kernel calls them by."""
+        return {
+            "@network.open": self.open,
+            "@network.send": self.send,
+            "@network.receive": self.receive,
+            "@network.poll": self.poll,
+            "@network.close": self.close,
+        }
+
+    @property
+    def any_open(self) -> bool:
+        """Whether a connection is open."""
+        return bool(self._connections)
+
+    def environment(self) -> dict[str, str]:
+        """The variables that hold placeholders."""
+        return {one.name: placeholder(one.name) for one in self.policy.secrets if one.header is None}
+
+    def is_held(self, number: object) -> bool:
+        """Whether a connection has a request that waits for a decision."""
+        connection = self._connections.get(number) if isinstance(number, int) else None
+        return connection is not None and connection.is_held
+
+    def take_records(self) -> list[NetworkRequest]:
+        """The requests of the execution that ends now."""
+        records = self._budget.records
+        self._budget.restart()
+        return records
+
+    async def close_all(self) -> None:
+        """Close every connection; the code finds them reset."""
+        connections, self._connections = self._connections, {}
+        for connection in connections.values():
+            await connection.close()
+
+    async def open(self, host: str, port: int) -> int:
+        """Connect to a host; the number of the connection."""
+        if not isinstance(host, str) or not isinstance(port, int) or not 0 < port < 65536:
+            raise OSError(f"{host!r}, {port!r} is not a host and a port")
+        try:
+            host = canonical_host(host)
+        except ValueError as error:
+            raise LookupError(str(error)) from None
+        if len(self._connections) >= self.policy.max_connections:
+            raise PermissionError(
+                f"the limit max_connections={self.policy.max_connections} is reached: close one"
+            )
+        policy = self.policy
+        if policy.on_request is None and not policy.covers(host, port):
+            place = host if port in (80, 443) else f"{host}:{port}"
+            reason = policy.refusal(place)
+            self._budget.record(NetworkRequest("CONNECT", f"//{place}", reason=reason))
+            raise PermissionError(reason)
+        connection = Connection(policy, self._budget, host, port)
+        number = next(self._numbers)
+        self._connections[number] = connection
+        try:
+            await connection.open()
+        except BaseException as error:
+            del self._connections[number]
+            if isinstance(error, Exception):
+                reason = str(error)
+                self._budget.record(NetworkRequest("CONNECT", f"//{host}:{port}", reason=reason))
+            raise
+        return number
+
+    async def send(self, number: int, data: bytes) -> None:
+        """Send bytes."""
+        await self._connection(number).send(data)
+
+    def resuming(self, decision: object) -> Callable[[int, bytes], object]:
+        """The function that continues a `send` which waited for a decision."""
+
+        async def resume(number: int, data: bytes) -> None:
+            await self._connection(number).decide(decision)
+
+        return resume
+
+    async def receive(self, number: int, size: int, seconds: float | None) -> bytes | None:
+        """At most `size` bytes; none at the end; None when there are none within `seconds`."""
+        return await self._connection(number).receive(min(max(size, 1), _MOST_READ), seconds)
+
+    async def poll(self, numbers: list[int], seconds: float | None) -> list[int]:
+        """Which of the connections have something to read, after waiting for the first within `seconds`."""
+        import anyio
+
+        ready: list[int] = []
+
+        async def look(number: int, limit: float | None, scope: anyio.CancelScope) -> None:
+            connection = self._connections.get(number)
+            if connection is None or await connection.is_readable(limit):
+                ready.append(number)
+                scope.cancel()
+
+        if not numbers:
+            return ready
+        async with anyio.create_task_group() as group:
+            for number in numbers:
+                group.start_soon(look, number, seconds if seconds is not None else 1e9, group.cancel_scope)
+        return ready
+
+    async def close(self, number: int) -> None:
+        """Close a connection; one that is not open is closed already."""
+        connection = self._connections.pop(number, None)
+        if connection is not None:
+            await connection.close()
+
+    def _connection(self, number: int) -> Connection:
+        connection = self._connections.get(number)
+        if connection is None:
+            raise ConnectionResetError(
+                "the connection is no longer open: it belonged to another session or state"
+            )
+        return connection

@@ -1,0 +1,404 @@
+"""One connection of the code: what it sends is read as HTTP/1.1, checked, and passed on to the server.
+
+The code's side is a server to it (h11), the other a client of the real server (h11 again), so nothing that
+the code wrote reaches the server but requests that were parsed, checked and written anew. TLS is between the
+host and the server. Where a rule allows `tcp://`, and after an upgrade to WebSocket, bytes are passed on as
+they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import ssl
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final, NoReturn
+
+import anyio
+import h11
+from anyio.abc import ByteStream
+
+from planaria.network.answers import AnswerReader
+from planaria.network.budget import Budget
+from planaria.network.hosts import canonical_host
+from planaria.network.policy import Network, NetworkRequest
+from planaria.network.requests import Body, forwarded, wants_upgrade
+from planaria.network.rules import DEFAULT_PORTS
+from planaria.network.secrets import Scrubber
+from planaria.network.upstream import connect, start_tls
+
+__all__ = ["Connection"]
+
+_CHUNK: Final = 1 << 16
+#: The shortest wait that takes what is there already, in seconds.
+_SHORTEST: Final = 0.002
+#: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
+_HELLO: Final = b"\x16planaria"
+#: The longest head of a request.
+_MOST_HEAD: Final = 1 << 18
+
+
+class Connection:
+    """A connection of the code to one host and port. Its methods raise OSErrors that the code shall see."""
+
+    def __init__(self, policy: Network, budget: Budget, host: str, port: int) -> None:
+        self._policy = policy
+        self._budget = budget
+        self.host = host
+        self.port = port
+        self.tls = False
+        self._is_raw = policy.is_raw(host, port)
+        self._stream: ByteStream | None = None
+        self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
+        self._server: h11.Connection | None = None
+        self._answer: AnswerReader | None = None
+        self._request: NetworkRequest | None = None
+        #: A request that waits for a decision.
+        self._held: h11.Request | None = None
+        self._body = Body(None, ())
+        self._started = 0.0
+        self._out = bytearray()
+        self._ended = False
+        self._is_broken = False
+        self._sending = anyio.Lock()
+        self._receiving = anyio.Lock()
+        #: Set when there may be something to read: an answer that is expected, or bytes of ours.
+        self._asked = anyio.Event()
+
+    async def open(self) -> None:
+        """Connect, unless whether that is allowed is decided for each request."""
+        if self._is_raw or self._policy.covers(self.host, self.port):
+            self._stream = await connect(self._policy, self.host, self.port)
+            if self._is_raw:
+                self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
+
+    async def _greet(self, data: bytes) -> None:
+        """Encrypt the way to the server, and reply whether that is the one whose name the code expects."""
+        name = data[len(_HELLO) + 2 :].decode("utf-8", "replace")
+        problem = ""
+        try:
+            if name and canonical_host(name) != self.host:
+                problem = f"the connection is to {self.host}, not to {name!r}"
+            elif self.tls:
+                problem = "TLS within TLS is not supported"
+            elif self._stream is not None:
+                self._stream = await start_tls(self._policy, self._stream, self.host)
+        except ssl.SSLCertVerificationError as error:
+            problem = error.verify_message
+        except (ssl.SSLError, ValueError) as error:
+            problem = str(error)
+        self.tls = True
+        text = problem.encode()[:1000]
+        self._out += _HELLO + bytes([not problem]) + len(text).to_bytes(2) + text
+        if problem:
+            self._ended = True
+            self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=problem))
+        self._asked.set()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a request waits for a decision."""
+        return self._held is not None
+
+    async def close(self) -> None:
+        """Close the connection to the server."""
+        stream, self._stream = self._stream, None
+        self._ended = True
+        if stream is not None:
+            await anyio.aclose_forcefully(stream)
+
+    # -- what the code sends ---------------------------------------------------------------------------------
+
+    async def send(self, data: bytes) -> None:
+        """Pass on what the code sent. Raises Suspend when `on_request` does; `decide` continues then."""
+        async with self._sending:
+            if self._is_broken:
+                raise ConnectionResetError("the connection was closed after a request that failed")
+            try:
+                if data.startswith(_HELLO):
+                    await self._greet(data)
+                elif self._is_raw:
+                    self._budget.sent(len(data))
+                    await self._write(data)
+                else:
+                    self._guest.receive_data(data)
+                    await self._advance()
+            except h11.RemoteProtocolError as error:
+                self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+            except OSError as error:
+                self._break(str(error))
+                raise
+
+    async def decide(self, decision: object) -> None:
+        """Continue with a request that waited for a decision."""
+        async with self._sending:
+            held, self._held = self._held, None
+            if held is None:
+                raise ConnectionResetError("the connection of this request is no longer open")
+            if decision is not True and not isinstance(decision, (str, Mapping)):
+                decision = False
+            try:
+                await self._begin(held, decision)
+                await self._advance()
+            except OSError as error:
+                self._break(str(error))
+                raise
+
+    async def _advance(self) -> None:
+        while True:
+            event = self._guest.next_event()
+            match event:
+                case h11.Request():
+                    await self._check(event)
+                case h11.Data(data=data):
+                    assert self._request is not None
+                    self._request.bytes_sent += len(data)
+                    self._budget.sent(len(data))
+                    await self._send_all(self._body.add(event))
+                case h11.EndOfMessage():
+                    # What is sent from here on belongs to the next request.
+                    await self._send_all(self._body.add(h11.EndOfMessage()))
+                case _:
+                    return
+
+    async def _check(self, event: h11.Request) -> None:
+        """Find out whether a request may be made, and begin it."""
+        target = event.target.decode("latin-1")
+        scheme = self._scheme(event)
+        self._request = request = NetworkRequest(
+            event.method.decode(),
+            f"{scheme}://{self._place()}{target}",
+            [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers],
+        )
+        self._started = time.monotonic()
+        self._budget.record(request)
+        problem = self._problem(event)
+        if problem:
+            self._refuse(problem, PermissionError)
+        method = request.method
+        try:
+            denied = self._policy.denies(scheme, self.host, self.port, method, target)
+            allowed = self._policy.allows(scheme, self.host, self.port, method, target)
+        except ValueError as error:
+            self._refuse(str(error), PermissionError)
+        if denied:
+            self._refuse(f"{method} {request.url} is denied by a rule", PermissionError)
+        decision: object = None
+        if self._policy.on_request is not None:
+            self._held = event
+            decision = self._policy.on_request(request)
+            if inspect.isawaitable(decision):
+                decision = await decision
+            self._held = None
+        if decision is None and not allowed:
+            self._refuse(self._policy.refusal(f"{method} {request.url}"), PermissionError)
+        await self._begin(event, decision)
+
+    def _scheme(self, event: h11.Request) -> str:
+        scheme = "ws" if wants_upgrade(event) else "http"
+        return scheme + "s" if self.tls else scheme
+
+    def _place(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = DEFAULT_PORTS["https" if self.tls else "http"]
+        return host if self.port == default else f"{host}:{self.port}"
+
+    def _problem(self, event: h11.Request) -> str:
+        """What is wrong with a request that is valid HTTP."""
+        names = [name for name, _ in event.headers]
+        if event.method == b"CONNECT":
+            return "CONNECT is not allowed: the sandbox has no proxy"
+        if b"transfer-encoding" in names and b"content-length" in names:
+            return "a request has a Content-Length or a Transfer-Encoding, not both"
+        hosts = [value.decode("latin-1") for name, value in event.headers if name == b"host"]
+        place, _, port = (
+            hosts[0].rpartition(":") if hosts and hosts[0].rpartition(":")[2].isdigit() else ("", "", "")
+        )
+        try:
+            host = canonical_host(place or hosts[0]) if hosts else self.host
+        except ValueError as error:
+            return str(error)
+        if len(hosts) != 1 or host != self.host or (port and int(port) != self.port):
+            return f"the Host header {', '.join(hosts)!r} is not {self._place()}, which this connection is to"
+        return ""
+
+    async def _begin(self, event: h11.Request, decision: object) -> None:
+        """Send the head of a request on which was decided."""
+        request = self._request
+        assert request is not None
+        if decision is False or isinstance(decision, str):
+            self._refuse(str(decision or f"{request.method} {request.url} was refused"), PermissionError)
+        self._budget.count_request()
+        request.allowed = True
+        headers = list(event.headers)
+        if isinstance(decision, Mapping):
+            headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in decision.items()]
+        scheme = request.url.partition("://")[0]
+        secrets = [one for one in self._policy.secrets if one.is_for(scheme, self.host, self.port)]
+        values = [(secret, secret.current()) for secret in secrets]
+        head = forwarded(event, headers, values)
+        await self._ensure_server()
+        assert self._server is not None
+        self._answer = AnswerReader(
+            self._guest, self._server, request, Scrubber(value for _, value in values)
+        )
+        self._body = Body(head, [(one.name, value) for one, value in values if one.in_body])
+        await self._send_all(self._body.begin())
+        self._asked.set()
+
+    async def _ensure_server(self) -> None:
+        """A connection to the server that is ready for the next request."""
+        server = self._server
+        if (
+            server is not None
+            and server.our_state is server.their_state is h11.DONE
+            and await self._is_alive()
+        ):
+            server.start_next_cycle()
+            return
+        if server is not None and self._stream is not None:
+            stream, self._stream = self._stream, None
+            await anyio.aclose_forcefully(stream)
+        if self._stream is None:
+            self._stream = await connect(self._policy, self.host, self.port)
+            if self.tls:
+                self._stream = await start_tls(self._policy, self._stream, self.host)
+        self._ended = False
+        self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
+
+    async def _is_alive(self) -> bool:
+        """Whether an idle connection to the server is still open: no server speaks unasked."""
+        if self._stream is None or self._ended:
+            return False
+        with anyio.move_on_after(_SHORTEST):
+            await self._read_idle()
+            return False
+        return True
+
+    async def _read_idle(self) -> None:
+        assert self._stream is not None
+        with contextlib.suppress(
+            anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError
+        ):
+            await self._stream.receive(1)
+
+    async def _send_all(self, events: Iterable[h11.Event]) -> None:
+        """Write parts of a request to the server."""
+        assert self._server is not None
+        for event in events:
+            data = self._server.send(event)
+            if data:
+                await self._write(data)
+
+    async def _write(self, data: bytes) -> None:
+        if self._stream is None:
+            raise ConnectionResetError("the connection is closed")
+        try:
+            with anyio.fail_after(self._policy.timeout):
+                for start in range(0, len(data), _CHUNK):
+                    await self._stream.send(data[start : start + _CHUNK])
+        except TimeoutError:
+            raise TimeoutError(f"{self.host} took no data for {self._policy.timeout:g} s") from None
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._ended = True
+            raise ConnectionResetError(f"{self.host} closed the connection") from None
+
+    def _refuse(self, reason: str, kind: type[OSError]) -> NoReturn:
+        if self._request is None:
+            self._request = NetworkRequest("?", f"{self._scheme_name()}://{self._place()}/")
+            self._budget.record(self._request)
+        self._request.allowed = False
+        self._break(reason)
+        raise kind(reason)
+
+    def _break(self, reason: str) -> None:
+        """Nothing further can be sent, and only what came already be received."""
+        self._is_broken = self._ended = True
+        if self._request is not None and not self._request.reason:
+            self._request.reason = reason
+
+    def _scheme_name(self) -> str:
+        return "https" if self.tls else "http"
+
+    # -- what the server sends -------------------------------------------------------------------------------
+
+    async def receive(self, size: int, seconds: float | None) -> bytes | None:
+        """At most `size` bytes for the code, none at the end, None when there are none within `seconds`."""
+        async with self._receiving:
+            if not self._out and not await self._fill(seconds):
+                return None
+            data = bytes(self._out[:size])
+            del self._out[:size]
+            return data
+
+    async def is_readable(self, seconds: float | None) -> bool:
+        """Whether `receive` would return something at once, within so many seconds."""
+        async with self._receiving:
+            return bool(self._out) or await self._fill(seconds)
+
+    async def _fill(self, seconds: float | None) -> bool:
+        """Take from the server until there is something for the code, or its end (True)."""
+        limit = self._policy.timeout if seconds is None else seconds
+        deadline = anyio.current_time() + limit
+        while not self._out and not self._ended:
+            left = max(_SHORTEST, deadline - anyio.current_time())
+            data = None
+            with anyio.move_on_after(left):
+                data = await self._read()
+            if self._out or self._ended:
+                return True
+            if data is None and anyio.current_time() < deadline:
+                continue
+            if data is None:
+                if seconds is None:
+                    raise TimeoutError(f"{self.host} sent nothing for {limit:g} s")
+                return False
+            self._take(data)
+        return True
+
+    async def _read(self) -> bytes | None:
+        """What the server sent; None when it is time to look again."""
+        stream = self._stream
+        if stream is None or (self._answer is None and not self._is_raw):
+            await self._asked.wait()  # an answer can only come after a request
+            self._asked = anyio.Event()
+            return None
+        try:
+            return await stream.receive(_CHUNK)
+        except anyio.EndOfStream:
+            return b""
+        except ssl.SSLError as error:
+            raise ConnectionResetError(f"{self.host}: {error}") from None
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise ConnectionResetError(f"{self.host} closed the connection") from None
+
+    def _take(self, data: bytes) -> None:
+        self._budget.received(len(data))
+        if self._is_raw:
+            self._out += data
+            self._ended = not data
+            return
+        if self._answer is None:
+            self._ended = not data  # without a request there is no answer
+            return
+        try:
+            self._out += self._answer.feed(data)
+        except h11.ProtocolError as error:
+            self._break(str(error))
+            raise ConnectionResetError(
+                f"{self.host} sent an answer that is not valid HTTP/1.1: {error}"
+            ) from None
+        if self._request is not None and self._answer.is_done:
+            self._request.duration_ms = (time.monotonic() - self._started) * 1e3
+        self._ended = self._answer.is_closed
+        if self._answer.is_upgraded:
+            self._is_raw = True
+        if self._answer.is_done and not self._ended:
+            self._next_cycle()
+
+    def _next_cycle(self) -> None:
+        """Both sides are through with a request: be ready for the next."""
+        if self._guest.our_state is self._guest.their_state is h11.DONE:
+            self._guest.start_next_cycle()
+            self._answer = None

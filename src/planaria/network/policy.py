@@ -1,0 +1,169 @@
+"""What code in a session may reach: the rules, the secrets and the limits of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Final
+
+from planaria.network.hosts import Address, is_public
+from planaria.network.rules import Rule, canonical_path, parse_rule
+from planaria.network.secrets import Secret
+
+if TYPE_CHECKING:
+    import ssl
+
+__all__ = ["Decision", "Network", "NetworkRequest"]
+
+#: What `on_request` returns: None (the rules decide), True, False, the reason of a refusal, or the headers to
+#: send in place of the request's.
+Decision = bool | str | Mapping[str, str] | None
+
+_NOTHING: Final = "the network allows nothing"
+
+
+@dataclass(slots=True)
+class NetworkRequest:
+    """One request of the code to a server, as `on_request` and `Result.requests` have it. Values of secrets
+    are never in it: where the code wrote a placeholder, there is the placeholder.
+    """
+
+    method: str
+    """GET, POST …; "CONNECT" for a connection that does not speak HTTP."""
+    url: str
+    headers: list[tuple[str, str]] = field(default_factory=list, repr=False)
+    status: int | None = None
+    """The status of the answer, as soon as there is one."""
+    bytes_sent: int = 0
+    """Of the body."""
+    bytes_received: int = 0
+    """Of the answer's body."""
+    duration_ms: float = 0.0
+    """Until the end of the answer."""
+    allowed: bool = False
+    reason: str = ""
+    """Why it was refused or failed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Network:
+    """A policy for `planaria.Session(network=…)`. Without one a session has no network.
+
+    Args:
+        allow: what may be reached: `[METHOD[,METHOD…] ][scheme://]host[:port][/path]`. The host is a name,
+            `*.` and a name for its subdomains, `*`, an address, or a range of addresses. Without a scheme a
+            rule is for http and https; `tcp://host:port` is for other protocols, `wss://host/` for
+            WebSockets. A path is a prefix.
+        deny: rules for what may not, whatever `allow` says.
+        secrets: values that requests may carry and the code never sees.
+        on_request: a function, plain or asynchronous, that is given each `NetworkRequest` and returns None
+            (the rules decide), True, False, a str (refused, for that reason), or a dict of the headers to
+            send. It may raise `planaria.Suspend`: an awaited request then waits for `execution.resolve`.
+        private: whether addresses that are not public (private, loopback, link-local …) may be reached by
+            names that lead to them. A rule for the address itself, or for `localhost`, allows just that.
+        timeout: how long connecting and each wait for a server may take, in seconds.
+        max_connections: how many connections may be open at once.
+        max_requests: how many requests one execution may make; None for no limit.
+        max_sent: how many bytes one execution may send; None for no limit.
+        max_received: how many bytes one execution may receive; None for no limit.
+        certificates: an `ssl.SSLContext`, or a file of certificate authorities in PEM form to trust beside
+            those of the system.
+
+    Raises TypeError or ValueError for a rule that is not one, with the rule in the message.
+    """
+
+    allow: Sequence[str] = ()
+    deny: Sequence[str] = ()
+    secrets: Sequence[Secret] = ()
+    on_request: Callable[[NetworkRequest], Decision | Awaitable[Decision]] | None = None
+    private: bool = False
+    timeout: float = 30.0
+    max_connections: int = 64
+    max_requests: int | None = None
+    max_sent: int | None = None
+    max_received: int | None = None
+    certificates: ssl.SSLContext | str | PathLike[str] | None = None
+
+    allowed: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+    denied: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "allowed", _rules("allow", self.allow))
+        # A server may not tell apart what differs in case only.
+        denied = [replace(rule, path=rule.path.lower()) for rule in _rules("deny", self.deny)]
+        object.__setattr__(self, "denied", tuple(denied))
+        object.__setattr__(self, "secrets", tuple(self.secrets))
+        for secret in self.secrets:
+            if not isinstance(secret, Secret):
+                raise TypeError(f"secrets= is a list of planaria.Secret, not of {type(secret).__name__}")
+        names = [secret.name for secret in self.secrets]
+        if len(set(names)) < len(names):
+            raise ValueError(f"secrets= names one of {', '.join(sorted(set(names)))} twice")
+        for name in ("timeout", "max_connections", "max_requests", "max_sent", "max_received"):
+            value = getattr(self, name)
+            if value is None and name.startswith("max_") and name != "max_connections":
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+                raise ValueError(f"{name}={value!r}: must be a number greater than 0")
+
+    # -- decisions -------------------------------------------------------------------------------------------
+
+    def covers(self, host: str, port: int) -> bool:
+        """Whether some request to this place is allowed."""
+        return any(rule.covers(host, port) for rule in self.allowed)
+
+    def is_raw(self, host: str, port: int) -> bool:
+        """Whether a connection to this place may speak any protocol."""
+        return self._allows("tcp", host, port, "CONNECT", "/")
+
+    def allows(self, scheme: str, host: str, port: int, method: str, target: str) -> bool:
+        """Whether the rules allow a request. Raises ValueError for a target that is not a path."""
+        return self._allows(scheme, host, port, method, canonical_path(target))
+
+    def denies(self, scheme: str, host: str, port: int, method: str, target: str) -> bool:
+        """Whether a rule of `deny` is for a request, in whatever case its path is written."""
+        path = canonical_path(target).lower()
+        return any(rule.matches(scheme, host, port, method, path) for rule in self.denied)
+
+    def _allows(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
+        if any(rule.matches(scheme, host, port, method, path.lower()) for rule in self.denied):
+            return False
+        return any(rule.matches(scheme, host, port, method, path) for rule in self.allowed)
+
+    def may_connect(self, host: str, address: Address) -> bool:
+        """Whether an address, to which `host` leads, may be connected to."""
+        if any(rule.network is not None and rule.names_address(str(address)) for rule in self.denied):
+            return False
+        if self.private or is_public(address):
+            return True
+        if any(rule.names_address(str(address)) for rule in self.allowed):
+            return True
+        return (
+            address.is_loopback and host == "localhost" and any(r.names_address(host) for r in self.allowed)
+        )
+
+    def refusal(self, what: str) -> str:
+        """The message for a request that no rule allows."""
+        if not self.allowed:
+            return f"{what} is not allowed: {_NOTHING}"
+        return f"{what} is not allowed; allowed are {', '.join(map(str, self.allowed))}"
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """How servers are verified; HTTP/1.1 alone is offered."""
+        import ssl
+
+        if isinstance(self.certificates, ssl.SSLContext):
+            return self.certificates
+        context = ssl.create_default_context()
+        if self.certificates is not None:
+            context.load_verify_locations(self.certificates)
+        return context
+
+
+def _rules(name: str, texts: object) -> tuple[Rule, ...]:
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise TypeError(
+            f"{name}= is a list of rules such as ['api.example.com'], not a {type(texts).__name__}"
+        )
+    return tuple(parse_rule(text) for text in texts)

@@ -1,0 +1,183 @@
+"""Rules of a network policy: read strictly, and compared with requests in one canonical form."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from planaria.network.hosts import Address, address_of, canonical_host
+
+__all__ = ["DEFAULT_PORTS", "Rule", "canonical_path", "parse_rule"]
+
+DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_SCHEMES: Final = frozenset({*DEFAULT_PORTS, "tcp"})
+_METHOD: Final = re.compile(r"[A-Z]+(,[A-Z]+)*")
+_AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*)(?::([0-9]{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of `Network(allow=…)` or `Network(deny=…)`."""
+
+    text: str
+    """As it was written."""
+    schemes: frozenset[str]
+    host: str
+    """In canonical form; empty when `network` is given."""
+    is_suffix: bool
+    """Whether it is for the subdomains of `host` rather than for itself: `*.example.com`."""
+    port: int | None
+    """None: the default port of the scheme."""
+    path: str
+    """A prefix in canonical form; empty for every path."""
+    methods: frozenset[str]
+    """Empty for every method."""
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
+    """The addresses it is for, when it was written as a range."""
+
+    def covers(self, host: str, port: int) -> bool:
+        """Whether requests to this place can match, whatever else they are."""
+        return self._is_host(host) and any(self._is_port(scheme, port) for scheme in self.schemes)
+
+    def matches(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
+        """Whether a request matches; host and path in canonical form."""
+        return (
+            scheme in self.schemes
+            and self._is_host(host)
+            and self._is_port(scheme, port)
+            and (not self.methods or method in self.methods)
+            and _is_below(path, self.path)
+        )
+
+    def names_address(self, host: str) -> bool:
+        """Whether it was written for this very address, or for `localhost`: private ones are meant then."""
+        if self.network is not None:
+            return self._is_host(host)
+        return self.host == host and (address_of(host) is not None or host == "localhost")
+
+    def _is_host(self, host: str) -> bool:
+        if self.network is not None:
+            address = address_of(host)
+            return address is not None and address in self.network
+        if self.is_suffix:
+            return host.endswith(f".{self.host}")
+        return self.host in ("*", host)
+
+    def _is_port(self, scheme: str, port: int) -> bool:
+        return port == (DEFAULT_PORTS.get(scheme) if self.port is None else self.port)
+
+    def __str__(self) -> str:
+        place = self.text.partition(" ")[2] if self.methods else self.text
+        place = place.partition("://")[2] or place
+        if place.endswith("/") and place.count("/") == 1:
+            place = place[:-1]
+        return f"{place} ({', '.join(sorted(self.methods))})" if self.methods else place
+
+
+def parse_rule(text: object) -> Rule:
+    """A rule from `[METHOD[,METHOD…] ][scheme://]host[:port][/path]`.
+
+    The host is a name, `*.` and a name for its subdomains, `*` for every host, an address, or a range of
+    addresses in CIDR notation. Without a scheme it is for http and https. Raises TypeError or ValueError,
+    which name the rule.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a rule is a str such as 'api.example.com', not a {type(text).__name__}")
+    try:
+        return _parsed(text)
+    except ValueError as error:
+        raise ValueError(f"rule {text!r}: {error}") from None
+
+
+def _parsed(text: str) -> Rule:
+    rest, methods = text, frozenset[str]()
+    if " " in text:
+        method, _, rest = text.partition(" ")
+        if not _METHOD.fullmatch(method):
+            raise ValueError(f"{method!r} is not a method in capitals, such as GET or GET,HEAD")
+        methods = frozenset(method.split(","))
+    if not rest or any(not character.isprintable() or character.isspace() for character in rest):
+        raise ValueError("expected [METHOD ][scheme://]host[:port][/path]")
+    scheme, separator, place = rest.partition("://")
+    if not separator:
+        scheme, place = "", rest
+    elif scheme not in _SCHEMES:
+        raise ValueError(f"{scheme!r} is not one of the schemes {', '.join(sorted(_SCHEMES))}")
+    schemes = frozenset({scheme}) if scheme else frozenset({"http", "https"})
+    network = None if scheme else _range(place)
+    if network is not None:
+        return Rule(text, schemes, "", False, None, "", methods, network)
+    authority, slash, path = place.partition("/")
+    if any(character in authority for character in "@?#\\") or any(
+        character in path for character in "?#*\\"
+    ):
+        raise ValueError(
+            "a rule has a host, a port and a path, and no user, query, fragment or pattern in it"
+        )
+    found = _AUTHORITY.fullmatch(authority)
+    if found is None or not found[1]:
+        raise ValueError(f"{authority!r} is not host or host:port")
+    host, port = found[1], None if found[2] is None else int(found[2])
+    if port is not None and not 0 < port < 65536:
+        raise ValueError(f"{port} is not a port")
+    if scheme == "tcp" and (port is None or slash or methods):
+        raise ValueError("a rule for tcp:// has a port, and neither a method nor a path")
+    is_suffix = host.startswith("*.")
+    if host != "*":
+        host = canonical_host(host[2:] if is_suffix else host)
+        if is_suffix and address_of(host) is not None:
+            raise ValueError("an address has no subdomains")
+    prefix = canonical_path("/" + path) if slash and path else ""
+    if prefix and not prefix.endswith("/") and path.endswith("/"):
+        prefix += "/"
+    return Rule(text, schemes, host, is_suffix, port, prefix, methods, None)
+
+
+def _range(place: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """Addresses in CIDR notation, if this is such a range."""
+    before, slash, bits = place.partition("/")
+    if not slash or not bits.isdigit() or not isinstance(address_of(before.strip("[]")), Address):
+        return None
+    return ipaddress.ip_network(f"{before.strip('[]')}/{bits}")
+
+
+def canonical_path(target: str) -> str:
+    """The path of a request's target as a server may come to see it: without the query, with `%2e`, `..`,
+    `//`, backslashes and what is encoded twice resolved.
+
+    Raises ValueError for a target that is not a path.
+    """
+    if not target.startswith("/"):
+        raise ValueError(f"{target[:100]!r} is not a path that begins with '/'")
+    path = target.partition("?")[0].partition("#")[0].encode("utf-8")
+    for _ in range(8):
+        decoded = unquote_to_bytes(path)
+        if decoded == path:
+            break
+        path = decoded
+    parts: list[str] = []
+    pieces = _text(path).replace("\\", "/").split("/")
+    for piece in pieces:
+        name = piece.partition(";")[0] if piece.startswith("..") else piece
+        if name == "..":
+            if parts:
+                parts.pop()
+        elif piece not in ("", "."):
+            parts.append(piece)
+    is_folder = pieces[-1] in ("", ".", "..")
+    return "/" + "/".join(parts) + ("/" if is_folder and parts else "")
+
+
+def _text(path: bytes) -> str:
+    """As text; what is not UTF-8 stays percent-encoded."""
+    text = path.decode("utf-8", "surrogateescape")
+    return "".join(f"%{ord(one) - 0xDC00:02X}" if "\udc80" <= one <= "\udcff" else one for one in text)
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    if not prefix or path == prefix:
+        return True
+    return path.startswith(prefix if prefix.endswith("/") else f"{prefix}/")

@@ -1,0 +1,54 @@
+"""What one session has of a network: the calls of its kernel, and the connections they opened."""
+
+from __future__ import annotations
+
+from planaria.event_loops import EventLoop
+from planaria.executors.messages import HostCall
+from planaria.network.calls import NetworkCalls
+from planaria.network.policy import Network, NetworkRequest
+from planaria.session.callbacks import Callback
+
+__all__ = ["NetworkLink"]
+
+
+class NetworkLink:
+    """A session's link to the network that its policy allows."""
+
+    def __init__(self, policy: Network) -> None:
+        self._policy = policy
+        self._calls = NetworkCalls(policy)
+        self._callbacks = {
+            name: Callback(name[1:], function) for name, function in self._calls.functions().items()
+        }
+
+    def copy(self) -> NetworkLink:
+        """The link of a copy of the session; it has no connections."""
+        return NetworkLink(self._policy)
+
+    def settings(self, environment: object) -> dict[str, object]:
+        """The settings of the kernel, where the session's own variables take precedence."""
+        variables = self._calls.environment()
+        if isinstance(environment, dict):
+            variables |= environment
+        return {"network": True, **({"environ": variables} if variables else {})}
+
+    def callback(self, name: str) -> Callback | None:
+        """The function behind a call of the kernel's."""
+        return self._callbacks.get(name)
+
+    def is_held(self, call: HostCall) -> bool:
+        """Whether the connection that a call reads from has a request that waits for a decision."""
+        return self._calls.is_held(call.args[0])
+
+    def resuming(self, decision: object) -> Callback:
+        """The function that continues a request which waited for a decision."""
+        return Callback("network.send", self._calls.resuming(decision))
+
+    def take_records(self) -> list[NetworkRequest]:
+        """The requests of the execution that ends now."""
+        return self._calls.take_records()
+
+    def close(self, loop: EventLoop) -> None:
+        """Close every connection, on the loop that they belong to."""
+        if self._calls.any_open:
+            loop.spawn(self._calls.close_all())

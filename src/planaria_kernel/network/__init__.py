@@ -1,0 +1,1 @@
+"""The network of the sandbox: sockets whose other end is on the host, which decides what they may reach."""

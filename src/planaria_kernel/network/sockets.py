@@ -1,0 +1,279 @@
+"""The type that `socket.socket` is built on: a connection of the host's, seen from the code.
+
+The methods are those of `_socket.socket` (https://docs.python.org/3/library/socket.html#socket-objects).
+There are TCP connections to servers; nothing listens, and there are no datagrams.
+"""
+
+from __future__ import annotations
+
+import errno
+from _socket import AF_INET, AF_INET6, MSG_PEEK, SO_TYPE, SOCK_STREAM, SOL_SOCKET
+from typing import Any, Final, NoReturn
+
+from planaria_kernel.network import link
+
+__all__ = ["FIRST_DESCRIPTOR", "Socket", "number_of", "set_default_timeout"]
+
+#: Descriptors of sockets begin here, far above those of files.
+FIRST_DESCRIPTOR: Final = 1 << 20
+
+_FROM_HOST: Final = 1 << 18
+
+_default_timeout: float | None = None
+
+
+class _Connection:
+    """What a descriptor stands for."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.peer: tuple[str, int] | None = None
+        self.peeked = b""
+        self.ended = False
+
+
+_open: dict[int, _Connection] = {}
+_next_descriptor = FIRST_DESCRIPTOR
+
+
+def number_of(descriptor: int) -> int | None:
+    """The host's number of a connected socket."""
+    connection = _open.get(descriptor)
+    return None if connection is None or connection.ended else connection.number
+
+
+def has_peeked(descriptor: int) -> bool:
+    """Whether data is there without asking the host."""
+    connection = _open.get(descriptor)
+    return connection is not None and (bool(connection.peeked) or connection.ended)
+
+
+def set_default_timeout(timeout: float | None) -> None:
+    """The timeout of new sockets."""
+    global _default_timeout
+    _default_timeout = timeout
+
+
+class Socket:
+    """A socket."""
+
+    __slots__ = ("_descriptor", "_family", "_options", "_proto", "_timeout", "_type")
+
+    def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:  # noqa: A002
+        global _next_descriptor
+        if not link.is_enabled():
+            raise OSError(errno.ENETUNREACH, link.NO_NETWORK)
+        self._family = AF_INET if family == -1 else int(family)
+        self._type = SOCK_STREAM if type == -1 else int(type)
+        self._proto = 0 if proto == -1 else proto
+        self._timeout = _default_timeout
+        self._options: dict[tuple[int, int], Any] = {}
+        if self._family not in (AF_INET, AF_INET6):
+            raise OSError(errno.EAFNOSUPPORT, "the sandbox has no sockets but those of IPv4 and IPv6")
+        if fileno is not None:
+            if fileno not in _open:
+                raise OSError(errno.EBADF, "Bad file descriptor")
+            self._descriptor = fileno
+            return
+        self._descriptor = _next_descriptor
+        _next_descriptor += 1
+        _open[self._descriptor] = _Connection()
+
+    # -- what it is ------------------------------------------------------------------------------------------
+
+    @property
+    def family(self) -> int:
+        return self._family
+
+    @property
+    def type(self) -> int:
+        return self._type
+
+    @property
+    def proto(self) -> int:
+        return self._proto
+
+    @property
+    def timeout(self) -> float | None:
+        return self._timeout
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def gettimeout(self) -> float | None:
+        return self._timeout
+
+    def settimeout(self, value: float | None, /) -> None:
+        if value is not None:
+            value = float(value)
+            if value < 0:
+                raise ValueError("Timeout value out of range")
+        self._timeout = value
+
+    def setblocking(self, flag: bool, /) -> None:
+        self._timeout = None if flag else 0.0
+
+    def getblocking(self) -> bool:
+        return self._timeout != 0.0
+
+    def setsockopt(self, level: int, option: int, value: Any, length: int | None = None, /) -> None:
+        self._options[level, option] = value
+
+    def getsockopt(self, level: int, option: int, length: int = 0, /) -> Any:
+        if (level, option) == (SOL_SOCKET, SO_TYPE):
+            return self._type
+        value = self._options.get((level, option), 0)
+        return value if not length else bytes(length)
+
+    def getpeername(self) -> tuple[str, int]:
+        peer = self._connection().peer
+        if peer is None:
+            raise OSError(errno.ENOTCONN, "Socket not connected")
+        return peer
+
+    def getsockname(self) -> tuple[str, int]:
+        return (
+            ("0.0.0.0", 0) if self._connection().peer is None else ("198.18.0.0", self._descriptor & 0xFFFF)
+        )
+
+    # -- connecting ------------------------------------------------------------------------------------------
+
+    def bind(self, address: Any, /) -> None:
+        if address[0] not in ("", "0.0.0.0", "::") or address[1]:
+            raise PermissionError(errno.EACCES, "the sandbox has no addresses of its own to bind to")
+
+    def connect(self, address: Any, /) -> None:
+        host, port = self.target(address)
+        try:
+            self.connected(blocking_open(host, port), address)
+        except LookupError as error:
+            raise _no_address(error) from None
+
+    def connect_ex(self, address: Any, /) -> int:
+        try:
+            self.connect(address)
+        except OSError as error:
+            return error.errno or errno.EIO
+        return 0
+
+    def target(self, address: Any) -> tuple[str, int]:
+        """The host and port of an address to connect to. Raises OSError when that cannot be done."""
+        if self._type & 0xF != SOCK_STREAM:
+            raise OSError(errno.EPROTONOSUPPORT, "the sandbox has TCP connections alone")
+        if self._connection().number is not None:
+            raise OSError(errno.EISCONN, "Transport endpoint is already connected")
+        host, port = address[:2]
+        if not isinstance(host, str) or not isinstance(port, int):
+            raise TypeError("AF_INET address must be a pair (host, port)")
+        return link.name_of(host), port
+
+    def connected(self, number: int, address: Any) -> None:
+        """The host has connected it."""
+        connection = self._connection()
+        connection.number = number
+        connection.peer = (link.pretended_address(address[0]), address[1])
+
+    # -- data ------------------------------------------------------------------------------------------------
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        connection = self._connection()
+        if bufsize < 0:
+            raise ValueError("negative buffersize in recv")
+        data = connection.peeked
+        if not data and bufsize and not connection.ended:
+            data = self._receive(connection)
+        if flags & MSG_PEEK:
+            connection.peeked = data
+        else:
+            connection.peeked = data[bufsize:]
+        return data[:bufsize]
+
+    def _receive(self, connection: _Connection) -> bytes:
+        data = link.blocking("receive", self._number(), _FROM_HOST, self._timeout)
+        if data is None:
+            if self._timeout == 0:
+                raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+            raise TimeoutError("timed out")
+        connection.ended = not data
+        return data  # type: ignore[no-any-return]
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self.recv(nbytes or len(view), flags)
+        view[: len(data)] = data
+        return len(data)
+
+    def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
+        return self.recv(bufsize, flags), None
+
+    def recvfrom_into(self, buffer: Any, nbytes: int = 0, flags: int = 0, /) -> tuple[int, Any]:
+        return self.recv_into(buffer, nbytes, flags), None
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        part = bytes(memoryview(data).cast("B")[:_FROM_HOST])
+        if part:
+            link.blocking("send", self._number(), part)
+        return len(part)
+
+    def sendall(self, data: Any, flags: int = 0, /) -> None:
+        view = memoryview(data).cast("B")
+        for start in range(0, len(view), _FROM_HOST):
+            self.send(view[start : start + _FROM_HOST], flags)
+
+    def sendmsg(self, buffers: Any, *others: Any) -> int:
+        return self.send(b"".join(bytes(one) for one in buffers))
+
+    def sendto(self, *arguments: Any) -> NoReturn:
+        raise OSError(errno.EPROTONOSUPPORT, "the sandbox has TCP connections alone")
+
+    # -- the end ---------------------------------------------------------------------------------------------
+
+    def shutdown(self, how: int, /) -> None:
+        self.getpeername()
+
+    def close(self) -> None:
+        connection = _open.pop(self._descriptor, None)
+        self._descriptor = -1
+        if connection is not None and connection.number is not None and link.is_enabled():
+            link.blocking("close", connection.number)
+
+    def detach(self) -> int:
+        descriptor, self._descriptor = self._descriptor, -1
+        return descriptor
+
+    def forget(self) -> int | None:
+        """Give up the descriptor without closing the connection; the host's number of it."""
+        connection = _open.pop(self._descriptor, None)
+        self._descriptor = -1
+        return None if connection is None else connection.number
+
+    # -- servers ---------------------------------------------------------------------------------------------
+
+    def listen(self, backlog: int = 0, /) -> NoReturn:
+        raise PermissionError(errno.EACCES, "nothing can listen in the sandbox")
+
+    def _accept(self) -> NoReturn:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    def _connection(self) -> _Connection:
+        connection = _open.get(self._descriptor)
+        if connection is None:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        return connection
+
+    def _number(self) -> int:
+        number = self._connection().number
+        if number is None:
+            raise OSError(errno.ENOTCONN, "Socket not connected")
+        return number
+
+
+def blocking_open(host: str, port: int) -> int:
+    """Have the host connect."""
+    return link.blocking("open", host, port)  # type: ignore[no-any-return]
+
+
+def _no_address(error: LookupError) -> OSError:
+    import socket
+
+    return socket.gaierror(socket.EAI_NONAME, str(error.args[0] if error.args else error))

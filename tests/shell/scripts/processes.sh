@@ -1,0 +1,43 @@
+# Traps, signals and jobs as processes have them.
+# ----
+f() { trap 'echo ret' RETURN; return 3; }; f; echo $?; trap 'return 5' USR1; g() { kill -USR1 $$; echo no; }; g; echo $?
+# ----
+trap 'echo t; return' USR1; f() { kill -USR1 $BASHPID; echo no; }; f; echo $?; f() { (exit 4); kill -USR1 $$; echo no; }; f; echo $?
+# ----
+trap 'echo e $?; exit' EXIT; exit 3
+# ----
+trap 'exit 7' EXIT; exit 3
+# ----
+trap 'false' EXIT; true
+# ----
+trap 'echo x; exit' USR1; false; kill -USR1 $$; echo no
+# ----
+(trap 'echo sub exit' EXIT; echo in); echo $?; (trap 'exit 9' EXIT; exit 2); echo $?; x=$(trap 'echo e' EXIT; echo in); echo "$x"; { trap 'echo pipe' EXIT; echo q; } | cat; echo done; echo z | { trap 'echo late' EXIT; cat; }; (echo a; trap 'echo b' EXIT; echo c) | cat; for i in 1 2; do trap "echo loop $i" EXIT; done | cat; if true; then trap 'echo iff' EXIT; fi | cat; while true; do trap 'echo w' EXIT; break; done | cat; case x in x) trap 'echo cs' EXIT;; esac | cat
+# ----
+trap '' TERM; bash -c 'kill $$; echo survived; trap; trap - TERM; kill $$; echo still'; (kill $BASHPID; echo sub ok); sleep 0.3 & kill $!; wait $!; echo $?
+# ----
+(trap 'echo job term; exit 5' TERM; sleep 1; echo no) & sleep 0.3; kill $!; wait $!; echo $?
+# ----
+(trap 'echo job term' TERM; sleep 0.5; sleep 0.5; echo end) & sleep 0.3; kill $!; wait $!; echo $?
+# ----
+trap 'echo usr' USR1; (sleep 0.3; kill -USR1 $$) & wait; echo $?; wait; echo $?
+# ----
+trap 'echo usr; exit 3' USR1; (sleep 0.3; kill -USR1 $$) & wait; echo no
+# ----
+kill -0 $$; echo $?; kill -0 99999; echo $?; kill -TERM; echo $?; kill -l 9 TERM 137; kill -s INT 2>&1 | head -1; kill xyz; echo $?; kill %9; echo $?
+# ----
+set -k; f() { echo "$# $*: $x"; }; f a x=1 b; echo "[$x]"; bash -c 'echo $y' y=5; set +k; f a x=1
+# ----
+sleep 0.5 & kill -9999 $! >/dev/null; echo $?; wait $!; echo $?; sleep 0.5 & kill -15 %%; wait %%; echo $?; wait %%; echo $?; sleep 0.5 & sleep 1 & kill -15 %-; echo $?; wait %-; echo $?
+# ----
+trap 'echo usr' USR1; (sleep 0.3; kill -USR1 $$) & read x < <(sleep 0.8; echo hi); echo $? $x
+# ----
+trap 'echo usr' USR1; (sleep 0.2; kill -USR1 $$; sleep 0.2; echo hi) | { read x; echo $? $x; }; echo end
+# ----
+trap 'echo usr' USR1; (sleep 0.2; kill -USR1 $$) & sleep 0.5; echo slept
+# ----
+trap 'echo X' USR1; sh -c "kill -USR1 $$"; echo after; f() { kill -USR1 $$; echo in f; }; f; eval 'kill -USR1 $$; echo ev'; kill -USR1 $$ & wait $!; echo $?
+# ----
+trap 'echo trapped $?; (exit 44)' USR1; false; kill -USR1 $$; echo $?; f() { trap 'echo inner; return 7' USR1; kill -USR1 $$; echo not; }; f; echo $?
+# ----
+echo 'trap "echo src-exit" EXIT; exit 4' > s; (. ./s; echo no); echo $?; bash s; echo $?; bash -c '. ./s'; echo $?; f() { exit 5; }; (trap 'echo fe $?' EXIT; f); echo $?; (trap 'echo a; exit 2' EXIT; set -e; false; echo no); echo $?; (set -e; trap 'echo err $?' ERR; trap 'echo ex $?' EXIT; false); echo $?
