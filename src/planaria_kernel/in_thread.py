@@ -25,7 +25,7 @@ _THE_HOSTS = frozenset({"argv", "recursion_limit", "reseed"})
 
 def start(call_host: Callable[[bytes], bytes], flush: Callable[[], None]) -> Kernel:
     """The kernel of the calling thread, ready for `enter`. `flush` is called before every report."""
-    terminal = Terminal(call_host, flush)
+    terminal = Terminal(call_host, flush, owns_streams=False)
     space: dict[str, Any] = {**vars(builtins), "input": terminal.input, "exit": leave, "quit": leave}
 
     def publish(old: dict[str, Any], new: dict[str, Any]) -> None:

@@ -19,7 +19,8 @@ _input: Final[Callable[[object], str]] = builtins.input
 class Terminal(io.TextIOBase):
     """`sys.stdin`, `input()` and `getpass.getpass()` over the host-call operation `I`.
 
-    `flush` is called before a question, so that what was printed is seen first.
+    `flush` is called before a question, so that what was printed is seen first. With `owns_streams` the
+    standard streams of the interpreter are the code's: where it replaces them, `input()` follows.
     """
 
     name = "<stdin>"
@@ -27,10 +28,17 @@ class Terminal(io.TextIOBase):
     encoding = "utf-8"
     errors = "strict"
 
-    def __init__(self, call_host: Callable[[bytes], bytes], flush: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        call_host: Callable[[bytes], bytes],
+        flush: Callable[[], None] | None = None,
+        *,
+        owns_streams: bool = True,
+    ) -> None:
         super().__init__()
         self._call_host = call_host
         self._flush = flush
+        self._owns_streams = owns_streams
         self._rest = ""
 
     def _ask(self, prompt: str) -> str | None:
@@ -47,8 +55,7 @@ class Terminal(io.TextIOBase):
 
         EOFError when there is no more input.
         """
-        source: object = getattr(sys, "stdin", None)
-        if source is not self or getattr(sys, "stdout", None) is not sys.__stdout__:
+        if self._owns_streams and self._are_replaced():
             return _input(prompt)
         if self._rest:
             return self.readline().removesuffix("\n")
@@ -56,6 +63,10 @@ class Terminal(io.TextIOBase):
         if line is None:
             raise EOFError("this execution has no more standard input: give some with stdin=")
         return line
+
+    def _are_replaced(self) -> bool:
+        source: object = getattr(sys, "stdin", None)
+        return source is not self or getattr(sys, "stdout", None) is not sys.__stdout__
 
     def getpass(
         self, prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None
