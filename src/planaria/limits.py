@@ -147,11 +147,6 @@ class Guard:
     grace: float = 1.0
     interrupted: Callable[[], bool] | None = None
 
-    @property
-    def last(self) -> float | None:
-        """The time at which also what the kernel sends has to be read."""
-        return None if self.deadline is None else self.deadline + self.grace
-
 
 class Stopped(Exception):
     """The kernel did not come back: it was stopped hard, or it died. Sessions turn this into their errors.

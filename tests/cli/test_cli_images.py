@@ -38,7 +38,7 @@ def test_image(planaria: Run, name: str, tmp_path: Path) -> None:
     assert planaria("image", "remove", name).returncode == 0
     gone = planaria("run", "--image", name, "-c", "1")
     assert gone.returncode == 1
-    assert f"there is no image '{name}' here".encode() in gone.stderr
+    assert f"there is no image '{name}'".encode() in gone.stderr
 
 
 def test_setup_file(planaria: Run, name: str, tmp_path: Path) -> None:

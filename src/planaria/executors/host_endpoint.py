@@ -37,7 +37,7 @@ from planaria.executors.messages import (
     TierMissing,
     Waiting,
 )
-from planaria.limits import Stopped, StopReason
+from planaria.limits import Guard, Stopped, StopReason
 from planaria_kernel.errors import DecodeLimitError
 from planaria_kernel.protocol import Budget, Undecodable, decode, encode
 
@@ -77,13 +77,15 @@ class HostEndpoint:
         self._command = _EMPTY
         self._report: bytes | None = None
 
-    def begin(self, command: Command, settings: object = None, *, deadline: float | None = None) -> None:
+    def begin(self, command: Command, settings: object = None, *, guard: Guard | None = None) -> None:
         """Set the command of the next entry, before which the kernel takes `settings`, if any.
 
-        What the kernel sends during the entry has to be decoded by `deadline`, a value of
-        `time.monotonic()`. Raises EncodeError when the command cannot be sent.
+        What the kernel sends during the entry has to be decoded within the grace period of `guard`. Raises
+        EncodeError when the command cannot be sent.
         """
-        self._deadline = deadline
+        self._deadline = None
+        if guard is not None and guard.deadline is not None:
+            self._deadline = guard.deadline + guard.grace
         frame = command_frame(command)
         self._command = encode(frame if settings is None else ("begin", settings, frame))
         self._report = None

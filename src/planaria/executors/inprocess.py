@@ -301,7 +301,7 @@ class InProcessExecutor(Executor):
         thread = self._thread
         if thread is None:
             raise Stopped("the kernel is gone", None)
-        self._endpoint.begin(command, deadline=guard.last)
+        self._endpoint.begin(command, guard=guard)
         thread.host, thread.endpoint = self._host, self._endpoint
         if isinstance(command, RunCode):
             thread.kernel.display.leave_open()

@@ -211,7 +211,7 @@ class ProcessExecutor(Executor):
         return self._enter(command, guard)
 
     def _enter(self, command: Command, guard: Guard) -> Entered:
-        self._endpoint.begin(command, deadline=guard.last)
+        self._endpoint.begin(command, guard=guard)
         process = self._running()
         pipe = process.pipe
         pipe.written = self._host.output

@@ -366,7 +366,7 @@ class WasmExecutor(Executor):
         deferred, self._deferred = self._deferred, None
         endpoint = self._endpoint
         try:
-            endpoint.begin(command, deferred, deadline=guard.last)
+            endpoint.begin(command, deferred, guard=guard)
         except BaseException:
             self._deferred = deferred
             raise

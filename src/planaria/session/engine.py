@@ -667,6 +667,7 @@ class SessionEngine:
         other.settings = self.settings
         other.workspace = other.network = None
         other.phase = Phase.READY
+        other._out_of_time = 0
         other._setup = self._setup
         files = self.executor.files
         assert files is not None
