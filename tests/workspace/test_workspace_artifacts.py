@@ -321,7 +321,7 @@ def test_data_that_is_not_of_its_kind(storage: Storage, kind: str, data: bytes) 
     store = storage.get_artifact_store()
     with store.writer("n", kind) as out:
         out.write(data)
-    with pytest.raises(planaria.ArtifactError, match=f"'n' is no {kind}"):
+    with pytest.raises(planaria.ArtifactError, match=f"'n' is not a valid {kind}"):
         store.load("n")
     with store.reader("n") as file:
         assert file.read() == data
@@ -400,7 +400,7 @@ def test_files_put_there_by_hand(tmp_path: Path) -> None:
     assert edited is not None
     assert edited.description == "kept"
     (folder / "n.json").write_text("{")
-    with pytest.raises(planaria.ArtifactError, match="is no json"):
+    with pytest.raises(planaria.ArtifactError, match="is not a valid json"):
         store.load("n")
     (folder / "n.json").unlink()
     assert store.get("n") is None

@@ -135,7 +135,7 @@ def test_deep_and_circular_values_are_refused() -> None:
     for _ in range(100_000):
         deep = [deep]
     for value in (circle, deep):
-        with pytest.raises(ToolArgumentError, match="nested more than 100 deep"):
+        with pytest.raises(ToolArgumentError, match="nested more than 100 levels deep"):
             json_value(value, "it")
 
 
