@@ -317,7 +317,7 @@ def test_approval(connected: Any) -> None:
         [call] = result.suspended
         execution = session.run_in_progress
         execution.resolve(call.id, decision)
-        result = execution.run()
+        result = execution.result()
         if decision:
             assert result.value == b"HTTP/1.1 200 OK"
         else:

@@ -28,9 +28,11 @@ class Budget:
         """Note a request, before it is known what becomes of it."""
         self.records.append(request)
 
-    def count_request(self) -> None:
+    def count_request(self, request: NetworkRequest) -> None:
+        """A request is sent now; one that waited for a decision was recorded in an earlier result alone."""
         self._requests += 1
-        request = self.records[-1]
+        if not any(request is one for one in self.records):
+            self.records.append(request)
         _LOG.info("%s %s", request.method, request.url)
         self._check("max_requests", self._requests)
 

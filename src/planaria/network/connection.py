@@ -229,7 +229,7 @@ class Connection:
         assert request is not None
         if decision is False or isinstance(decision, str):
             self._refuse(str(decision or f"{request.method} {request.url} was refused"), PermissionError)
-        self._budget.count_request()
+        self._budget.count_request(request)
         request.allowed = True
         headers = list(event.headers)
         if isinstance(decision, Mapping):
