@@ -11,7 +11,10 @@ import planaria
 
 @pytest.fixture(scope="module")
 def session() -> planaria.Session:
-    return planaria.Session()
+    session = planaria.Session()
+    # Each case may be the first one that a worker runs.
+    session.execute("import csv, functools, io, itertools, random, sys")
+    return session
 
 
 @pytest.mark.parametrize(
