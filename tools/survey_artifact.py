@@ -125,11 +125,11 @@ def main() -> None:
         raise SystemExit(f"the build {guest.digest} has no cut yet: find one and add it to BUILDS")
     builtin = builtin_modules(WasmFile(guest.module.read_bytes()))
     stubbed = sorted(name for name, function in builtin.items() if function in cut)
-    names = modules(guest.library)
+    names = modules(guest.standard_library)
     full: set[str] = set()
     with tempfile.TemporaryDirectory() as directory:
         library = Path(directory)
-        (library / "python315.zip").write_bytes(guest.library.read_bytes())
+        (library / "python315.zip").write_bytes(guest.standard_library.read_bytes())
         standard = Guest(library).standard_modules()
         packages = sorted({name.partition(".")[0] for name in names} - standard)
         for package in packages:

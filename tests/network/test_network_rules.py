@@ -134,6 +134,29 @@ def test_denied(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("deny", "host", "port", "covered"),
+    [
+        ("evil.test", "evil.test", 443, False),
+        ("evil.test", "evil.test", 8443, False),
+        ("*.evil.test", "a.evil.test", 5432, False),
+        ("https://b.test", "b.test", 443, False),
+        ("https://evil.test", "evil.test", 443, True),  # wss:// is allowed there
+        ("https://evil.test", "evil.test", 80, True),
+        ("evil.test:8443", "evil.test", 8443, False),
+        ("evil.test:8443", "evil.test", 443, True),
+        ("https://evil.test/admin", "evil.test", 443, True),
+        ("POST https://evil.test", "evil.test", 443, True),
+    ],
+)
+def test_denied_hosts_are_not_connected_to(deny: str, host: str, port: int, covered: bool) -> None:
+    """A host that is denied as a whole is refused before it is connected to, whatever the protocol."""
+    allow = ["*", "evil.test:8443", "wss://evil.test", "tcp://a.evil.test:5432"]
+    network = Network(allow=allow, deny=[deny])
+    assert network.covers(host, port) is covered
+    assert network.is_raw("a.evil.test", 5432) is (deny != "*.evil.test")
+
+
+@pytest.mark.parametrize(
     ("rule", "reason"),
     [
         ("", "expected"),

@@ -24,7 +24,10 @@ from planaria.network.secrets import (
 VALUE = "s3cr3t/+=& value"
 PAIRS = [("TOKEN", VALUE)]
 
-visible = st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=4, max_size=40)
+#: Without the asterisk, which values are replaced by.
+visible = st.text(
+    st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="*"), min_size=4, max_size=40
+)
 
 
 def test_where_values_go() -> None:
@@ -59,7 +62,7 @@ def test_scrubbed(form: Callable[[str], bytes], value: str, cut: int) -> None:
     scrubber = Scrubber([value])
     clean = scrubber.feed(data[:cut]) + scrubber.feed(data[cut:]) + scrubber.finish()
     assert len(clean) == len(data)
-    assert Scrubber([value]).scrubbed(data) == clean or form(value) not in clean
+    assert form(value) not in clean
     assert value.encode() not in clean
     assert b"**" in clean
 

@@ -220,14 +220,14 @@ def test_unknown_build_has_no_core_tier(tmp_path):
     """Of a build with another digest nothing is stubbed, and no package is held back."""
     sums = tmp_path / "SHA256SUMS"
     sums.write_text(f"{'0' * 64}  {artifact().module.name}\n")
-    unknown = Artifact("9", artifact().module, artifact().library, sums)
+    unknown = Artifact("9", artifact().module, artifact().standard_library, sums)
     assert unknown.cut is None
     assert not unknown.needs_full("numpy")
     with pytest.raises(RuntimeSetupError, match="damaged"):
         unknown.verify()
     sums.write_text("")
     with pytest.raises(RuntimeSetupError, match="does not list"):
-        Artifact("9", artifact().module, artifact().library, sums).verify()
+        Artifact("9", artifact().module, artifact().standard_library, sums).verify()
 
 
 @pytest.mark.parametrize(

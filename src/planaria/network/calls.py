@@ -6,6 +6,8 @@ import itertools
 import os
 from collections.abc import Callable
 
+import anyio
+
 from planaria.network.budget import Budget
 from planaria.network.connection import Connection
 from planaria.network.hosts import canonical_host
@@ -112,8 +114,6 @@ class NetworkCalls:
 
     async def poll(self, numbers: list[int], seconds: float | None) -> list[int]:
         """Which of the connections have something to read, after waiting for the first within `seconds`."""
-        import anyio
-
         ready: list[int] = []
 
         async def look(number: int, limit: float | None, scope: anyio.CancelScope) -> None:

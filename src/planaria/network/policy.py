@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
 from planaria.network.hosts import Address, is_public
-from planaria.network.rules import Rule, canonical_path, parse_rule
+from planaria.network.rules import SCHEMES, Rule, canonical_path, parse_rule
 from planaria.network.secrets import Secret
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class Network:
             `*.` and a name for its subdomains, `*`, an address, or a range of addresses. Without a scheme a
             rule is for http and https; `tcp://host:port` is for other protocols, `wss://host/` for
             WebSockets. A path is a prefix.
-        deny: rules for what may not, whatever `allow` says.
+        deny: rules for what may not, whatever `allow` says. Without a scheme such a rule is for every
+            protocol, and then without a port for every port.
         secrets: values that requests may carry and the code never sees.
         on_request: a function, plain or asynchronous, that is given each `NetworkRequest` and returns None
             (the rules decide), True, False, a str (refused, for that reason), or a dict of the headers to
@@ -90,9 +91,7 @@ class Network:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "allowed", _rules("allow", self.allow))
-        # A server may not tell apart what differs in case only.
-        denied = [replace(rule, path=rule.path.lower()) for rule in _rules("deny", self.deny)]
-        object.__setattr__(self, "denied", tuple(denied))
+        object.__setattr__(self, "denied", tuple(rule.as_denial() for rule in _rules("deny", self.deny)))
         object.__setattr__(self, "secrets", tuple(self.secrets))
         for secret in self.secrets:
             if not isinstance(secret, Secret):
@@ -111,7 +110,13 @@ class Network:
 
     def covers(self, host: str, port: int) -> bool:
         """Whether some request to this place is allowed."""
-        return any(rule.covers(host, port) for rule in self.allowed)
+        return any(self._covers(scheme, host, port) for scheme in SCHEMES)
+
+    def _covers(self, scheme: str, host: str, port: int) -> bool:
+        is_denied = any(
+            rule.is_for(scheme, host, port) and not rule.path and not rule.methods for rule in self.denied
+        )
+        return not is_denied and any(rule.is_for(scheme, host, port) for rule in self.allowed)
 
     def is_raw(self, host: str, port: int) -> bool:
         """Whether a connection to this place may speak any protocol."""

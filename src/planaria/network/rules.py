@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from planaria.network.hosts import Address, address_of, canonical_host
 
-__all__ = ["DEFAULT_PORTS", "Rule", "canonical_path", "parse_rule"]
+__all__ = ["DEFAULT_PORTS", "SCHEMES", "Rule", "canonical_path", "parse_rule"]
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-_SCHEMES: Final = frozenset({*DEFAULT_PORTS, "tcp"})
+SCHEMES: Final = frozenset({*DEFAULT_PORTS, "tcp"})
 _METHOD: Final = re.compile(r"[A-Z]+(,[A-Z]+)*")
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*)(?::([0-9]{1,5}))?")
 
@@ -37,17 +37,29 @@ class Rule:
     """Empty for every method."""
     network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
     """The addresses it is for, when it was written as a range."""
+    every_port: bool = False
+    """Whether it is for all ports."""
 
     def covers(self, host: str, port: int) -> bool:
         """Whether requests to this place can match, whatever else they are."""
-        return self._is_host(host) and any(self._is_port(scheme, port) for scheme in self.schemes)
+        return any(self.is_for(scheme, host, port) for scheme in self.schemes)
+
+    def is_for(self, scheme: str, host: str, port: int) -> bool:
+        """Whether requests of a scheme to this place can match."""
+        return scheme in self.schemes and self._is_host(host) and self._is_port(scheme, port)
+
+    def as_denial(self) -> Rule:
+        """The rule as it denies: in whatever case a path is written, since servers may not tell these apart;
+        without a scheme for all of them, and then without a port for every port.
+        """
+        if "://" in self.text:
+            return replace(self, path=self.path.lower())
+        return replace(self, path=self.path.lower(), schemes=SCHEMES, every_port=self.port is None)
 
     def matches(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
         """Whether a request matches; host and path in canonical form."""
         return (
-            scheme in self.schemes
-            and self._is_host(host)
-            and self._is_port(scheme, port)
+            self.is_for(scheme, host, port)
             and (not self.methods or method in self.methods)
             and _is_below(path, self.path)
         )
@@ -67,7 +79,7 @@ class Rule:
         return self.host in ("*", host)
 
     def _is_port(self, scheme: str, port: int) -> bool:
-        return port == (DEFAULT_PORTS.get(scheme) if self.port is None else self.port)
+        return self.every_port or port == (DEFAULT_PORTS.get(scheme) if self.port is None else self.port)
 
     def __str__(self) -> str:
         place = self.text.partition(" ")[2] if self.methods else self.text
@@ -104,8 +116,8 @@ def _parsed(text: str) -> Rule:
     scheme, separator, place = rest.partition("://")
     if not separator:
         scheme, place = "", rest
-    elif scheme not in _SCHEMES:
-        raise ValueError(f"{scheme!r} is not one of the schemes {', '.join(sorted(_SCHEMES))}")
+    elif scheme not in SCHEMES:
+        raise ValueError(f"{scheme!r} is not one of the schemes {', '.join(sorted(SCHEMES))}")
     schemes = frozenset({scheme}) if scheme else frozenset({"http", "https"})
     network = None if scheme else _range(place)
     if network is not None:

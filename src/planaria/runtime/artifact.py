@@ -49,7 +49,7 @@ class Artifact:
     version: str
     module: Path
     """The WebAssembly module: CPython as a reactor, already started."""
-    library: Path
+    standard_library: Path
     """The zip archive of the standard library and all packages, compiled to bytecode."""
     sums: Path
     """The digests of the files, as `sha256sum` writes them."""
@@ -144,7 +144,7 @@ def artifact() -> Artifact:
         directory / "python-stdlib.zip",
         directory / "SHA256SUMS",
     )
-    for path in (found.module, found.library, found.sums):
+    for path in (found.module, found.standard_library, found.sums):
         if not path.is_file():
             raise RuntimeSetupError(f"{path} is missing; reinstall {_DISTRIBUTION}")
     return found

@@ -117,7 +117,11 @@ def _guest(thorough: bool) -> list[Finding]:
             "guest",
             f"{guest.module} ({_megabytes(guest.module.stat().st_size)}, SHA-256 {digest[:16]}…)",
         ),
-        Finding(Level.OK, "library", f"{guest.library} ({_megabytes(guest.library.stat().st_size)})"),
+        Finding(
+            Level.OK,
+            "library",
+            f"{guest.standard_library} ({_megabytes(guest.standard_library.stat().st_size)})",
+        ),
     ]
     if not known:
         findings.append(

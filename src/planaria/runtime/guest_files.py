@@ -70,7 +70,7 @@ def library() -> ZipFileSystem:
     Times are 0 and node numbers depend on contents only, since an image keeps what it saw of them.
     """
     filesystem = ZipFileSystem()
-    filesystem.add_archive(b"/python3.15", artifact().library, expand=_INNER_ARCHIVES)
+    filesystem.add_archive(b"/python3.15", artifact().standard_library, expand=_INNER_ARCHIVES)
     for item in package_files("planaria.runtime").iterdir():
         if item.name.startswith("fontlist-"):  # see tools/make_font_list.py
             filesystem.add_file(f"/matplotlib/{item.name}".encode(), item.read_bytes())

@@ -82,7 +82,7 @@ class Wheel:
 def bundled() -> dict[str, str]:
     """The distributions that the runtime brings: versions by normal names."""
     found: dict[str, str] = {}
-    with zipfile.ZipFile(artifact().library) as archive:
+    with zipfile.ZipFile(artifact().standard_library) as archive:
         for member in archive.namelist():
             if _DIST_INFO.fullmatch(member):
                 headers = HeaderParser().parsestr(archive.read(member).decode("utf-8", "replace"))

@@ -106,7 +106,10 @@ class SessionEngine:
         self.workspace: WorkspaceLink | None = None
         self.network: NetworkLink | None = None
         if settings.network is not None:
-            from planaria.session.network_link import NetworkLink
+            try:
+                from planaria.session.network_link import NetworkLink
+            except ImportError as error:
+                raise ImportError("network= needs h11 and idna: pip install 'planaria[network]'") from error
 
             self._connect(NetworkLink(settings.network))
         self.phase = Phase.NEW

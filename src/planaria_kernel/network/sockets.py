@@ -145,7 +145,7 @@ class Socket:
     def connect(self, address: Any, /) -> None:
         host, port = self.target(address)
         try:
-            self.connected(blocking_open(host, port), address)
+            self.connected(link.blocking("open", host, port), address)
         except LookupError as error:
             raise _no_address(error) from None
 
@@ -266,11 +266,6 @@ class Socket:
         if number is None:
             raise OSError(errno.ENOTCONN, "Socket not connected")
         return number
-
-
-def blocking_open(host: str, port: int) -> int:
-    """Have the host connect."""
-    return link.blocking("open", host, port)  # type: ignore[no-any-return]
 
 
 def _no_address(error: LookupError) -> OSError:

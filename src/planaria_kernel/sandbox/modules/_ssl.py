@@ -359,8 +359,8 @@ class _Connection:
         if not self._reply[head - 3]:
             reason = self._reply[head:].decode("utf-8", "replace")
             error = SSLCertVerificationError(SSL_ERROR_SSL, f"certificate verify failed: {reason}")
-            error.verify_code, error.verify_message = 1, reason  # type: ignore[attr-defined]
-            error.reason, error.library = "CERTIFICATE_VERIFY_FAILED", "SSL"
+            attributes = {"verify_code": 1, "verify_message": reason, "reason": "CERTIFICATE_VERIFY_FAILED"}
+            vars(error).update(attributes, library="SSL")
             raise error
         self._verified = True
 
