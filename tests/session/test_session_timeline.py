@@ -435,3 +435,16 @@ def test_held_memory_is_what_the_points_have(session: Any) -> None:
     points = session._engine.history.points
     parts = {identity: size for point in points for identity, size in point.state.parts()}
     assert session._engine.history._held.bytes == sum(parts.values())
+
+
+def test_long_loops_of_quick_executions() -> None:
+    """Beyond the credit, checkpoints keep to their share of the time; with `checkpoint_time=None` each has one."""
+    for share, everywhere in ((None, True), (1e-9, False)):
+        with planaria.Session(limits=planaria.Limits(checkpoint_time=share)) as session:
+            history = session._engine.history
+            history.budget._credit = 0.01
+            for _ in range(60):
+                session.execute("x = 1")
+            counts = [point.state.count for point in history.points]
+            assert (counts[-10:] == list(range(50, 60))) is everywhere
+            assert counts[0] == 0

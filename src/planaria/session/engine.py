@@ -130,7 +130,7 @@ class SessionEngine:
         self.execution: ExecutionState | None = None
         #: Calls that tasks which outlived their execution still wait for.
         self.pending: dict[int, HostCall] = {}
-        self.history = History(most_bytes=self.settings.bounds.checkpoints)
+        self.history = History.of(self.settings.bounds)
         self.host_calls.missing = {}
 
     def _link(self, link: WorkspaceLink) -> None:

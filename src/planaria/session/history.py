@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planaria.errors import SessionError
+from planaria.limits import Limits
 from planaria.snapshot.state import SessionState
 
-__all__ = ["History", "HistoryEntry", "Past", "Point"]
+__all__ = ["CheckpointBudget", "History", "HistoryEntry", "Past", "Point"]
 
 #: Automatic checkpoints that a session keeps at most.
 _KEEP_POINTS: Final = 64
+#: What checkpoints may take at once beyond their share, in seconds.
+_CREDIT: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,36 @@ class Point:
     state: SessionState
     label: str | None = None
     past: Past | None = None
+
+
+class CheckpointBudget:
+    """The time that automatic checkpoints may take: a share of the time that passes, and a credit.
+
+    The credit covers hundreds of quick executions, and large states at the pace of a person or a model. What
+    is thinned out are long loops of executions that take less time than their checkpoints.
+    """
+
+    def __init__(self, share: float | None) -> None:
+        self._share = share
+        self._credit = _CREDIT
+        self._looked = time.monotonic()
+
+    def allows(self) -> bool:
+        """Whether a checkpoint may be taken now."""
+        if self._share is None:
+            return True
+        now = time.monotonic()
+        self._credit = min(_CREDIT, self._credit + (now - self._looked) * self._share)
+        self._looked = now
+        return self._credit > 0
+
+    def spend(self, seconds: float) -> None:
+        """A checkpoint took so much processor time."""
+        self._credit -= seconds
+
+    def fork(self) -> CheckpointBudget:
+        """The budget of a copy of the session."""
+        return CheckpointBudget(self._share)
 
 
 class _Held:
@@ -91,7 +125,13 @@ class History:
     """Whether anything may have changed since the newest point."""
     most_bytes: int | None = None
     """Memory that automatic points may hold beside what the session uses itself, in bytes."""
+    budget: CheckpointBudget = field(default_factory=lambda: CheckpointBudget(None))
     _held: _Held = field(default_factory=_Held)
+
+    @classmethod
+    def of(cls, limits: Limits) -> History:
+        """An empty history within the limits of a session."""
+        return cls(most_bytes=limits.checkpoints, budget=CheckpointBudget(limits.checkpoint_time))
 
     @property
     def entries(self) -> list[HistoryEntry]:
@@ -106,15 +146,21 @@ class History:
 
     def fork(self) -> History:
         """The history of a copy of the session."""
-        copy = History(points=list(self.points), past=self.past, most_bytes=self.most_bytes)
+        copy = History(
+            list(self.points), past=self.past, most_bytes=self.most_bytes, budget=self.budget.fork()
+        )
         for point in copy.points:
             copy._held.add(point.state)
         return copy
 
     def checkpoint(self, capture: Callable[[], SessionState]) -> None:
-        """Keep the present state, as `capture` gives it, before something is executed."""
+        """Keep the present state, as `capture` gives it, before something is executed, if there is time."""
+        if not self.budget.allows():
+            return
+        began = time.thread_time()
         self.add(capture())
         self.has_changed = False
+        self.budget.spend(time.thread_time() - began)
 
     def add(self, state: SessionState, label: str | None = None) -> None:
         """Keep the present state; a label is taken from an older point that has it."""
@@ -207,7 +253,8 @@ class History:
             return point
         reason = (
             f"undo({n}): the state after execution {count - n} is no longer kept; a session keeps "
-            f"{_KEEP_POINTS} of them, in the memory that Limits(checkpoints=...) allows"
+            f"{_KEEP_POINTS} of them, in the memory that Limits(checkpoints=...) and the time that "
+            "Limits(checkpoint_time=...) allow"
         )
         older = self.newest(count - n)
         newer = [one.state.count for one in self.between(count - n, count)]

@@ -99,7 +99,7 @@ def restore_snapshot(
             snapshots.restore(before)
         raise
     engine.host_calls.missing = absent
-    engine.history = History(most_bytes=engine.settings.bounds.checkpoints)
+    engine.history = History.of(engine.settings.bounds)
     engine.adopt(state)
     _log.debug("session %#x was restored to the state after execution %d", id(engine), state.count)
 
