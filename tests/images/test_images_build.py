@@ -152,7 +152,7 @@ def test_bad_names(name: str) -> None:
 
 def test_unknown_image() -> None:
     """An unknown image is an ImageError that tells what to do."""
-    with pytest.raises(planaria.ImageError, match="no image 'never-built' here"):
+    with pytest.raises(planaria.ImageError, match="there is no image 'never-built'; "):
         planaria.Session(image="never-built")
 
 
