@@ -21,8 +21,7 @@ import zlib
 from typing import IO, BinaryIO, Final, NoReturn, cast
 
 from planaria.errors import FileSystemError
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, OpenFlags
+from planaria.files.filesystem import FileKind, FileSystem, OpenFlags, failure
 from planaria.files.manifest import bytes_of, text_of
 from planaria.files.transfer import PIECE, Budget, write_pieces
 

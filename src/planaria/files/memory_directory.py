@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Any, Final, cast
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import Columns, DirEntry, FileKind
+from planaria.files.filesystem import Columns, DirEntry, FileKind, failure
 from planaria.files.inodes import Record
 from planaria.files.memory_file import MemoryFile
 from planaria.files.memory_nodes import ROOT, MemoryNode, MemoryParent, MemoryStore, MemorySymbolicLink

@@ -6,8 +6,7 @@ import errno
 from typing import Any, Final, cast
 
 from planaria.files.chunks import CHUNK, MASK, SHIFT, Chunk, Chunks, frozen
-from planaria.files.failure import failure
-from planaria.files.filesystem import OpenFlags
+from planaria.files.filesystem import OpenFlags, failure
 from planaria.files.hostblob import HostBlob
 from planaria.files.inodes import Record
 from planaria.files.memory_nodes import MemoryHandle, MemoryNode, MemoryStore

@@ -11,8 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, OpenFlags, Stat
+from planaria.files.filesystem import FileKind, OpenFlags, Stat, failure
 from planaria.files.inodes import Record, RecordTable
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota

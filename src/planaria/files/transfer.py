@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 
 from planaria.files.containment import stays_inside
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, Handle, OpenFlags
+from planaria.files.filesystem import FileKind, FileSystem, Handle, OpenFlags, failure
 
 __all__ = ["PIECE", "Budget", "copy_tree", "write_pieces"]
 

@@ -14,8 +14,15 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from planaria.errors import FileSystemError
 from planaria.files.archive import export_tar, export_zip, import_tar, import_zip
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, FileSystemSnapshot, Handle, OpenFlags, Stat
+from planaria.files.filesystem import (
+    FileKind,
+    FileSystem,
+    FileSystemSnapshot,
+    Handle,
+    OpenFlags,
+    Stat,
+    failure,
+)
 from planaria.files.manifest import bytes_of, text_of
 from planaria.files.stream import HandleIO
 from planaria.files.transfer import Budget, copy_tree

