@@ -21,10 +21,10 @@ from planaria.cli.directives import PREFIX, directive_names
 from planaria.cli.prompt_syntax import indentation, is_complete, is_line
 from planaria.errors import PlanariaError
 
-__all__ = ["Prompt", "kept_history"]
+__all__ = ["CellPrompt", "kept_history"]
 
 
-class Prompt:
+class CellPrompt:
     """Asks for one cell after another."""
 
     def __init__(self, session: Session) -> None:

