@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from planaria_shell.commands.text.sed.blocks import compile_blocks
-from planaria_shell.commands.text.sed.replacement import replace_in
-from planaria_shell.commands.text.sed.script import Address, Command, ScriptError, Substitution
+from planaria_shell.commands.text.sed.replacement import Substitution, replace_in
+from planaria_shell.commands.text.sed.script import Address, Command, ScriptError
 from planaria_shell.commands.text.sed.streams import (
     Collector,
     DirectWriter,
