@@ -4,6 +4,9 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
+# Each process of the tests would compile every module and rewrite every assertion anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # How many processes run the tests.
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
@@ -58,7 +61,7 @@ conformance: $(VENV)/ready-for-tests
 	$(if $(CASES),,$(error CASES=directory is needed))
 	PLANARIA_CONFORMANCE_CASES=$(CASES) $(PYTEST) tests/conformance
 
-# Slower than `make test`; see [tool.coverage] in pyproject.toml.
+# Slower than `make test`; fails below `fail_under` of [tool.coverage.report] in pyproject.toml.
 coverage: $(VENV)/ready-for-tests tools
 	$(BIN)/planaria setup --full
 	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html

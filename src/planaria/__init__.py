@@ -107,12 +107,12 @@ if TYPE_CHECKING:
     from planaria.workspace.storage.sqlite import SqliteStorage as SqliteStorage
     from planaria.workspace.storage.storage import Storage as Storage
     from planaria.workspace.tools.call import ToolCall as ToolCall
-    from planaria.workspace.tools.environment import ToolEnvironment as ToolEnvironment
     from planaria.workspace.tools.middleware import ToolMiddleware as ToolMiddleware
     from planaria.workspace.tools.registry import ToolRegistry as ToolRegistry
     from planaria.workspace.tools.tool import Tool as Tool
     from planaria.workspace.tools.tool import ToolCallable as ToolCallable
     from planaria.workspace.tools.tool import ToolParameter as ToolParameter
+    from planaria.workspace.tools.variables import ToolEnvironment as ToolEnvironment
     from planaria.workspace.workflows import Workflow as Workflow
     from planaria_kernel.protocol import Repr as Repr
 
@@ -181,7 +181,7 @@ _MODULES = {
     "Tool": "planaria.workspace.tools.tool",
     "ToolCall": "planaria.workspace.tools.call",
     "ToolCallable": "planaria.workspace.tools.tool",
-    "ToolEnvironment": "planaria.workspace.tools.environment",
+    "ToolEnvironment": "planaria.workspace.tools.variables",
     "ToolMiddleware": "planaria.workspace.tools.middleware",
     "ToolParameter": "planaria.workspace.tools.tool",
     "ToolRegistry": "planaria.workspace.tools.registry",

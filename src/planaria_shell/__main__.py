@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 
-from planaria_shell.builtins.registry import UsageError
+from planaria_shell.builtins.registry import BuiltinUsageError
 from planaria_shell.invocation import parse_invocation, prepare, read_commands, run_startup
 from planaria_shell.shell import Shell
 
@@ -22,7 +22,7 @@ def main() -> int:
     shell = Shell(name=asked.name, arguments=asked.arguments)
     try:
         prepare(shell, asked)
-    except UsageError as error:
+    except BuiltinUsageError as error:
         sys.stderr.write(f"bash: {error.message}\n")
         return error.status
     if _end(run_startup(shell, asked)):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator
 
 from planaria_shell.builtins.options import turn
-from planaria_shell.builtins.registry import UsageError
+from planaria_shell.builtins.registry import BuiltinUsageError
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.execution.process import RunningCommand
 from planaria_shell.startup import hold_dialogue, make_interactive, run_startup_file
@@ -57,7 +57,7 @@ Shell options:
 """
 
 
-class Invocation:
+class BashInvocation:
     """What the command line of `bash` asks for."""
 
     def __init__(self) -> None:
@@ -76,9 +76,9 @@ class Invocation:
         self.error = ""
 
 
-def parse_invocation(argv: list[str]) -> Invocation:
+def parse_invocation(argv: list[str]) -> BashInvocation:
     """Read the command line of `bash` (Bash Reference Manual, section 6.1)."""
-    result = Invocation()
+    result = BashInvocation()
     result.name = argv[0]
     place = 1
     wants_command = False
@@ -161,7 +161,7 @@ def bash(process: Process) -> Generator[None, None, int]:
             turn(child, "posix", True)
         try:
             prepare(child, asked)
-        except UsageError as error:
+        except BuiltinUsageError as error:
             process.error(error.message)
             return error.status
         text = where = ""
@@ -188,7 +188,7 @@ def bash(process: Process) -> Generator[None, None, int]:
         child.let_go()
 
 
-def prepare(shell: Interpreter, asked: Invocation) -> None:
+def prepare(shell: Interpreter, asked: BashInvocation) -> None:
     """Set the options of the command line. Raises UsageError for one that there is not."""
     if asked.interactive:
         make_interactive(shell)
@@ -199,7 +199,7 @@ def prepare(shell: Interpreter, asked: Invocation) -> None:
     shell.reads_input = asked.read_stdin
 
 
-def run_startup(shell: Interpreter, asked: Invocation) -> Generator[None, None, bool]:
+def run_startup(shell: Interpreter, asked: BashInvocation) -> Generator[None, None, bool]:
     """Run the start-up file, or what BASH_ENV names; True when it ended the shell."""
     name: str | None
     if shell.interactive:

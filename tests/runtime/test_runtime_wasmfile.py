@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime import native
-from planaria.runtime.artifact import Artifact, artifact, builtin_modules
+from planaria.runtime.artifact import GuestBuild, artifact, builtin_modules
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile, decode_uleb, encode_uleb
 
 pytestmark = pytest.mark.slow
@@ -220,14 +220,14 @@ def test_unknown_build_has_no_core_tier(tmp_path):
     """Of a build with another digest nothing is stubbed, and no package is held back."""
     sums = tmp_path / "SHA256SUMS"
     sums.write_text(f"{'0' * 64}  {artifact().module.name}\n")
-    unknown = Artifact("9", artifact().module, artifact().standard_library, sums)
+    unknown = GuestBuild("9", artifact().module, artifact().standard_library, sums)
     assert unknown.cut is None
     assert not unknown.needs_full("numpy")
     with pytest.raises(RuntimeSetupError, match="damaged"):
         unknown.verify()
     sums.write_text("")
     with pytest.raises(RuntimeSetupError, match="does not list"):
-        Artifact("9", artifact().module, artifact().standard_library, sums).verify()
+        GuestBuild("9", artifact().module, artifact().standard_library, sums).verify()
 
 
 @pytest.mark.parametrize(

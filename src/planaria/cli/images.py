@@ -58,7 +58,7 @@ def remove_images(names: Sequence[str]) -> None:
         registry.unregister(name)
 
 
-def _contents(entry: registry.Entry) -> str:
+def _contents(entry: registry.RegisteredImage) -> str:
     """In words, what it was made of."""
     if any(layer.saved for layer in entry.recipe.layers()):
         return "a saved session"
@@ -66,7 +66,7 @@ def _contents(entry: registry.Entry) -> str:
     return ", ".join([*dict.fromkeys(modules), *entry.packages]) or "files and code"
 
 
-def _size(entry: registry.Entry) -> int:
+def _size(entry: registry.RegisteredImage) -> int:
     """Bytes on the disk; holes take none. 0 when it is made again at its first use."""
     try:
         status = (image_place(entry.recipe) / "memory").stat()
@@ -75,7 +75,7 @@ def _size(entry: registry.Entry) -> int:
     return getattr(status, "st_blocks", -(-status.st_size // 512)) * 512
 
 
-def _told(entry: registry.Entry) -> dict[str, Any]:
+def _told(entry: registry.RegisteredImage) -> dict[str, Any]:
     return {
         "name": entry.name,
         "created": entry.created,

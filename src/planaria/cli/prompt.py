@@ -17,15 +17,14 @@ from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.python import PythonLexer
 
 from planaria import Session
-from planaria.cli.completeness import indentation, is_complete
 from planaria.cli.directives import PREFIX, directive_names
-from planaria.cli.prompt_syntax import is_line
+from planaria.cli.prompt_syntax import indentation, is_complete, is_line
 from planaria.errors import PlanariaError
 
-__all__ = ["Prompt", "kept_history"]
+__all__ = ["CellPrompt", "kept_history"]
 
 
-class Prompt:
+class CellPrompt:
     """Asks for one cell after another."""
 
     def __init__(self, session: Session) -> None:

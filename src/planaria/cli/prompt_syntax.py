@@ -1,18 +1,36 @@
-"""What the prompt takes beside Python, as IPython does: `!command`, `name?`, `Out` and `_9`, wide values."""
+"""When a cell is complete, and what the prompt takes beside Python, as IPython does.
+
+That is `!command`, `name?`, `Out` and `_9`, wide values.
+"""
 
 from __future__ import annotations
 
+import ast
+import codeop
 import re
+import warnings
 from typing import Final
 
 from planaria import Session
 from planaria.session.kernel_queries import evaluate
 
-__all__ = ["SHELL", "asks_about", "description", "in_private", "is_line", "keep_value", "pretty"]
+__all__ = [
+    "SHELL",
+    "asks_about",
+    "description",
+    "in_private",
+    "indentation",
+    "is_complete",
+    "is_line",
+    "keep_value",
+    "pretty",
+]
 
 #: What a line for the shell begins with.
 SHELL: Final = "!"
 
+_compiler: Final = codeop.CommandCompiler()
+_compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _QUESTION: Final = re.compile(r"\s*(?:\?\s*([\w.]+)|([\w.]+)\s*(\?{1,2}))\s*")
 #: Characters of a value that may be laid out over several lines.
 _MOST_PRETTY: Final = 20_000
@@ -77,3 +95,36 @@ def pretty(session: Session, text: str, width: int) -> str:
         return text
     laid_out = evaluate(session._engine, _PRETTY.format(width))
     return laid_out if isinstance(laid_out, str) else text
+
+
+def is_complete(text: str) -> bool:
+    """Whether Enter at the end of `text` runs it, rather than beginning a new line.
+
+    The text is parsed on the host, but not run there.
+
+    As in Python's own prompt, a block ends with a blank line. What is wrong beyond repair is complete, so
+    that the session reports what is wrong with it.
+    """
+    lines = text.split("\n")
+    last = lines[-1]
+    may_go_on = last.strip() != "" and (last[0].isspace() or last.rstrip().endswith(":"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if _compiler(text, symbol="exec") is None:
+                return False
+            return not (may_go_on and _ends_in_block(text))
+    except (SyntaxError, ValueError, OverflowError):
+        # Perhaps only too new for the host's Python, which may be older than the sandbox's.
+        return not may_go_on
+
+
+def _ends_in_block(text: str) -> bool:
+    tree = compile(text, "<input>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return bool(tree.body) and hasattr(tree.body[-1], "body")
+
+
+def indentation(line: str) -> str:
+    """What a line after `line` begins with."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + "    " if line.rstrip().endswith(":") else indent

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from planaria import Session, __version__
 from planaria.cli import program_files, prompt_syntax
-from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
+from planaria.cli.report import save, shows_picture
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Exited, Interrupted, PlanariaError
 from planaria.session.result import Output, Result
@@ -52,9 +52,9 @@ class Repl:
         """Read and run cells until Ctrl-D or `exit()`; returns the exit status."""
         program_files.describe_terminal(self.session)
         from planaria.cli.directives import PREFIX
-        from planaria.cli.prompt import Prompt
+        from planaria.cli.prompt import CellPrompt
 
-        prompt = Prompt(self.session)
+        prompt = CellPrompt(self.session)
         print(f"planaria {__version__}: Python in a sandbox. {PREFIX}help lists commands, Ctrl-D leaves.")
         while True:
             try:

@@ -33,6 +33,7 @@ from planaria.files.mount import MountFileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
+from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile, has_mappings_left
 from planaria.machine.memory import Run as MemoryRun
@@ -41,7 +42,6 @@ from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.process import ProcessExit
 from planaria.machine.wasi.random import take
 from planaria.machine.wasi.system import Wasi
-from planaria.machine.weak import weak_method
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
 from planaria_kernel.protocol import encode

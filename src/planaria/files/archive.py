@@ -21,10 +21,9 @@ import zlib
 from typing import IO, BinaryIO, Final, NoReturn, cast
 
 from planaria.errors import FileSystemError
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, OpenFlags
+from planaria.files.filesystem import FileKind, FileSystem, OpenFlags, failure
 from planaria.files.manifest import bytes_of, text_of
-from planaria.files.transfer import PIECE, Budget, write_pieces
+from planaria.files.transfer import PIECE, ImportBudget, write_pieces
 
 __all__ = ["export_tar", "export_zip", "import_tar", "import_zip"]
 
@@ -147,7 +146,7 @@ def export_zip(filesystem: FileSystem, path: bytes, file: BinaryIO) -> None:
 class _Unpacker:
     """Makes the members of an archive below `top`, and nothing anywhere else."""
 
-    def __init__(self, filesystem: FileSystem, top: bytes, budget: Budget) -> None:
+    def __init__(self, filesystem: FileSystem, top: bytes, budget: ImportBudget) -> None:
         self.filesystem = filesystem
         self.top = top.rstrip(b"/")
         self.budget = budget
@@ -229,7 +228,7 @@ def import_tar(
     Raises FileSystemError for unsafe or damaged archives and OSError when the filesystem is full or a
     limit is passed; what was unpacked before stays. Owners are ignored, devices and FIFOs refused.
     """
-    unpacker = _Unpacker(filesystem, path, Budget(max_bytes, max_nodes))
+    unpacker = _Unpacker(filesystem, path, ImportBudget(max_bytes, max_nodes))
     finished: list[tuple[bytes, int, int]] = []
     try:
         with tarfile.open(fileobj=_Bounded(_decompressed(file)), mode="r:", errorlevel=2) as archive:
@@ -325,7 +324,7 @@ def import_zip(
 
     Contents are counted as they come out, so an archive cannot lie about its size.
     """
-    unpacker = _Unpacker(filesystem, path, Budget(max_bytes, max_nodes))
+    unpacker = _Unpacker(filesystem, path, ImportBudget(max_bytes, max_nodes))
     try:
         with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():

@@ -10,8 +10,7 @@ import errno
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat
+from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat, failure
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.stateless import StatelessFileSystem
 

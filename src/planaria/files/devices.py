@@ -9,7 +9,7 @@ from functools import partial
 from typing import Self
 
 from planaria.files.computed import ComputedFileSystem, Device, Link, Text, Tree
-from planaria.files.failure import failure
+from planaria.files.filesystem import failure
 
 __all__ = ["DeviceFileSystem", "ProcFileSystem"]
 

@@ -12,6 +12,7 @@ and leaves nothing half done.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,7 +33,11 @@ __all__ = [
     "Manifest",
     "OpenFlags",
     "Stat",
+    "failure",
 ]
+
+# Programs probe for files that are not there all the time, so the message is looked up, not made.
+_MESSAGES = {code: os.strerror(code) for code in range(1, 134)}
 
 #: A JSON-able description of a snapshot in which contents are named by their digests.
 Manifest = dict[str, Any]
@@ -191,3 +196,9 @@ def _opened(state: FileSystem | FileSystemSnapshot) -> FileSystem:
         return state.open()
     state.snapshot()
     return state
+
+
+def failure(code: int, path: bytes | None = None, message: str | None = None) -> OSError:
+    """The exception for errno `code` (of the subclass that Python has for it), to be raised."""
+    text = message or _MESSAGES.get(code) or os.strerror(code)
+    return OSError(code, text) if path is None else OSError(code, text, path)

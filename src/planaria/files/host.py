@@ -20,8 +20,7 @@ from os import PathLike
 from typing import Final
 
 from planaria.files.containment import climbs, stays_inside
-from planaria.files.failure import failure
-from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat
+from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat, failure
 from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.stateless import StatelessFileSystem

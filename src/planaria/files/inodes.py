@@ -8,12 +8,12 @@ from typing import Final
 from planaria.files.chunks import Chunk
 from planaria.files.hostblob import HostBlob
 
-__all__ = ["Record", "RecordTable"]
+__all__ = ["InodeRecord", "RecordTable"]
 
 _SHIFT: Final = 8
 
 
-class Record:
+class InodeRecord:
     """A node at the time of a snapshot; never changed once it is made."""
 
     __slots__ = (
@@ -69,24 +69,24 @@ class RecordTable:
 
     __slots__ = ("_pages",)
 
-    def __init__(self, pages: dict[int, dict[int, Record]] | None = None) -> None:
+    def __init__(self, pages: dict[int, dict[int, InodeRecord]] | None = None) -> None:
         self._pages = pages or {}
 
-    def __getitem__(self, inode: int) -> Record:
+    def __getitem__(self, inode: int) -> InodeRecord:
         return self._pages[inode >> _SHIFT][inode]
 
-    def get(self, inode: int) -> Record | None:
+    def get(self, inode: int) -> InodeRecord | None:
         """The record, or None."""
         return self._pages.get(inode >> _SHIFT, {}).get(inode)
 
-    def items(self) -> Iterator[tuple[int, Record]]:
+    def items(self) -> Iterator[tuple[int, InodeRecord]]:
         """All records in order of their inodes."""
         for number in sorted(self._pages):
             page = self._pages[number]
             for inode in sorted(page):
                 yield inode, page[inode]
 
-    def updated(self, changes: Mapping[int, Record | None]) -> RecordTable:
+    def updated(self, changes: Mapping[int, InodeRecord | None]) -> RecordTable:
         """A new table with these records in place; None takes one out."""
         pages = dict(self._pages)
         copied: set[int] = set()

@@ -10,7 +10,7 @@ import errno
 import threading
 from collections.abc import Callable
 
-from planaria.files.failure import failure
+from planaria.files.filesystem import failure
 
 __all__ = ["current", "give_way", "is_due"]
 

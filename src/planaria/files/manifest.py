@@ -9,7 +9,7 @@ from planaria.errors import SnapshotError
 from planaria.files.chunks import CHUNK, SHIFT, Chunk, digest_of, frozen
 from planaria.files.filesystem import FileKind, Manifest
 from planaria.files.hostblob import HostBlob
-from planaria.files.inodes import Record, RecordTable
+from planaria.files.inodes import InodeRecord, RecordTable
 from planaria.files.quota import CHUNK_COST, MAX_FILE_SIZE, NAME_COST, NODE_COST, Quota
 
 __all__ = ["bytes_of", "memory_chunks", "memory_manifest", "read_records", "text_of"]
@@ -44,7 +44,7 @@ def memory_manifest(records: RecordTable, next_inode: int) -> Manifest:
     }
 
 
-def _describe(record: Record) -> dict[str, Any]:
+def _describe(record: InodeRecord) -> dict[str, Any]:
     node: dict[str, Any] = {
         "inode": record.inode,
         "mode": record.mode,
@@ -129,7 +129,7 @@ class _Reader:
             _refuse("nodes is not a list with a root in it")
         if self.quota.nodes is not None and len(nodes) > self.quota.nodes:
             raise SnapshotError(f"the filesystem has {len(nodes)} nodes; the quota allows {self.quota.nodes}")
-        records: dict[int, Record | None] = {}
+        records: dict[int, InodeRecord | None] = {}
         last = 0
         for value in nodes:
             record = self._node(value, last + 1, next_inode - 1)
@@ -137,11 +137,11 @@ class _Reader:
             records[last] = record
             if self.quota.bytes is not None and self.used > self.quota.bytes:
                 raise SnapshotError(f"the filesystem is larger than the quota of {self.quota.bytes} bytes")
-        self._place(cast("dict[int, Record]", records))
+        self._place(cast("dict[int, InodeRecord]", records))
         orphans = frozenset(inode for inode, record in records.items() if record and not record.links)
         return RecordTable().updated(records), next_inode, len(records), self.used, orphans
 
-    def _node(self, value: object, lowest: int, highest: int) -> Record:
+    def _node(self, value: object, lowest: int, highest: int) -> InodeRecord:
         if type(value) is not dict:
             _refuse("a node is not an object")
         mode = _integer(value.get("mode"), 0, 0o177777, "mode")
@@ -160,7 +160,7 @@ class _Reader:
             _refuse("times are not three")
         atime, mtime, ctime = (_integer(time, -_MAX_TIME, 2 * _MAX_TIME, "a time") for time in times)
         inode = _integer(node["inode"], lowest, highest, "inode (they ascend)")
-        record = Record(inode, mode, 0, atime, mtime, ctime, inode, b"")
+        record = InodeRecord(inode, mode, 0, atime, mtime, ctime, inode, b"")
         self.used += NODE_COST
         if kind == _DIRECTORY:
             record.names = self._names(node["names"])
@@ -185,7 +185,7 @@ class _Reader:
             self.used += NAME_COST + len(name)
         return names
 
-    def _host(self, record: Record, value: object) -> None:
+    def _host(self, record: InodeRecord, value: object) -> None:
         host = _fields(value, {"name", "size", "digest"}, "a host file")
         blob = self.host_files.get(host["digest"]) if type(host["digest"]) is str else None
         if blob is None:
@@ -195,7 +195,7 @@ class _Reader:
         record.blob = blob
         record.size = blob.size
 
-    def _contents(self, record: Record, node: dict[str, Any]) -> None:
+    def _contents(self, record: InodeRecord, node: dict[str, Any]) -> None:
         limit = MAX_FILE_SIZE if self.quota.file_size is None else self.quota.file_size
         record.size = _integer(node["size"], 0, limit, "the size of a file")
         value = node["chunks"]
@@ -227,7 +227,7 @@ class _Reader:
             chunk = self.verified[digest] = frozen(data)
         return chunk
 
-    def _place(self, records: dict[int, Record]) -> None:
+    def _place(self, records: dict[int, InodeRecord]) -> None:
         """Count links and set where things are, from the root down; what has no name is an orphan."""
         root = records.get(_ROOT)
         if root is None or root.names is None:
@@ -239,7 +239,7 @@ class _Reader:
         while level:
             if limit is not None and depth > limit:
                 raise SnapshotError(f"the tree is deeper than the quota of {limit} directories")
-            below: list[Record] = []
+            below: list[InodeRecord] = []
             for directory in level:
                 for name in sorted(directory.names or ()):
                     record = records.get(cast("dict[bytes, int]", directory.names)[name])

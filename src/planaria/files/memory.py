@@ -15,11 +15,11 @@ from typing import Final, Self, cast
 
 from planaria.files.filesystem import FileKind, FileSystemSnapshot, FileSystemUsage, Manifest
 from planaria.files.hostblob import HostBlob
-from planaria.files.inodes import Record, RecordTable
+from planaria.files.inodes import InodeRecord, RecordTable
 from planaria.files.manifest import memory_chunks, memory_manifest, read_records
 from planaria.files.memory_directory import MemoryDirectory
-from planaria.files.memory_file import MemoryFile, MemoryHostFile
-from planaria.files.memory_nodes import ROOT, Clock, MemoryNode, MemoryStore, MemorySymbolicLink
+from planaria.files.memory_file import MemoryHostFile, RegularFile
+from planaria.files.memory_nodes import ROOT, Clock, MemoryNode, MemoryNodeStore, MemorySymbolicLink
 from planaria.files.node import MountPoint
 from planaria.files.quota import NODE_COST, Quota
 
@@ -29,7 +29,7 @@ _DIRECTORY: Final = int(FileKind.DIRECTORY)
 _REGULAR: Final = int(FileKind.REGULAR)
 
 
-class MemoryFileSystem(MemoryStore):
+class MemoryFileSystem(MemoryNodeStore):
     """A filesystem in memory, safe to use from several threads.
 
     `clock` gives the time in nanoseconds since the epoch; inode numbers are counted, so with a
@@ -60,8 +60,8 @@ class MemoryFileSystem(MemoryStore):
                 if not node.opens:
                     self.free(node)
 
-    def thaw(self, record: Record) -> MemoryNode:
-        kind: type[MemoryNode] = MemoryFile
+    def thaw(self, record: InodeRecord) -> MemoryNode:
+        kind: type[MemoryNode] = RegularFile
         if record.names is not None:
             kind = MemoryDirectory
         elif record.target is not None:
@@ -98,7 +98,7 @@ class MemoryFileSystem(MemoryStore):
         with self.lock:
             if self.changed:
                 table = self.table
-                changes: dict[int, Record | None] = {}
+                changes: dict[int, InodeRecord | None] = {}
                 for inode in self.changed:
                     node = dict.get(table, inode)
                     changes[inode] = None if node is None else node.freeze()
@@ -127,7 +127,7 @@ class MemoryFileSystem(MemoryStore):
     def fork(self) -> Self:
         other = type(self).__new__(type(self))
         snapshot = self.snapshot()
-        MemoryStore.__init__(other, self.clock, self.quota)
+        MemoryNodeStore.__init__(other, self.clock, self.quota)
         other._adopt(snapshot)
         return other
 
@@ -150,7 +150,7 @@ class MemoryFileSystem(MemoryStore):
     ) -> Self:
         """A new filesystem that starts in a captured state."""
         filesystem = cls.__new__(cls)
-        MemoryStore.__init__(filesystem, clock, quota or Quota())
+        MemoryNodeStore.__init__(filesystem, clock, quota or Quota())
         filesystem._adopt(snapshot)
         return filesystem
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 from typing import Any, Final, cast
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import Columns, DirEntry, FileKind
-from planaria.files.inodes import Record
-from planaria.files.memory_file import MemoryFile
-from planaria.files.memory_nodes import ROOT, MemoryNode, MemoryParent, MemoryStore, MemorySymbolicLink
+from planaria.files.filesystem import Columns, DirEntry, FileKind, failure
+from planaria.files.inodes import InodeRecord
+from planaria.files.memory_file import RegularFile
+from planaria.files.memory_nodes import ROOT, MemoryNode, MemoryNodeStore, MemoryParent, MemorySymbolicLink
 from planaria.files.node import Node
 from planaria.files.quota import NAME_COST, NODE_COST
 
@@ -26,7 +25,7 @@ _DIRECTORY_SIZE: Final = 4096
 class MemoryDirectory(MemoryParent):
     __slots__ = ()
 
-    def __init__(self, filesystem: MemoryStore, inode: int, mode: int, now: int) -> None:
+    def __init__(self, filesystem: MemoryNodeStore, inode: int, mode: int, now: int) -> None:
         super().__init__(filesystem, inode, mode, now)
         self.names = {}
 
@@ -36,7 +35,7 @@ class MemoryDirectory(MemoryParent):
     def fields(self) -> dict[str, Any]:
         return {"names": self.names}
 
-    def become(self, record: Record) -> None:
+    def become(self, record: InodeRecord) -> None:
         super().become(record)
         self.names = cast("dict[bytes, int]", record.names)
 
@@ -133,7 +132,7 @@ class MemoryDirectory(MemoryParent):
         filesystem = self.filesystem
         with filesystem.lock:
             cost = self.check_new(name, 0)
-            node = MemoryFile(
+            node = RegularFile(
                 filesystem, filesystem.next_inode, _REGULAR | (mode & 0o7777), filesystem.clock()
             )
             self.insert_new(name, node, cost)

@@ -6,25 +6,24 @@ import errno
 from typing import Any, Final, cast
 
 from planaria.files.chunks import CHUNK, MASK, SHIFT, Chunk, Chunks, frozen
-from planaria.files.failure import failure
-from planaria.files.filesystem import OpenFlags
+from planaria.files.filesystem import OpenFlags, failure
 from planaria.files.hostblob import HostBlob
-from planaria.files.inodes import Record
-from planaria.files.memory_nodes import MemoryHandle, MemoryNode, MemoryStore
+from planaria.files.inodes import InodeRecord
+from planaria.files.memory_nodes import MemoryHandle, MemoryNode, MemoryNodeStore
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import CHUNK_COST, NODE_COST
 
-__all__ = ["MemoryFile", "MemoryHostFile"]
+__all__ = ["MemoryHostFile", "RegularFile"]
 
 _READ: Final = int(OpenFlags.READ)
 _WRITE: Final = int(OpenFlags.WRITE)
 _TRUNCATE: Final = int(OpenFlags.TRUNCATE)
 
 
-class MemoryFile(MemoryNode):
+class RegularFile(MemoryNode):
     __slots__ = ("chunks", "size")
 
-    def __init__(self, filesystem: MemoryStore, inode: int, mode: int, now: int) -> None:
+    def __init__(self, filesystem: MemoryNodeStore, inode: int, mode: int, now: int) -> None:
         super().__init__(filesystem, inode, mode, now)
         self.chunks: Chunks = {}
         self.size = 0
@@ -53,7 +52,7 @@ class MemoryFile(MemoryNode):
         self.filesystem.used -= saved
         return {"size": self.size, "chunks": chunks}
 
-    def become(self, record: Record) -> None:
+    def become(self, record: InodeRecord) -> None:
         super().become(record)
         self.chunks = cast(Chunks, record.chunks)
         self.size = record.size
@@ -64,7 +63,7 @@ class MemoryFile(MemoryNode):
         super().changing()
 
     def same_contents(self, other: Node) -> bool | None:
-        if self.record is None or not isinstance(other, MemoryFile) or other.record is None:
+        if self.record is None or not isinstance(other, RegularFile) or other.record is None:
             return None
         # Frozen chunks of the same contents are the same object.
         return self.size == other.size and self.chunks == other.chunks
@@ -239,7 +238,7 @@ def _data(chunk: bytearray | Chunk) -> bytes | bytearray:
 class _FileHandle(MemoryHandle):
     __slots__ = ()
 
-    node: MemoryFile
+    node: RegularFile
 
     def read(self, size: int, offset: int) -> bytes:
         node = self.node
@@ -290,7 +289,7 @@ class MemoryHostFile(MemoryNode):
     def _size(self) -> int:
         return self.size
 
-    def become(self, record: Record) -> None:
+    def become(self, record: InodeRecord) -> None:
         super().become(record)
         self.blob = cast(HostBlob, record.blob)
         self.size = record.size

@@ -11,14 +11,13 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, OpenFlags, Stat
-from planaria.files.inodes import Record, RecordTable
+from planaria.files.filesystem import FileKind, OpenFlags, Stat, failure
+from planaria.files.inodes import InodeRecord, RecordTable
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota
 from planaria.files.resolution import NodeFileSystem
 
-__all__ = ["ROOT", "Clock", "MemoryHandle", "MemoryNode", "MemoryStore", "MemorySymbolicLink"]
+__all__ = ["ROOT", "Clock", "MemoryHandle", "MemoryNode", "MemoryNodeStore", "MemorySymbolicLink"]
 
 #: The inode of the root.
 ROOT: Final = 1
@@ -29,7 +28,7 @@ _DIRECTORY: Final = int(FileKind.DIRECTORY)
 Clock = Callable[[], int]
 
 
-class MemoryStore(NodeFileSystem):
+class MemoryNodeStore(NodeFileSystem):
     """What the nodes of one filesystem have in common: the table of inodes, the clock, the accounts."""
 
     __slots__ = (
@@ -82,7 +81,7 @@ class MemoryStore(NodeFileSystem):
         #: Inodes without a name, which are kept while they are open.
         self.orphans = set(orphans)
 
-    def thaw(self, record: Record) -> MemoryNode:
+    def thaw(self, record: InodeRecord) -> MemoryNode:
         """The live node of a record."""
         raise NotImplementedError
 
@@ -121,7 +120,7 @@ class NodeTable(dict[int, "MemoryNode"]):
 
     __slots__ = ("store",)
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: MemoryNodeStore) -> None:
         self.store = store
 
     def __missing__(self, inode: int) -> MemoryNode:
@@ -152,9 +151,9 @@ class MemoryNode(Node):
         "up",
     )
 
-    filesystem: MemoryStore
+    filesystem: MemoryNodeStore
 
-    def __init__(self, filesystem: MemoryStore, inode: int, mode: int, now: int) -> None:
+    def __init__(self, filesystem: MemoryNodeStore, inode: int, mode: int, now: int) -> None:
         self.filesystem = filesystem
         self.inode = inode
         self.mode = mode
@@ -165,7 +164,7 @@ class MemoryNode(Node):
         self.up = inode
         self.name = b""
         self.opens = 0
-        self.record: Record | None = None
+        self.record: InodeRecord | None = None
         self.stale = False
 
     def _size(self) -> int:
@@ -179,9 +178,9 @@ class MemoryNode(Node):
         """What the record holds beside what every node has."""
         return {}
 
-    def freeze(self) -> Record:
+    def freeze(self) -> InodeRecord:
         if self.record is None:
-            self.record = Record(
+            self.record = InodeRecord(
                 self.inode,
                 self.mode,
                 self.links,
@@ -194,7 +193,7 @@ class MemoryNode(Node):
             )
         return self.record
 
-    def become(self, record: Record) -> None:
+    def become(self, record: InodeRecord) -> None:
         """Take the state of a record."""
         self.mode = record.mode
         self.links = record.links
@@ -298,7 +297,7 @@ class MemorySymbolicLink(MemoryNode):
     def cost(self) -> int:
         return NODE_COST + len(self.target)
 
-    def become(self, record: Record) -> None:
+    def become(self, record: InodeRecord) -> None:
         super().become(record)
         self.target = cast(bytes, record.target)
 

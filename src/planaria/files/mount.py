@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
 from planaria.errors import SnapshotError
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, FileSystemSnapshot, FileSystemUsage, Manifest
+from planaria.files.filesystem import (
+    FileKind,
+    FileSystem,
+    FileSystemSnapshot,
+    FileSystemUsage,
+    Manifest,
+    failure,
+)
 from planaria.files.manifest import text_of
 from planaria.files.node import MountPoint, Node, NodeStore
 from planaria.files.resolution import NodeFileSystem

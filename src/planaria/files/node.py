@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 from abc import ABC, abstractmethod
 
-from planaria.files.failure import failure
 from planaria.files.filesystem import (
     Columns,
     DirEntry,
@@ -19,6 +18,7 @@ from planaria.files.filesystem import (
     Handle,
     OpenFlags,
     Stat,
+    failure,
 )
 
 __all__ = ["MountPoint", "Node", "NodeHandle", "NodeStore"]

@@ -9,8 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import DirEntry, FileKind, OpenFlags, Stat
+from planaria.files.filesystem import DirEntry, FileKind, OpenFlags, Stat, failure
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.resolution import NodeFileSystem
 

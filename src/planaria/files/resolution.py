@@ -10,14 +10,7 @@ from __future__ import annotations
 import errno
 from typing import Final
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import (
-    DirEntry,
-    FileKind,
-    Handle,
-    OpenFlags,
-    Stat,
-)
+from planaria.files.filesystem import DirEntry, FileKind, Handle, OpenFlags, Stat, failure
 from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle, NodeStore
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import errno
 
 from planaria.files.containment import stays_inside
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, Handle, OpenFlags
+from planaria.files.filesystem import FileKind, FileSystem, Handle, OpenFlags, failure
 
-__all__ = ["PIECE", "Budget", "copy_tree", "write_pieces"]
+__all__ = ["PIECE", "ImportBudget", "copy_tree", "write_pieces"]
 
 #: How much is copied at a time, in bytes.
 PIECE = 1 << 20
 _ZEROS = bytes(PIECE)
 
 
-class Budget:
+class ImportBudget:
     """How many bytes and nodes an import may still bring; None is without limit."""
 
     def __init__(self, max_bytes: int | None = None, max_nodes: int | None = None) -> None:
@@ -49,7 +48,7 @@ def copy_tree(
     target: FileSystem,
     target_path: bytes,
     *,
-    budget: Budget | None = None,
+    budget: ImportBudget | None = None,
     contained: bool = False,
 ) -> None:
     """Copy a file, link or directory with everything in it to `target_path`.
@@ -58,7 +57,7 @@ def copy_tree(
     `contained`, a link that could lead out of the copied tree is refused (EPERM): it is written where
     others will follow it. Devices, FIFOs and sockets are refused (EINVAL).
     """
-    budget = budget or Budget()
+    budget = budget or ImportBudget()
     # The top is followed when it is a link: it is what the caller asked for.
     pending = [(source_path, target_path, 0)]
     finished: list[tuple[bytes, int, int, int]] = []
@@ -100,7 +99,7 @@ def copy_tree(
 
 
 def _copy_file(
-    source: FileSystem, origin: bytes, target: FileSystem, path: bytes, mode: int, budget: Budget
+    source: FileSystem, origin: bytes, target: FileSystem, path: bytes, mode: int, budget: ImportBudget
 ) -> None:
     reader = source.open(origin, OpenFlags.READ)
     try:

@@ -14,11 +14,18 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from planaria.errors import FileSystemError
 from planaria.files.archive import export_tar, export_zip, import_tar, import_zip
-from planaria.files.failure import failure
-from planaria.files.filesystem import FileKind, FileSystem, FileSystemSnapshot, Handle, OpenFlags, Stat
+from planaria.files.filesystem import (
+    FileKind,
+    FileSystem,
+    FileSystemSnapshot,
+    Handle,
+    OpenFlags,
+    Stat,
+    failure,
+)
 from planaria.files.manifest import bytes_of, text_of
 from planaria.files.stream import HandleIO
-from planaria.files.transfer import Budget, copy_tree
+from planaria.files.transfer import ImportBudget, copy_tree
 
 if TYPE_CHECKING:
     from planaria.files.fsspec_adapter import PlanariaFileSystem
@@ -382,7 +389,7 @@ class Files:
             source = HostFileSystem(host if is_directory else os.path.dirname(host))
             inside = b"/" if is_directory else b"/" + os.fsencode(os.path.basename(host))
             self._make_parent(name)
-            copy_tree(source, inside, self.filesystem, name, budget=Budget(max_bytes))
+            copy_tree(source, inside, self.filesystem, name, budget=ImportBudget(max_bytes))
 
     def copy_out(
         self, path: str | PathLike[str], host_path: str | PathLike[str], *, max_bytes: int | None = None
@@ -406,7 +413,7 @@ class Files:
                 os.makedirs(os.path.dirname(host), exist_ok=True)
                 target = HostFileSystem(os.path.dirname(host), read_only=False)
                 inside = b"/" + os.fsencode(os.path.basename(host))
-            copy_tree(self.filesystem, name, target, inside, budget=Budget(max_bytes), contained=True)
+            copy_tree(self.filesystem, name, target, inside, budget=ImportBudget(max_bytes), contained=True)
 
     def _make_parent(self, name: bytes) -> None:
         above = name.rstrip(b"/").rpartition(b"/")[0]

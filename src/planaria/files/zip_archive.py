@@ -17,8 +17,7 @@ from collections.abc import Collection, Iterator
 from os import PathLike
 from typing import Final, NamedTuple
 
-from planaria.files.failure import failure
-from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat
+from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat, failure
 from planaria.files.hostblob import HostBlob
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.stateless import StatelessFileSystem

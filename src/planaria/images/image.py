@@ -39,7 +39,7 @@ class Image:
 
     __slots__ = ("_entry", "_loaded")
 
-    def __init__(self, entry: registry.Entry, loaded: machine_image.Image) -> None:
+    def __init__(self, entry: registry.RegisteredImage, loaded: machine_image.Image) -> None:
         """Use `build` or `find`."""
         self._entry = entry
         self._loaded = loaded

@@ -19,7 +19,7 @@ from planaria.machine.recipe import Recipe
 from planaria.runtime.cache import CompileCache
 from planaria.storage.atomic import write_atomically
 
-__all__ = ["Entry", "changing", "check_name", "entries", "find_entry", "register", "unregister"]
+__all__ = ["RegisteredImage", "changing", "check_name", "entries", "find_entry", "register", "unregister"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SUFFIX: Final = ".json"
@@ -28,7 +28,7 @@ _ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegisteredImage:
     """What is registered under a name."""
 
     name: str
@@ -63,7 +63,7 @@ def changing() -> FileLock:
 
 def register(
     name: str, recipe: Recipe, make: Callable[[], Image], packages: tuple[str, ...] = ()
-) -> tuple[Entry, Image]:
+) -> tuple[RegisteredImage, Image]:
     """Give the image that `make` makes of a recipe a name, which may have meant another one before.
 
     Until it has the name, another process may remove it, or its files, with another name that needs them:
@@ -79,9 +79,9 @@ def register(
     raise ImageError(f"the image {name!r} was removed {_ATTEMPTS} times while it was built: build it again")
 
 
-def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> Entry:
+def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> RegisteredImage:
     """With the lock held."""
-    entry = Entry(name, recipe, packages, int(time.time()))
+    entry = RegisteredImage(name, recipe, packages, int(time.time()))
     told = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
     directory = _directory()
     directory.mkdir(mode=0o700, exist_ok=True)
@@ -89,7 +89,7 @@ def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> Entry:
     return entry
 
 
-def find_entry(name: str) -> Entry:
+def find_entry(name: str) -> RegisteredImage:
     """Raises ImageError when there is none of that name."""
     place = _directory() / f"{check_name(name)}{_SUFFIX}"
     try:
@@ -104,14 +104,14 @@ def find_entry(name: str) -> Entry:
         raise ImageError(f"the image {name!r} has invalid metadata ({error}); remove {place}") from error
 
 
-def _read(name: str, told: dict[str, Any]) -> Entry:
+def _read(name: str, told: dict[str, Any]) -> RegisteredImage:
     packages = tuple(str(one) for one in told["packages"])
-    return Entry(name, Recipe.from_json(told["recipe"]), packages, int(told["created"]))
+    return RegisteredImage(name, Recipe.from_json(told["recipe"]), packages, int(told["created"]))
 
 
-def entries() -> list[Entry]:
+def entries() -> list[RegisteredImage]:
     """All that are registered, by name; damaged ones are left out."""
-    found: list[Entry] = []
+    found: list[RegisteredImage] = []
     places = {place.name.removesuffix(_SUFFIX): place for place in _directory().glob(f"[!.]*{_SUFFIX}")}
     for name, place in sorted(places.items()):
         try:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 import threading
+import weakref
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 import wasmtime
 
@@ -22,7 +23,10 @@ from planaria.runtime.native import HostFunction, define_unchecked, engine, trap
 if TYPE_CHECKING:
     from planaria.machine.wasi.system import Wasi
 
-__all__ = ["Guest", "current", "instantiate", "linker"]
+__all__ = ["Guest", "current", "instantiate", "linker", "weak_method"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class Guest(Protocol):
@@ -162,3 +166,20 @@ def linker() -> wasmtime.Linker:
         define_unchecked(made, "wasi_snapshot_preview1", name, parameters, results, callback)
     define_unchecked(made, "host", "call", [i32] * 4, [i32], _door())
     return made
+
+
+def weak_method(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A function that calls a bound method without keeping its object; raises ReferenceError when it is gone.
+
+    A machine, its system and its executor know each other. The ways back are weak, so that dropping a session
+    releases its memory at once, and the collector of cycles finds little to do.
+    """
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        found = reference()
+        if found is None:
+            raise ReferenceError("the owner of this method is gone")
+        return found(*args, **kwargs)
+
+    return call

@@ -23,7 +23,7 @@ import wasmtime
 from planaria.errors import SessionError
 from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
-from planaria.machine.imports import FUNCTION_NAMES, current, instantiate
+from planaria.machine.imports import FUNCTION_NAMES, current, instantiate, weak_method
 from planaria.machine.memory import (
     WASM_PAGE_BYTES,
     MemoryFile,
@@ -39,7 +39,6 @@ from planaria.machine.memory import (
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
-from planaria.machine.weak import weak_method
 from planaria.runtime.native import (
     RawFunction,
     RawGlobal,

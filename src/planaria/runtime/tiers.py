@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from planaria.errors import RuntimeSetupError
 from planaria.fork import in_forked_child
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.compiler import Recipe, Tier, spawn, tier_recipe
+from planaria.runtime.compiler import CompileRecipe, Tier, spawn, tier_recipe
 
 if TYPE_CHECKING:
     import wasmtime
@@ -60,7 +60,9 @@ def load(tier: Tier) -> wasmtime.Module:
     return module
 
 
-def load_recipe(recipe: Recipe, cache: CompileCache, compile_it: Callable[[], None]) -> wasmtime.Module:
+def load_recipe(
+    recipe: CompileRecipe, cache: CompileCache, compile_it: Callable[[], None]
+) -> wasmtime.Module:
     """Load an entry; `compile_it` is called when it is missing or of no use to this engine."""
     import wasmtime
 
@@ -83,7 +85,9 @@ def load_recipe(recipe: Recipe, cache: CompileCache, compile_it: Callable[[], No
     raise RuntimeSetupError(f"the compiled runtime does not load: {refusal}") from refusal
 
 
-def ensure(recipe: Recipe, cache: CompileCache, on_progress: Callable[[float], None] | None = None) -> None:
+def ensure(
+    recipe: CompileRecipe, cache: CompileCache, on_progress: Callable[[float], None] | None = None
+) -> None:
     """Compile an entry in another process unless it is there, or wait for the process that compiles it.
 
     `on_progress` gets the seconds waited so far, about five times a second. Raises `RuntimeSetupError`.
@@ -119,7 +123,7 @@ def wait(tier: Tier, on_progress: Callable[[float], None] | None = None) -> None
         ensure(tier_recipe(tier), CompileCache(), on_progress)
 
 
-def _announced(recipe: Recipe) -> None:
+def _announced(recipe: CompileRecipe) -> None:
     tier = Tier(recipe.argument)  # the full one where a build has no core tier
     begun = time.monotonic()
     print(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["Export", "ExternKind", "Section", "WasmFile", "decode_uleb", "encode_sleb", "encode_uleb"]
+__all__ = ["Export", "ExternKind", "ModuleSection", "WasmFile", "decode_uleb", "encode_sleb", "encode_uleb"]
 
 _MAGIC: Final = b"\0asm\x01\0\0\0"
 _STUB: Final = b"\x03\x00\x00\x0b"  # a body of three bytes: no locals, `unreachable`, `end`
@@ -38,7 +38,7 @@ class ExternKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ModuleSection:
     """One section: its id and where its contents lie in the file, in bytes."""
 
     id: int
@@ -112,7 +112,7 @@ class WasmFile:
         self.data: Final = data
         self.sections: Final = tuple(self._sections())
 
-    def _sections(self) -> Iterator[Section]:
+    def _sections(self) -> Iterator[ModuleSection]:
         position = 8
         while position < len(self.data):
             identifier = self.data[position]
@@ -120,16 +120,16 @@ class WasmFile:
             position = start + size
             if position > len(self.data):
                 raise ValueError(f"section {identifier} at byte {start} is longer than the file")
-            yield Section(identifier, start, position)
+            yield ModuleSection(identifier, start, position)
 
-    def _find(self, identifier: int) -> Section | None:
+    def _find(self, identifier: int) -> ModuleSection | None:
         return next((section for section in self.sections if section.id == identifier), None)
 
     def _name(self, position: int) -> tuple[str, int]:
         length, position = decode_uleb(self.data, position)
         return self.data[position : position + length].decode("utf-8"), position + length
 
-    def _custom_name(self, section: Section) -> tuple[str, int]:
+    def _custom_name(self, section: ModuleSection) -> tuple[str, int]:
         return self._name(section.start) if section.id == _SectionId.CUSTOM else ("", section.start)
 
     # -- reading -----------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class WasmFile:
             out += [bytes([section.id]), encode_uleb(sum(map(len, contents))), *contents]  # type: ignore[list-item]
         return b"".join(out)
 
-    def _more_exports(self, section: Section, exports: Sequence[Export]) -> list[bytes | memoryview]:
+    def _more_exports(self, section: ModuleSection, exports: Sequence[Export]) -> list[bytes | memoryview]:
         count, position = decode_uleb(self.data, section.start)
         taken = {export.name for export in self.exports()}
         added = bytearray()
@@ -330,7 +330,7 @@ class WasmFile:
         ]
 
     def _replaced(
-        self, section: Section, ranges: Sequence[range], bodies: Mapping[int, bytes]
+        self, section: ModuleSection, ranges: Sequence[range], bodies: Mapping[int, bytes]
     ) -> list[bytes | memoryview]:
         view = memoryview(self.data)
         count, _ = decode_uleb(self.data, section.start)

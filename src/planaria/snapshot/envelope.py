@@ -1,4 +1,4 @@
-"""The container of a snapshot: a header and compressed sections, sealed. It knows nothing of what they mean.
+"""The envelope of a snapshot: a header and compressed sections, sealed. It knows nothing of what they mean.
 
     magic        8 bytes
     version      uint16, of this format
@@ -26,7 +26,7 @@ import zstandard
 
 from planaria.errors import SnapshotCorrupt, SnapshotKeyError, SnapshotVersionError
 
-__all__ = ["FLOOR", "MAX_SECTION", "VERSION", "Container", "Section", "canonical_json", "pack", "read_json"]
+__all__ = ["FLOOR", "MAX_SECTION", "VERSION", "Envelope", "Section", "canonical_json", "pack", "read_json"]
 
 MAGIC: Final = b"\x8aPLN\r\n\x1a\n"
 #: The version that is written.
@@ -96,7 +96,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class Envelope:
     """A snapshot's bytes taken apart; the checksum was right."""
 
     version: int
@@ -109,7 +109,7 @@ class Container:
     """What the signature is over."""
 
     @classmethod
-    def read(cls, data: bytes, *, packed: bool = False) -> Container:
+    def read(cls, data: bytes, *, packed: bool = False) -> Envelope:
         """Take bytes apart; `packed` are those that `pack` has just made, whose checksum is right.
 
         Raises SnapshotCorrupt, or SnapshotVersionError for a snapshot that needs a later reader.
@@ -197,7 +197,7 @@ def key_bytes(key: bytes | str) -> bytes:
 
 
 def pack(header: dict[str, Any], sections: list[Section], key: bytes | str | None = None) -> bytes:
-    """The bytes of a container. `header` gets the entry "sections"; with `key` it is signed."""
+    """The bytes of an envelope. `header` gets the entry "sections"; with `key` it is signed."""
     secret = None if key is None else key_bytes(key)
     entries = [[section.kind, len(section.frame), section.size] for section in sections]
     told = canonical_json({**header, "sections": entries})

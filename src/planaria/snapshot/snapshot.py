@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from planaria.errors import SnapshotCorrupt, SnapshotMismatch
 from planaria.executors.messages import HostCall
 from planaria.machine.memory import MemoryFile
-from planaria.snapshot.envelope import Container, read_json
+from planaria.snapshot.envelope import Envelope, read_json
 from planaria.snapshot.header import Header
 from planaria.snapshot.record import Declaration, Record
 from planaria.snapshot.state import SessionState
@@ -100,7 +100,7 @@ class Snapshot:
         #: What `packed` was given, for a session that goes back to its own state.
         self.live: Live | None = None
         self._data = bytes(data)
-        self._container = Container.read(self._data)
+        self._envelope = Envelope.read(self._data)
         self._check_parent()
 
     @cached_property
@@ -111,12 +111,12 @@ class Snapshot:
         return data
 
     @cached_property
-    def _container(self) -> Container:
-        return Container.read(self._data, packed=True)
+    def _envelope(self) -> Envelope:
+        return Envelope.read(self._data, packed=True)
 
     @cached_property
     def _header(self) -> Header:
-        return Header.read(self._container.header)
+        return Header.read(self._envelope.header)
 
     def _check_parent(self) -> None:
         parent, wanted = self._parent, self._header.parent
@@ -151,7 +151,7 @@ class Snapshot:
     @property
     def digest(self) -> str:
         """BLAKE2b-256 of the bytes, in hexadecimal."""
-        return self._container.digest
+        return self._envelope.digest
 
     @property
     def parent(self) -> Snapshot | None:
@@ -166,8 +166,8 @@ class Snapshot:
         return SnapshotInfo(
             digest=self.digest,
             parent=header.parent,
-            signed=self._container.signature is not None,
-            format=self._container.version,
+            signed=self._envelope.signature is not None,
+            format=self._envelope.version,
             versions=dict(header.versions),
             image=header.image,
             recipe=dict(header.recipe),
@@ -224,8 +224,8 @@ class Snapshot:
         return self._origin
 
     @property
-    def container(self) -> Container:
-        return self._container
+    def container(self) -> Envelope:
+        return self._envelope
 
     @property
     def header(self) -> Header:
@@ -249,12 +249,12 @@ class Snapshot:
         """The descriptions of the files that its image was made with, as they were written. Raises
         SnapshotCorrupt.
         """
-        if not self._container.of_kind("layers"):
+        if not self._envelope.of_kind("layers"):
             return []
         return read_json(self._joined("layers"), "the description of the image's files")
 
     def _joined(self, kind: str) -> bytes:
-        sections = self._container.of_kind(kind)
+        sections = self._envelope.of_kind(kind)
         size = sum(section.size for section in sections)
         if not sections or size > _MAX_TABLES:
             raise SnapshotCorrupt(f"this snapshot has {size} bytes in sections of kind {kind!r}")
@@ -287,7 +287,7 @@ class Snapshot:
         was.
         """
         for one in self.chain():
-            one._container.check_key(key)
+            one._envelope.check_key(key)
 
 
 def _unpickled(data: bytes, parent: Snapshot | None) -> Snapshot:

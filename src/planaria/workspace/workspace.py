@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from planaria.workspace.artifacts import ArtifactStore
     from planaria.workspace.dependencies import DependencyList
     from planaria.workspace.storage.storage import Storage
-    from planaria.workspace.tools.environment import ToolEnvironment
+    from planaria.workspace.tools.variables import ToolEnvironment
     from planaria.workspace.workflows import WorkflowLibrary
 
 __all__ = ["Workspace", "registry_of"]

@@ -12,13 +12,13 @@ from collections.abc import Sized
 from types import FrameType
 from typing import Any, Final
 
-__all__ = ["Poll"]
+__all__ = ["SleepWatch"]
 
 #: How often a thread may find everything as it was before it is said to poll in vain.
 _PATIENCE: Final = 100
 
 
-class Poll:
+class SleepWatch:
     """Watches the sleeps of one thread."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from planaria_kernel.shims.importing import when_imported
-from planaria_kernel.shims.polling import Poll
+from planaria_kernel.shims.polling import SleepWatch
 
 __all__ = ["Lock", "install", "run_pending"]
 
@@ -26,7 +26,7 @@ _pending: list[threading.Thread] = []
 _running: list[threading.Thread] = []
 #: For each of those that run: when the one below it wanted to go on (None: when this one has ended), and what
 #: it was seen to wait for.
-_waits: list[tuple[float | None, Poll]] = []
+_waits: list[tuple[float | None, SleepWatch]] = []
 _sleep: Final = time.sleep
 _ADVICE: Final = (
     "the sandbox has no threads: each runs to its end when something waits for it, so two cannot take turns"
@@ -37,7 +37,7 @@ def _run(thread: threading.Thread, deadline: float | None = None) -> None:
     """Run a queued thread to its end, for one that wants to go on at `deadline`."""
     _pending.remove(thread)
     _running.append(thread)
-    _waits.append((deadline, Poll()))
+    _waits.append((deadline, SleepWatch()))
     active = threading._active  # type: ignore[attr-defined]
     ident = threading.get_ident()
     outer = active.get(ident)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from planaria_shell.builtins.registry import (
+    BuiltinUsageError,
     OptionError,
-    UsageError,
     builtin,
     operands_of,
     options_of,
@@ -164,7 +164,7 @@ def builtin_(shell: Interpreter, argv: list[str]) -> int:
         return 0
     function = BUILTINS.get(words[0])
     if function is None:
-        raise UsageError(f"{words[0]}: not a shell builtin", 1)
+        raise BuiltinUsageError(f"{words[0]}: not a shell builtin", 1)
     return function(shell, words)
 
 
@@ -173,7 +173,7 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "rldtp:")
     given = dict(options)
     if not shell.hashall:
-        raise UsageError("hashing disabled", 1)
+        raise BuiltinUsageError("hashing disabled", 1)
     if "r" in given:
         shell.hashed.clear()
         if not names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planaria_shell.builtins.candidates import ACTIONS, OPTIONS, Specification, candidates
-from planaria_shell.builtins.registry import UsageError, builtin, options_of, usage
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, options_of, usage
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import bucket
 
@@ -18,9 +18,9 @@ def _specification(options: list[tuple[str, str]]) -> Specification:
     made = Specification()
     for letter, value in options:
         if letter == "A" and value not in ACTIONS:
-            raise UsageError(f"{value}: invalid action name")
+            raise BuiltinUsageError(f"{value}: invalid action name")
         if letter == "o" and value not in OPTIONS:
-            raise UsageError(f"{value}: invalid option name")
+            raise BuiltinUsageError(f"{value}: invalid option name")
         made.apply(letter, value)
     return made
 
@@ -99,11 +99,11 @@ def compopt(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "o:DEI", plus=True)
     for letter, value in options:
         if letter.endswith("o") and value not in OPTIONS:
-            raise UsageError(f"{value}: invalid option name")
+            raise BuiltinUsageError(f"{value}: invalid option name")
     special = [_SPECIAL[letter] for letter, _ in options if letter in _SPECIAL]
     names = special[-1:] or names
     if not names:
-        raise UsageError("not currently executing completion function", 1)
+        raise BuiltinUsageError("not currently executing completion function", 1)
 
     def change(name: str) -> None:
         specification = Specification.read(shell.completions[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from planaria_shell.builtins.registry import UsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, options_of
 from planaria_shell.compile.table import new_compiler
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.arrays import ArrayArgument, store_array
@@ -341,7 +341,7 @@ def _functions(shell: Interpreter, request: _Request, operands: list[str]) -> in
     lines: list[str] = []
     for name in names:
         if operands and "=" in name:
-            raise UsageError("cannot use `-f' to make functions", 1)
+            raise BuiltinUsageError("cannot use `-f' to make functions", 1)
         function = shell.functions.get(name)
         if function is None:
             status = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, options_of
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.streams import flush_all
 from planaria_shell.state.variable import EXPORT, Variable
@@ -53,19 +53,19 @@ def cd(shell: Interpreter, argv: list[str]) -> int:
         if letter in "LP":
             physical = letter == "P"
     if len(words) > 1:
-        raise UsageError("too many arguments", 1)
+        raise BuiltinUsageError("too many arguments", 1)
     show = False
     if not words:
         home = shell.variables.get("HOME")
         if home is None:
-            raise UsageError("HOME not set", 1)
+            raise BuiltinUsageError("HOME not set", 1)
         name = home
     else:
         name = words[0]
         if name == "-":
             old = shell.variables.get("OLDPWD")
             if old is None:
-                raise UsageError("OLDPWD not set", 1)
+                raise BuiltinUsageError("OLDPWD not set", 1)
             name = old
             show = True
         elif not name.startswith(("/", "./", "../")) and name not in (".", ".."):
@@ -109,7 +109,7 @@ def _rotation(shell: Interpreter, word: str, shown: str = "") -> int:
     number = int(word[1:])
     place = number if word[0] == "+" else count - 1 - number
     if not 0 <= place < count:
-        raise UsageError(f"{shown or word}: directory stack index out of range", 1)
+        raise BuiltinUsageError(f"{shown or word}: directory stack index out of range", 1)
     return place
 
 
@@ -135,7 +135,7 @@ def pushd(shell: Interpreter, argv: list[str]) -> int:
         words = words[1:]
     if not words:
         if not shell.directories:
-            raise UsageError("no other directory", 1)
+            raise BuiltinUsageError("no other directory", 1)
         top = shell.directories[0]
         old = shell.cwd
         if not _change(shell, "pushd", top, physical=False):
@@ -143,7 +143,7 @@ def pushd(shell: Interpreter, argv: list[str]) -> int:
         shell.directories[0] = old
     elif _is_rotation(words[0]):
         if not shell.directories:
-            raise UsageError("directory stack empty", 1)
+            raise BuiltinUsageError("directory stack empty", 1)
         place = _rotation(shell, words[0])
         stack = [shell.cwd, *shell.directories]
         stack = stack[place:] + stack[:place]
@@ -151,7 +151,7 @@ def pushd(shell: Interpreter, argv: list[str]) -> int:
             return 1
         shell.directories = stack[1:]
     elif len(words) > 1:
-        raise UsageError("too many arguments", 1)
+        raise BuiltinUsageError("too many arguments", 1)
     elif stay:
         shell.directories.insert(0, shell.path(words[0]))
     else:
@@ -175,7 +175,7 @@ def popd(shell: Interpreter, argv: list[str]) -> int:
     if words and not _is_rotation(words[0]):
         raise OptionError(f"{words[0]}: invalid argument")
     if not shell.directories:
-        raise UsageError("directory stack empty", 1)
+        raise BuiltinUsageError("directory stack empty", 1)
     place = _rotation(shell, words[0]) if words else 0
     if place == 0 and not stay:
         if not _change(shell, "popd", shell.directories[0], physical=False):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from planaria_shell.builtins.registry import (
+    BuiltinUsageError,
     OptionError,
-    UsageError,
     builtin,
     no_more,
     operands_of,
@@ -59,7 +59,7 @@ def exit_shell(shell: Interpreter, argv: list[str]) -> int:
 
 @builtin("logout")
 def logout(shell: Interpreter, argv: list[str]) -> int:
-    raise UsageError("not login shell: use `exit'", 1)
+    raise BuiltinUsageError("not login shell: use `exit'", 1)
 
 
 @builtin("return")
@@ -67,7 +67,7 @@ def return_(shell: Interpreter, argv: list[str]) -> int:
     usual = shell.status if shell.running_trap in ("", "DEBUG") else shell.trap_status
     status = _status(shell, argv, usual)
     if not shell.frames and not shell.sourcing and not shell.running_traps:
-        raise UsageError("can only `return' from a function or sourced script", 2)
+        raise BuiltinUsageError("can only `return' from a function or sourced script", 2)
     raise Return(status)
 
 

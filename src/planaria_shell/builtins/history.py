@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, options_of
 from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.streams import flush_all
@@ -22,7 +22,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "cd:anrwps")
     given = dict(options)
     if sum(letter in given for letter in "anrw") > 1:
-        raise UsageError("cannot use more than one of -anrw", 1)
+        raise BuiltinUsageError("cannot use more than one of -anrw", 1)
     if "c" in given:
         shell.history.clear()
         shell.history_replaced = True
@@ -57,7 +57,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
     lines = list(enumerate(shell.history, 1))
     if words:
         if not words[0].isdecimal():
-            raise UsageError(f"{words[0]}: numeric argument required", 1)
+            raise BuiltinUsageError(f"{words[0]}: numeric argument required", 1)
         lines = lines[-int(words[0]) :] if int(words[0]) else []
     _lines(shell, [f"{number:5d}  {text}" for number, text in lines])
     return 0
@@ -93,11 +93,11 @@ def _delete(shell: Interpreter, text: str) -> int:
     places: list[int] = []
     for one in (first_text, last_text) if dash else (first_text,):
         if not one.lstrip("-").isdecimal():
-            raise UsageError(f"{text}: history position out of range", 1)
+            raise BuiltinUsageError(f"{text}: history position out of range", 1)
         number = int(one)
         places.append(number + count if number < 0 else number - 1)
     if not 0 <= places[0] <= places[-1] < count:
-        raise UsageError(f"{text}: history position out of range", 1)
+        raise BuiltinUsageError(f"{text}: history position out of range", 1)
     del shell.history[places[0] : places[-1] + 1]
     return 0
 

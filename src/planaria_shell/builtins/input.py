@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator
 from functools import lru_cache
 
-from planaria_shell.builtins.registry import UsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, options_of
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.subscripts import is_reference
 from planaria_shell.state.builtin import STREAMING
@@ -60,7 +60,7 @@ def read_timeout(shell: Interpreter, argv: list[str]) -> float | None:
     """The time limit of a `read`, or None."""
     try:
         given = dict(options_of(argv, _OPTIONS)[0])
-    except UsageError:
+    except BuiltinUsageError:
         return None
     return _seconds(given["t"]) if "t" in given else _usual_timeout(shell)
 
@@ -91,11 +91,11 @@ def _read_variables(shell: Interpreter, argv: list[str]) -> int:
     for letter in "nN":
         if letter in given:
             if not given[letter].isdecimal():
-                raise UsageError(f"{given[letter]}: invalid number", 1)
+                raise BuiltinUsageError(f"{given[letter]}: invalid number", 1)
             count = int(given[letter])
     if "u" in given:
         if not given["u"].isdecimal():
-            raise UsageError(f"{given['u']}: invalid file descriptor specification", 1)
+            raise BuiltinUsageError(f"{given['u']}: invalid file descriptor specification", 1)
         number = int(given["u"])
     timeout = _seconds(given["t"]) if "t" in given else _usual_timeout(shell)
     stream = shell.fds.get(number)
@@ -106,7 +106,7 @@ def _read_variables(shell: Interpreter, argv: list[str]) -> int:
         raise ShellError(f"{wrong}: Bad file descriptor")
     if "t" in given:
         if timeout is None:
-            raise UsageError(f"{given['t']}: invalid timeout specification", 1)
+            raise BuiltinUsageError(f"{given['t']}: invalid timeout specification", 1)
         if timeout == 0:
             ready = getattr(stream, "ready", None)
             return 0 if ready is None or ready() else 1
@@ -159,7 +159,7 @@ def _read_line(shell: Interpreter, names: list[str]) -> int:
 def _check_names(shell: Interpreter, names: list[str]) -> None:
     for name in names:
         if not (name.isidentifier() and name.isascii()) and not is_reference(shell, name):
-            raise UsageError(f"`{name}': not a valid identifier", 1)
+            raise BuiltinUsageError(f"`{name}': not a valid identifier", 1)
 
 
 def _text(data: bytes) -> str:
@@ -335,12 +335,12 @@ def mapfile(shell: Interpreter, argv: list[str]) -> int:
     given = dict(options)
     name = operands[0] if operands else "MAPFILE"
     if not is_name(name):
-        raise UsageError(f"`{name}': not a valid identifier", 1)
+        raise BuiltinUsageError(f"`{name}': not a valid identifier", 1)
     numbers: dict[str, int] = {}
     for letter, default in (("n", 0), ("O", 0), ("s", 0), ("c", 5000), ("u", 0)):
         text = given.get(letter, str(default))
         if not text.isdecimal():
-            raise UsageError(f"{text}: invalid {'array origin' if letter == 'O' else 'line count'}", 1)
+            raise BuiltinUsageError(f"{text}: invalid {'array origin' if letter == 'O' else 'line count'}", 1)
         numbers[letter] = int(text)
     stream = _input(shell, numbers["u"])
     delimiter = (given["d"].encode("utf-8", "surrogateescape")[:1] or b"\0") if "d" in given else b"\n"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from planaria_shell.builtins.options import _list_signals
-from planaria_shell.builtins.registry import UsageError, builtin, operands_of, options_of, usage
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, operands_of, options_of, usage
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.jobs import Job
 from planaria_shell.state.signals import SIGNALS, signal_number
@@ -133,11 +133,11 @@ def _wait_next(shell: Interpreter, words: list[str], variable: str | None) -> in
 @builtin("fg")
 def fg(shell: Interpreter, argv: list[str]) -> int:
     if not shell.monitor:
-        raise UsageError("no job control", 1)
+        raise BuiltinUsageError("no job control", 1)
     word = (operands_of(argv) or ["%+"])[0]
     job = shell.find_job(word)
     if job is None:
-        raise UsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
+        raise BuiltinUsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
     shell.output(f"{job.text}\n".encode("utf-8", "surrogateescape"))
     status = shell.wait_job(job)
     _forget(shell, job)
@@ -147,11 +147,11 @@ def fg(shell: Interpreter, argv: list[str]) -> int:
 @builtin("bg")
 def bg(shell: Interpreter, argv: list[str]) -> int:
     if not shell.monitor:
-        raise UsageError("no job control", 1)
+        raise BuiltinUsageError("no job control", 1)
     word = (operands_of(argv) or ["%+"])[0]
     job = shell.find_job(word)
     if job is None:
-        raise UsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
+        raise BuiltinUsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
     shell.output(f"[{job.number}]+ {job.text} &\n".encode("utf-8", "surrogateescape"))
     return 0
 
@@ -164,7 +164,7 @@ def disown(shell: Interpreter, argv: list[str]) -> int:
     for word in words or ["%+"]:
         job = shell.find_job(word)
         if job is None:
-            raise UsageError(f"{word}: no such job", 1)
+            raise BuiltinUsageError(f"{word}: no such job", 1)
         if not any(letter == "h" for letter, _ in options):
             shell.disowned.append(job)
             shell.jobs.remove(job)
@@ -174,7 +174,7 @@ def disown(shell: Interpreter, argv: list[str]) -> int:
 @builtin("suspend")
 def suspend(shell: Interpreter, argv: list[str]) -> int:
     options_of(argv, "f")
-    raise UsageError("cannot suspend: no job control", 1)
+    raise BuiltinUsageError("cannot suspend: no job control", 1)
 
 
 _SIGNAL_OPTION = re.compile(r"-[A-Za-z0-9+-]+\Z")
@@ -190,7 +190,7 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
         return _list(shell, words[1:])
     if words[0] in ("-s", "-n"):
         if len(words) < 2:
-            raise UsageError(f"{words[0]}: option requires an argument", 1)
+            raise BuiltinUsageError(f"{words[0]}: option requires an argument", 1)
         number = signal_number(words[1])
         name = words[1]
         words = words[2:]
@@ -204,7 +204,7 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
     else:
         name = ""
     if number is None:
-        raise UsageError(f"{name}: invalid signal specification", 1)
+        raise BuiltinUsageError(f"{name}: invalid signal specification", 1)
     if words and words[0] == "--":
         words = words[1:]
     if not words:

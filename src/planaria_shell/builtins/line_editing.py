@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from planaria_shell.builtins.readline import FUNCTIONS, KEYMAPS, KEYS, VARIABLES
-from planaria_shell.builtins.registry import UsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, options_of
 from planaria_shell.state.interpreter import Interpreter
 
 _LETTERS = "lpsvPSVXm:f:q:u:r:x:"
@@ -53,9 +53,9 @@ def bind(shell: Interpreter, argv: list[str]) -> int:
     bindings = _Bindings(shell)
     for letter, value in options:
         if letter == "m" and value not in (*KEYMAPS, "vi-standard"):
-            raise UsageError(f"`{value}': invalid keymap name", 1)
+            raise BuiltinUsageError(f"`{value}': invalid keymap name", 1)
         if letter in "qu" and value not in FUNCTIONS:
-            raise UsageError(f"`{value}': unknown function name", 1)
+            raise BuiltinUsageError(f"`{value}': unknown function name", 1)
     status = 0
     for letter, value in sorted(options, key=lambda pair: "mlpPvVfqurxsSX".index(pair[0])):
         if letter == "f":
@@ -129,7 +129,7 @@ def _parts(text: str) -> tuple[str, str]:
     """The key and the target of `"keys": target` or `Control-x: target`."""
     match = _BINDING.match(text)
     if match is None:
-        raise UsageError(f"{text}: missing colon separator", 1)
+        raise BuiltinUsageError(f"{text}: missing colon separator", 1)
     quoted, named, target = match.groups()
     if quoted is not None:
         return _key(quoted), target
@@ -169,7 +169,7 @@ def _read(shell: Interpreter, bindings: _Bindings, name: str) -> int:
         with open(shell.path(name), encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()
     except OSError as error:
-        raise UsageError(f"{name}: cannot read: {error.strerror}", 1) from None
+        raise BuiltinUsageError(f"{name}: cannot read: {error.strerror}", 1) from None
     for line in lines:
         _line(shell, bindings, line)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from planaria_shell.builtins.declarations import assignment_line
-from planaria_shell.builtins.registry import OptionError, UsageError, builtin, options_of, usage
+from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, options_of, usage
 from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
@@ -24,7 +24,7 @@ def turn(shell: Interpreter, name: str, on: bool) -> None:
     """Set one option of `set -o`."""
     attribute = SET_OPTIONS.get(name)
     if attribute is None:
-        raise UsageError(f"{name}: invalid option name", 2)
+        raise BuiltinUsageError(f"{name}: invalid option name", 2)
     setattr(shell, attribute, on)
     if attribute in ("vi", "emacs"):
         # One excludes the other; without one there is no editing.
@@ -110,7 +110,7 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "pqsuo")
     letters = {letter for letter, _ in options}
     if "s" in letters and "u" in letters:
-        raise UsageError("cannot set and unset shell options simultaneously", 1)
+        raise BuiltinUsageError("cannot set and unset shell options simultaneously", 1)
     known = tuple(SET_OPTIONS) if "o" in letters else SHOPT_OPTIONS
 
     def is_on(name: str) -> bool:
@@ -251,7 +251,7 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
     word = words[0]
     if word[0].isdecimal():
         if not re.fullmatch(r"[0-7]+", word) or int(word, 8) > 0o777:
-            raise UsageError(f"{word}: octal number out of range", 1)
+            raise BuiltinUsageError(f"{word}: octal number out of range", 1)
         shell.umask = int(word, 8)
         return 0
     allowed = ~shell.umask & 0o777
@@ -261,7 +261,9 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
         who, operator, permissions = match.groups()
         if match.end() < len(clause) or not operator:
             wrong = clause[match.end() : match.end() + 1]
-            raise UsageError(f"`{wrong}': invalid symbolic mode {'character' if operator else 'operator'}", 1)
+            raise BuiltinUsageError(
+                f"`{wrong}': invalid symbolic mode {'character' if operator else 'operator'}", 1
+            )
         bits = sum(_BITS[letter] for letter in set(permissions))
         for letter in "ugo" if not who or "a" in who else who:
             shift = {"u": 6, "g": 3, "o": 0}[letter]

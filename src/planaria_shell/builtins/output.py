@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from planaria_shell.builtins.registry import OptionError, UsageError, builtin, usage
+from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, usage
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.subscripts import is_reference
 from planaria_shell.state.interpreter import Interpreter
@@ -445,7 +445,7 @@ def printf(shell: Interpreter, argv: list[str]) -> int:
             else:
                 variable = word[2:]
             if not is_reference(shell, variable):
-                raise UsageError(f"`{variable}': not a valid identifier")
+                raise BuiltinUsageError(f"`{variable}': not a valid identifier")
         else:
             raise OptionError(f"{word[:2]}: invalid option")
     if place >= len(argv):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import time
 
-from planaria_shell.builtins.registry import OptionError, UsageError, builtin, no_more, operands_of, usage
+from planaria_shell.builtins.registry import (
+    BuiltinUsageError,
+    OptionError,
+    builtin,
+    no_more,
+    operands_of,
+    usage,
+)
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import READONLY, is_name
 
@@ -14,11 +21,11 @@ def shift(shell: Interpreter, argv: list[str]) -> int:
     count = 1
     if len(argv) > 1:
         if not argv[1].lstrip("+-").isdecimal():
-            raise UsageError(f"{argv[1]}: numeric argument required", 1)
+            raise BuiltinUsageError(f"{argv[1]}: numeric argument required", 1)
         count = int(argv[1])
         no_more("shift", argv[2:])
     if count < 0:
-        raise UsageError(f"{argv[1]}: shift count out of range", 1)
+        raise BuiltinUsageError(f"{argv[1]}: shift count out of range", 1)
     if count > len(shell.positional):
         if "shift_verbose" in shell.shopts or shell.posix:
             shell.complain(f"shift: {count}: shift count out of range")
@@ -34,7 +41,7 @@ def let(shell: Interpreter, argv: list[str]) -> int:
     if words and words[0] == "--":
         words = words[1:]
     if not words:
-        raise UsageError("expression expected", 1)
+        raise BuiltinUsageError("expression expected", 1)
     value = 0
     for word in words:
         value = shell.evaluate(word)
@@ -49,7 +56,7 @@ def _forget_argument(shell: Interpreter) -> None:
 
 def _assign(shell: Interpreter, name: str, value: str) -> None:
     if not is_name(name):
-        raise UsageError(f"`{name}': not a valid identifier", 1)
+        raise BuiltinUsageError(f"`{name}': not a valid identifier", 1)
     shell.variables.set(name, value)
 
 

@@ -9,7 +9,16 @@ from planaria_shell.errors import AbandonError, ReadonlyError, ShellError
 from planaria_shell.state.builtin import BUILTINS, Builtin
 from planaria_shell.state.interpreter import Interpreter
 
-__all__ = ["OptionError", "UsageError", "builtin", "no_more", "operands_of", "options_of", "running", "usage"]
+__all__ = [
+    "BuiltinUsageError",
+    "OptionError",
+    "builtin",
+    "no_more",
+    "operands_of",
+    "options_of",
+    "running",
+    "usage",
+]
 
 
 def no_more(command: str, words: list[str]) -> None:
@@ -18,7 +27,7 @@ def no_more(command: str, words: list[str]) -> None:
         raise AbandonError(f"{command}: too many arguments")
 
 
-class UsageError(Exception):
+class BuiltinUsageError(Exception):
     """A builtin was called wrongly."""
 
     def __init__(self, message: str, status: int = 2) -> None:
@@ -27,7 +36,7 @@ class UsageError(Exception):
         self.status = status
 
 
-class OptionError(UsageError):
+class OptionError(BuiltinUsageError):
     """An option that is not known or lacks its value: how the builtin is called is shown, too."""
 
 
@@ -44,7 +53,7 @@ def running(*names: str) -> Callable[[Builtin], Builtin]:
         def run(shell: Interpreter, argv: list[str]) -> int:
             try:
                 return function(shell, argv)
-            except UsageError as error:
+            except BuiltinUsageError as error:
                 return _refused(shell, argv[0], error)
 
         for name in names:
@@ -54,7 +63,7 @@ def running(*names: str) -> Callable[[Builtin], Builtin]:
     return register
 
 
-def _refused(shell: Interpreter, name: str, error: UsageError) -> int:
+def _refused(shell: Interpreter, name: str, error: BuiltinUsageError) -> int:
     shell.complain(f"{name}: {error.message}")
     if isinstance(error, OptionError):
         usage(shell, name)
@@ -72,7 +81,7 @@ def builtin(*names: str) -> Callable[[Builtin], Builtin]:
         def run(shell: Interpreter, argv: list[str]) -> int:
             try:
                 return function(shell, argv)
-            except UsageError as error:
+            except BuiltinUsageError as error:
                 return _refused(shell, argv[0], error)
             except ReadonlyError as error:
                 shell.complain(error.message)

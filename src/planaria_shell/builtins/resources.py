@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planaria_shell.builtins.registry import UsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, options_of
 from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.resources import Limit
@@ -49,7 +49,7 @@ def _set(shell: Interpreter, letter: str, word: str, soft: bool, hard: bool) -> 
     elif word.isdecimal():
         value = int(word)
     else:
-        raise UsageError(f"{word}: invalid number", 1)
+        raise BuiltinUsageError(f"{word}: invalid number", 1)
     failed = f"{_ROWS[letter][1]}: cannot modify limit: "
     if (
         letter == "p"
@@ -70,7 +70,7 @@ def ulimit(shell: Interpreter, argv: list[str]) -> int:
     kinds = {letter for letter, _ in options if letter in "SH"}
     place = 1 if kinds == {"H"} else 0
     if len(words) > 1:
-        raise UsageError("too many arguments", 1)
+        raise BuiltinUsageError("too many arguments", 1)
     if "a" in letters:
         lines = [
             f"{title:<20}{unit:>20} {_shown(shell.bounds[letter][place])}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planaria_shell.builtins.registry import UsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, options_of
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.subscripts import is_reference, key_of
 from planaria_shell.state.interpreter import Interpreter
@@ -14,7 +14,7 @@ def unset(shell: Interpreter, argv: list[str]) -> int:
     options, operands = options_of(argv, "fvn")
     letters = {letter for letter, _ in options}
     if {"f", "v"} <= letters:
-        raise UsageError("cannot simultaneously unset a function and a variable", 1)
+        raise BuiltinUsageError("cannot simultaneously unset a function and a variable", 1)
     status = 0
     for name in operands:
         try:

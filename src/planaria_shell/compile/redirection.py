@@ -11,8 +11,8 @@ from planaria_shell.expand.words import TextCode, WordCompiler
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.resources import FROM_THE_START
 from planaria_shell.state.streams import (
-    FileInput,
-    FileOutput,
+    DescriptorInput,
+    DescriptorOutput,
     FileUpdate,
     NullStream,
     Stream,
@@ -105,7 +105,7 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
         if mode == _READ:
             if shell.bounds is not FROM_THE_START:
                 shell.may_open(name)
-            return FileInput(os.open(path, os.O_RDONLY), path)
+            return DescriptorInput(os.open(path, os.O_RDONLY), path)
         if mode == _UPDATE:
             return FileUpdate(os.open(path, os.O_RDWR | os.O_CREAT, 0o666 & ~shell.umask), path)
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == _APPEND else os.O_TRUNC)
@@ -116,13 +116,13 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
             shell.heed_limits()
             shell.may_open(name)
         if HAS_UMASK or shell.umask == 0o022:
-            return FileOutput(os.open(path, flags, 0o666 & ~shell.umask), path)
+            return DescriptorOutput(os.open(path, flags, 0o666 & ~shell.umask), path)
         new = not os.path.lexists(path)
         descriptor = os.open(path, flags, 0o666 & ~shell.umask)
         if new:
             # The system has no umask that would do it.
             os.chmod(path, 0o666 & ~shell.umask)
-        return FileOutput(descriptor, path)
+        return DescriptorOutput(descriptor, path)
     except OSError as error:
         failure = ShellError(f"{name}: {os.strerror(error.errno or errno.EIO)}")
         failure.errno = error.errno or errno.EIO

@@ -19,7 +19,7 @@ from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.pipes import NothingYetError, PipeInput, PipeOutput
 from planaria_shell.state.resources import FROM_THE_START
 from planaria_shell.state.signals import SIGNALS, XFSZ
-from planaria_shell.state.streams import FileOutput, Stream, flush_all, pause
+from planaria_shell.state.streams import DescriptorOutput, Stream, flush_all, pause
 from planaria_shell.state.variable import Scope
 from planaria_shell.translation.region import FunctionRegion
 
@@ -66,7 +66,7 @@ def _written(output: Stream | None) -> int:
     """A number that changes when something is written."""
     if isinstance(output, PipeOutput):
         return output.pipe.size
-    return output.buffered if isinstance(output, FileOutput) else 0
+    return output.buffered if isinstance(output, DescriptorOutput) else 0
 
 
 # -- one command -------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def stream_external(
             steps = function(process)
             result = steps if isinstance(steps, int) else (yield from steps) or 0
         output = shell.fds.get(1)
-        if isinstance(output, FileOutput) and output.owned:
+        if isinstance(output, DescriptorOutput) and output.owned:
             output.flush()
         return result & 0xFF
     except BrokenPipeError:

@@ -11,7 +11,7 @@ from planaria_shell.state.int_limits import DigitsOfTheShell
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.pipes import PipeInput
 from planaria_shell.state.resources import FROM_THE_START
-from planaria_shell.state.streams import CapturedOutput, FileOutput, NullStream, flush_all
+from planaria_shell.state.streams import CapturedOutput, DescriptorOutput, NullStream, flush_all
 
 __all__ = [
     "exit_within",
@@ -67,7 +67,7 @@ def _run(shell: Interpreter, source: str, where: str) -> int:
         _stop(shell, error.strerror or str(error))
     flush_all()
     for stream in shell.fds.values():
-        if stream.__class__ is FileOutput and stream.failure is not None:
+        if stream.__class__ is DescriptorOutput and stream.failure is not None:
             _tell_failures(shell)
             break
     return shell.status
@@ -255,7 +255,7 @@ def takes_turns(shell: Interpreter) -> bool:
     return (
         shell.background
         or (isinstance(source, PipeInput) and source.pipe.pull is None)
-        or not isinstance(output, FileOutput | CapturedOutput | NullStream)
+        or not isinstance(output, DescriptorOutput | CapturedOutput | NullStream)
     )
 
 

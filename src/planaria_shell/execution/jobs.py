@@ -18,7 +18,7 @@ from planaria_shell.state.control import BROKEN_PIPE
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.jobs import Fifo, Job
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
-from planaria_shell.state.streams import FileInput, FileOutput, NullStream, flush_all, pause
+from planaria_shell.state.streams import DescriptorInput, DescriptorOutput, NullStream, flush_all, pause
 from planaria_shell.state.variable import INDEXED, Variable
 from planaria_shell.syntax.nodes import Command
 
@@ -284,7 +284,7 @@ def descriptor_path(shell: Interpreter, number: int, name: str) -> str:
         if source is stream:
             return path
     if stream.readable and not stream.writable:
-        if isinstance(stream, FileInput) and stream.path and not stream.buffer:
+        if isinstance(stream, DescriptorInput) and stream.path and not stream.buffer:
             return stream.path
         descriptor, path = tempfile.mkstemp(prefix="planaria-")
         with os.fdopen(descriptor, "wb") as file:
@@ -294,7 +294,7 @@ def descriptor_path(shell: Interpreter, number: int, name: str) -> str:
         return path
     if isinstance(stream, NullStream):
         return "/dev/null"
-    if isinstance(stream, FileOutput) and stream.path:
+    if isinstance(stream, DescriptorOutput) and stream.path:
         flush_all()
         return stream.path
     descriptor, path = tempfile.mkstemp(prefix="planaria-")

@@ -9,7 +9,7 @@ from planaria_shell.errors import ShellError, ShellSyntaxError
 from planaria_shell.state.builtin import PURE_BUILTINS
 from planaria_shell.state.control import BROKEN_PIPE, Exit, LimitReachedError, LoopJump, Return
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.streams import CapturedOutput, FileOutput, Stream
+from planaria_shell.state.streams import CapturedOutput, DescriptorOutput, Stream
 
 __all__ = [
     "Code",
@@ -98,7 +98,7 @@ def _end_subshell(shell: Interpreter, status: int) -> int:
     if shell.jobs:
         shell.settle_jobs()
     for stream in shell.fds.values():
-        if stream.__class__ is FileOutput and stream.owners == 1:
+        if stream.__class__ is DescriptorOutput and stream.owners == 1:
             try:
                 stream.flush()
             except OSError as error:

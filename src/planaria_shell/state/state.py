@@ -18,7 +18,7 @@ from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_DEFAULTS
 from planaria_shell.state.pipes import Pipe
 from planaria_shell.state.random_numbers import Random
 from planaria_shell.state.resources import FROM_THE_START, Bounds, System
-from planaria_shell.state.streams import AdaptedStream, FileInput, FileOutput, Stream
+from planaria_shell.state.streams import AdaptedStream, DescriptorInput, DescriptorOutput, Stream
 from planaria_shell.state.variable import INDEXED, Variable
 from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Command
@@ -135,9 +135,9 @@ class State:
         #: Where commands were found: path, and function when it is one of the registry.
         self.hashed: dict[str, tuple[str, CommandFunction | None]] = {}
         self.fds = {
-            0: stdin or FileInput(0, owned=False),
-            1: stdout or FileOutput(1, owned=False),
-            2: stderr or FileOutput(2, owned=False),
+            0: stdin or DescriptorInput(0, owned=False),
+            1: stdout or DescriptorOutput(1, owned=False),
+            2: stderr or DescriptorOutput(2, owned=False),
         }
         for attribute in SET_OPTIONS.values():
             setattr(self, attribute, False)

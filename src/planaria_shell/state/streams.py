@@ -19,8 +19,8 @@ __all__ = [
     "AdaptedStream",
     "BufferedInput",
     "CapturedOutput",
-    "FileInput",
-    "FileOutput",
+    "DescriptorInput",
+    "DescriptorOutput",
     "FileUpdate",
     "HostInput",
     "NullStream",
@@ -169,7 +169,7 @@ class BufferedInput(Stream):
         return self.position < len(self.buffer)
 
 
-class FileInput(BufferedInput):
+class DescriptorInput(BufferedInput):
     """A file opened for reading; owns its system descriptor unless told otherwise."""
 
     __slots__ = ("deadline", "descriptor", "owned", "path")
@@ -231,7 +231,7 @@ class TextInput(BufferedInput):
 # -- outputs ---------------------------------------------------------------------------------------
 
 #: Files with bytes that are not written out yet.
-_dirty: list[FileOutput] = []
+_dirty: list[DescriptorOutput] = []
 
 
 def flush_all() -> None:
@@ -254,7 +254,7 @@ def flush_shown() -> None:
             stream.flush()
 
 
-class FileOutput(Stream):
+class DescriptorOutput(Stream):
     """A file opened for writing, buffered; see `flush_all`."""
 
     __slots__ = ("buffered", "descriptor", "failure", "owned", "path", "pieces")
@@ -314,7 +314,7 @@ class FileOutput(Stream):
                 os.close(self.descriptor)
 
 
-class FileUpdate(FileInput):
+class FileUpdate(DescriptorInput):
     """A file opened for reading and writing (`<>`): one offset for both."""
 
     __slots__ = ()

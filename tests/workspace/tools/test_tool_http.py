@@ -12,9 +12,9 @@ import pytest
 from demo_http_server import PNG, HttpServer, serving
 
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError, ToolNotFound, ToolTimeout
-from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
+from planaria.workspace.tools.variables import ToolEnvironment
 
 Define = Callable[..., Tool]
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError, ToolNotFound, ToolTimeout
-from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
+from planaria.workspace.tools.variables import ToolEnvironment
 
 pytestmark = pytest.mark.slow
 

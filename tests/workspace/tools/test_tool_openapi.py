@@ -13,9 +13,9 @@ import yaml
 from demo_http_server import HttpServer, serving
 
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError
-from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
+from planaria.workspace.tools.variables import ToolEnvironment
 
 DOCUMENT: dict[str, Any] = yaml.safe_load(
     """

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from planaria.network.policy import Network
     from planaria.workspace.artifact_quota import ArtifactQuota
     from planaria.workspace.storage.storage import Storage
-    from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.tools.registry import ToolRegistry
+    from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = ["Sandbox"]
 

@@ -21,11 +21,11 @@ from planaria.workspace.tools.definition import (
     RecipeParameter,
     StdinDefinition,
 )
-from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.process import Finished, run_process
 from planaria.workspace.tools.redaction import Redaction
 from planaria.workspace.tools.tool import Tool, ToolCallable
+from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = ["CommandTool"]
 

@@ -13,8 +13,8 @@ from planaria.errors import ToolDefinitionError
 from planaria.workspace.tools.names import suggestion
 
 if TYPE_CHECKING:
-    from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.tools.tool import Tool
+    from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = [
     "CommandDefinition",

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from planaria.errors import ToolDefinitionError
 from planaria.workspace.tools.definition import Definition, ParameterDefinition, ToolDefinition
-from planaria.workspace.tools.environment import ToolEnvironment
+from planaria.workspace.tools.variables import ToolEnvironment
 
 if TYPE_CHECKING:
     from planaria.workspace.tools.http_tool import HttpTool

@@ -15,7 +15,7 @@ import httpx
 
 from planaria.errors import ToolCallError, ToolTimeout
 from planaria.version import __version__
-from planaria.workspace.tools.http_requests import Request
+from planaria.workspace.tools.http_requests import HttpRequest
 from planaria.workspace.tools.redaction import Redaction
 
 __all__ = ["Answer", "Credentials", "HttpClient", "connection_pool"]
@@ -112,7 +112,7 @@ class HttpClient:
         self._redirects = redirects
         self._max_response = max_response
 
-    async def send(self, request: Request, timeout: float | None) -> Answer:
+    async def send(self, request: HttpRequest, timeout: float | None) -> Answer:
         """Send a request, follow redirects as far as they may go, and read the answer.
 
         Raises ToolCallError for any status but 2xx, with `status` and the beginning of the body, for a body
@@ -146,7 +146,7 @@ class HttpClient:
         """A URL in messages: queries and user names can be secrets."""
         return self._redaction(str(url.copy_with(query=None, fragment=None, userinfo=b"")))
 
-    def _build(self, request: Request) -> httpx.Request:
+    def _build(self, request: HttpRequest) -> httpx.Request:
         headers = httpx.Headers({"Accept-Encoding": "gzip", **self._headers})
         headers.update(request.headers)
         built = self._pool.build_request(

@@ -18,7 +18,7 @@ from planaria.limits import NOT_GIVEN
 from planaria.workspace.tools.schemas import encodable, json_value
 from planaria.workspace.tools.tool import ToolCallable
 
-__all__ = ["BodyKind", "Endpoint", "QueryStyle", "Request", "placeholders"]
+__all__ = ["BodyKind", "Endpoint", "HttpRequest", "QueryStyle", "placeholders"]
 
 BodyKind = Literal["json", "form", "multipart", "text", "bytes"]
 QueryStyle = Literal["repeated", "joined", "deep"]
@@ -33,7 +33,7 @@ _CONTENT_TYPES: Final[dict[BodyKind, str]] = {
 
 
 @dataclass(frozen=True)
-class Request:
+class HttpRequest:
     """What is to be sent, without what the host adds."""
 
     method: str
@@ -65,7 +65,7 @@ class Endpoint:
     response: Literal["auto", "json", "text", "bytes"] = "auto"
     timeout: float | None = None
 
-    def request(self, arguments: Mapping[str, Any]) -> Request:
+    def request(self, arguments: Mapping[str, Any]) -> HttpRequest:
         """The request for some arguments. Raises ToolArgumentError."""
         values = self.bind(arguments)
         headers = {
@@ -87,7 +87,7 @@ class Endpoint:
             for pair in _pairs(name, value, self.query_styles.get(name, "repeated"))
         ]
         body = {} if self.body_kind is None else self._body(self.body_kind, values, headers)
-        return Request(self.method, _path(self.path, values), query, headers, **body)
+        return HttpRequest(self.method, _path(self.path, values), query, headers, **body)
 
     def _body(self, kind: BodyKind, values: Mapping[str, Any], headers: dict[str, str]) -> dict[str, Any]:
         """The fields of the request that hold its body; its type goes to the headers."""

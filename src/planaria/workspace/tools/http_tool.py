@@ -22,7 +22,6 @@ from planaria.workspace.tools.background import (
     run_in_background,
 )
 from planaria.workspace.tools.definition import Misfit
-from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.http import BodyDefinition, EndpointDefinition, HttpDefinition
 from planaria.workspace.tools.http_client import Credentials, HttpClient, connection_pool
 from planaria.workspace.tools.http_requests import BodyKind, Endpoint, placeholders
@@ -30,6 +29,7 @@ from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.openapi import OpenApi, parse_document, snake_case
 from planaria.workspace.tools.redaction import Redaction
 from planaria.workspace.tools.tool import Tool, ToolCallable
+from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = ["HttpTool"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from planaria.errors import ToolDefinitionError
-from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.names import suggestion
+from planaria.workspace.tools.variables import ToolEnvironment
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

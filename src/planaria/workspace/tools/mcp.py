@@ -20,10 +20,10 @@ from planaria.workspace.tools.background import (
     run_in_background,
 )
 from planaria.workspace.tools.definition import ToolDefinition
-from planaria.workspace.tools.environment import ToolEnvironment
 from planaria.workspace.tools.redaction import Redaction
 from planaria.workspace.tools.schemas import Names, annotation, json_value, schema_parameters, with_wire_names
 from planaria.workspace.tools.tool import Tool, ToolCallable
+from planaria.workspace.tools.variables import ToolEnvironment
 
 if TYPE_CHECKING:
     import mcp_types

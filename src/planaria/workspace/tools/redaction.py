@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from planaria.workspace.tools.environment import ToolEnvironment
+from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = ["Redaction"]
 

@@ -26,9 +26,9 @@ from planaria.workspace.tools.tool import Tool
 if TYPE_CHECKING:
     from planaria.workspace.embedding import Embedder
     from planaria.workspace.search import SearchEntry, SearchIndex
-    from planaria.workspace.tools.environment import ToolEnvironment
     from planaria.workspace.tools.loading import DefinitionText
     from planaria.workspace.tools.stubs import Detail
+    from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = ["ToolRegistry"]
 

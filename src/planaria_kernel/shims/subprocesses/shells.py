@@ -11,7 +11,7 @@ from typing import Any, Final
 from planaria_shell.commands.processes.python import standard
 from planaria_shell.shell import Shell
 from planaria_shell.state.pipes import PipeInput
-from planaria_shell.state.streams import AdaptedStream, FileInput, FileOutput, NullStream, Stream
+from planaria_shell.state.streams import AdaptedStream, DescriptorInput, DescriptorOutput, NullStream, Stream
 
 __all__ = ["PipeReader", "check_program", "new_shell", "stream_of"]
 
@@ -111,8 +111,8 @@ def stream_of(target: Any, number: int) -> Stream:
 def _of_descriptor(descriptor: int, number: int) -> Stream:
     os.fstat(descriptor)
     if number == 0:
-        return FileInput(descriptor, owned=False)
-    return FileOutput(descriptor, owned=False)
+        return DescriptorInput(descriptor, owned=False)
+    return DescriptorOutput(descriptor, owned=False)
 
 
 def _inherited(number: int) -> Stream:
@@ -129,7 +129,7 @@ def _inherited(number: int) -> Stream:
         now = standard.running[-1]
         inner: Any = (now.process.stdin, now.output, now.error)[number]
         return inner.retain() if isinstance(inner, Stream) else AdaptedStream(inner)
-    return FileInput(0, owned=False) if number == 0 else FileOutput(number, owned=False)
+    return DescriptorInput(0, owned=False) if number == 0 else DescriptorOutput(number, owned=False)
 
 
 def check_program(shell: Shell, name: str, cwd: Any) -> None:

@@ -16,7 +16,7 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from planaria_shell.commands.processes.python.invocation import Invocation, InvocationError, parse
+from planaria_shell.commands.processes.python.invocation import InvocationError, PythonInvocation, parse
 from planaria_shell.commands.processes.python.isolation import ExitHandlers, isolated
 from planaria_shell.commands.processes.python.standard import Standard
 from planaria_shell.state.command import Process, Status
@@ -97,7 +97,7 @@ def python(call: Command) -> Generator[None, None, Status]:
 class _Run:
     """One run of Python."""
 
-    def __init__(self, process: Process, asked: Invocation) -> None:
+    def __init__(self, process: Process, asked: PythonInvocation) -> None:
         self.process = process
         self.asked = asked
         self.env = {} if asked.ignores_environment else process.env

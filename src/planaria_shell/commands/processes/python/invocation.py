@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Invocation", "InvocationError", "parse"]
+__all__ = ["InvocationError", "PythonInvocation", "parse"]
 
 
 class InvocationError(Exception):
@@ -12,7 +12,7 @@ class InvocationError(Exception):
 
 
 @dataclass(slots=True)
-class Invocation:
+class PythonInvocation:
     """What a command line asks for: one of `command`, `module` and `script` ("-" is standard input)."""
 
     command: str | None = None
@@ -35,9 +35,9 @@ class Invocation:
 _FLAGS = frozenset("bBdEhiIOPqsSuvVx?")
 
 
-def parse(argv: list[str]) -> Invocation:
+def parse(argv: list[str]) -> PythonInvocation:
     """Read the arguments after the name; raises InvocationError."""
-    asked = Invocation()
+    asked = PythonInvocation()
     words = iter(argv)
     for word in words:
         if word == "--version":
@@ -61,7 +61,7 @@ def parse(argv: list[str]) -> Invocation:
     return asked
 
 
-def _letters(word: str, words: object, asked: Invocation) -> bool:
+def _letters(word: str, words: object, asked: PythonInvocation) -> bool:
     """Read a word of options in letters; whether it ends them."""
     for place, letter in enumerate(word[1:], 2):
         if letter in _FLAGS:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from planaria.cli.completeness import indentation, is_complete
+from planaria.cli.prompt_syntax import indentation, is_complete
 
 
 @pytest.mark.parametrize(
