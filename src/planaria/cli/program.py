@@ -16,7 +16,7 @@ from planaria import Session
 from planaria.cli import program_files
 from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
-from planaria.cli.report import as_json as report
+from planaria.session.report import as_json as report
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Interrupted, PlanariaError
 from planaria.errors import TimeoutError as ExecutionTimeout

@@ -1,17 +1,19 @@
-"""A result as one JSON object, for programs that call `planaria run --json`."""
+"""A result as one JSON object, for other programs: `planaria run --json`, MCP clients."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypeAlias
 
 from planaria.errors import PlanariaError
 from planaria.session.result import Output, Result
 
-__all__ = ["as_json"]
+__all__ = ["Report", "as_json"]
+
+Report: TypeAlias = dict[str, Any]
 
 
-def as_json(result: Result, exit_code: int) -> dict[str, Any]:
+def as_json(result: Result, exit_code: int) -> Report:
     """The fields of a result; `value` is null when JSON cannot say it exactly, which `repr` then shows."""
     return {
         "ok": result.is_ok,
