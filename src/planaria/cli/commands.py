@@ -122,9 +122,17 @@ def bash(arguments: tuple[str, ...], script: str | None, **options: Any) -> None
 
 
 @commands.command(short_help="Serve sessions to MCP clients.")
-@click.option("--http", is_flag=True, help="Serve streamable HTTP, at /mcp, rather than standard input and output.")
+@click.option(
+    "--http", is_flag=True, help="Serve streamable HTTP, at /mcp, rather than standard input and output."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address to listen at.")
-@click.option("--port", type=int, default=8000, show_default=True, help="With --http: the port to listen at.")
+@click.option(
+    "--port",
+    type=int,
+    default=8000,
+    show_default=True,
+    help="With --http: the port to listen at; 0 is any that is free.",
+)
 @click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
@@ -172,14 +180,12 @@ def mcp(
 ) -> None:
     """Serve sessions to an MCP client (Claude, Codex, Cursor, VS Code ...), on standard input and output.
 
-    Its tools are run_python, run_bash, read_file, write_file and sessions. HTTP has no authentication: whoever
-    can connect can use the sessions.
+    Its tools are run_python, run_bash, read_file, write_file and sessions. HTTP has no authentication: any
+    program that can connect can use the sessions.
     """
     from planaria.cli.mcp import Server, serve
 
-    serve(
-        Server(SessionOptions(**options), store, base, packages, allow), (host, port) if http else None
-    )
+    serve(Server(SessionOptions(**options), store, base, packages, allow), (host, port) if http else None)
 
 
 @commands.command(short_help="Compile the runtime ahead of time.")

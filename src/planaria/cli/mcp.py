@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,8 @@ from planaria.limits import Limits
 from planaria.session._async.session import AsyncSession
 
 if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
     from planaria.network.policy import Network
     from planaria.workspace.tools.registry import ToolRegistry
 
@@ -96,7 +100,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
             if address is None:
                 await mcp.run_stdio_async()
             else:
-                await mcp.run_streamable_http_async(host=address[0], port=address[1])
+                await _serve_http(mcp, *address)
         finally:
             with anyio.CancelScope(shield=True):
                 await sessions.close()
@@ -106,3 +110,19 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
     finally:
         if registry is not None:
             registry.close()
+
+
+async def _serve_http(mcp: MCPServer[Any], host: str, port: int) -> None:
+    """Serve streamable HTTP at /mcp; port 0 is any that is free."""
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listening:
+        shown = f"[{host}]" if ":" in host else host
+        print(
+            f"serving sessions at http://{shown}:{listening.getsockname()[1]}/mcp",
+            file=sys.stderr,
+            flush=True,
+        )
+        config = uvicorn.Config(mcp.streamable_http_app(host=host), log_level="warning")
+        await uvicorn.Server(config).serve(sockets=[listening])

@@ -17,7 +17,16 @@ from planaria.limits import Limits
 if TYPE_CHECKING:
     from planaria.files.storage import Mount
 
-__all__ = ["Command", "SessionOptions", "image_file", "mount", "sandbox_options", "seconds", "session_options", "size"]
+__all__ = [
+    "Command",
+    "SessionOptions",
+    "image_file",
+    "mount",
+    "sandbox_options",
+    "seconds",
+    "session_options",
+    "size",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -51,10 +51,14 @@ async def answer_pending(
         if responses is None and questions:
             if context.client_capabilities is None or context.client_capabilities.elicitation is None:
                 for number in questions:
-                    await run.reject(number, PermissionError("this client cannot ask its user for a decision"))
+                    await run.reject(
+                        number, PermissionError("this client cannot ask its user for a decision")
+                    )
             elif context.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 return InputRequiredResult(
-                    input_requests={str(number): ElicitRequest(params=one) for number, one in questions.items()}
+                    input_requests={
+                        str(number): ElicitRequest(params=one) for number, one in questions.items()
+                    }
                 )
             else:
                 for number, one in questions.items():
@@ -78,8 +82,8 @@ def _question(run: AsyncExecution, call: HostCall) -> ElicitRequestFormParams:
     reason = run.reasons.get(call.id, "")
     if reason.startswith(_APPROVAL):
         return ElicitRequestFormParams(message=reason.removeprefix(_APPROVAL), requested_schema=_APPROVE)
-    arguments = ", ".join(f"{name}={value!r}" for name, value in call.kwargs.items())
-    asked = f"{call.name}({arguments})"
+    arguments = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in (call.kwargs or {}).items())]
+    asked = f"{call.name}({', '.join(arguments)})"
     return ElicitRequestFormParams(
         message=f"{reason}: {asked}" if reason else asked, requested_schema=_ANSWER
     )

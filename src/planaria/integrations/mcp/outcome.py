@@ -70,9 +70,7 @@ def tool_result(session: str, result: Result, report: Report, notes: list[str]) 
 def _text(result: Result) -> str:
     """What a terminal would show, with displays of text among it."""
     parts = [result.stdout]
-    parts += [
-        str(output) for output in result.outputs if _image(output) is None and not output.is_value
-    ]
+    parts += [str(output) for output in result.outputs if _image(output) is None and not output.is_value]
     if result.repr is not None:
         parts.append(result.repr)
     parts.append(result.stderr)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from planaria import __version__
@@ -38,7 +38,8 @@ _PROGRESS_TEXT: Final = 200
 _INSTRUCTIONS: Final = (
     "Python (CPython, with numpy, pandas, scipy, scikit-learn and matplotlib) and bash in a sandbox. "
     "A session keeps its variables, files and shell state from call to call; name one with `session` to have "
-    "it to yourself. Python and bash of a session share its files, in /home/user. Figures come back as images."
+    "it to yourself. Python and bash of a session share its files, in /home/user. Figures come back as "
+    "images."
 )
 
 SessionName = Annotated[str, Field(description="The session's name; a new name begins a new session")]
@@ -79,7 +80,7 @@ class FileContent(BaseModel):
     path: str
     content: str
     encoding: Literal["utf-8", "base64"]
-    size: int = Field(description="The size of the whole file in bytes")
+    size: int = Field(description="In bytes")
 
 
 class Written(BaseModel):
@@ -118,8 +119,8 @@ def create_server(
     writes = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 
     description = (
-        "Run Python code in a sandbox. Variables, imports and files stay for later calls of the same session. "
-        "The value of the last expression is returned, as in a notebook; `await` works at top level."
+        "Run Python code in a sandbox. Variables, imports and files stay for later calls of the same "
+        "session. The value of the last expression is returned, as in a notebook; `await` works at top level."
     )
     if stubs:
         description += f"\nThe code can call these functions, also several in one program:\n{stubs}"
@@ -146,16 +147,21 @@ def create_server(
         )
 
     @server.tool(title="Read a file", annotations=reads)
-    async def read_file(path: str, session: SessionName = "default") -> FileContent:
+    async def read_file(
+        path: str, session: SessionName = "default"
+    ) -> Annotated[CallToolResult, FileContent]:
         """Read a file of a session: as text, or as base64 when it is not UTF-8. Names that are not absolute
         are below /home/user.
         """
         data = await calls.with_session(session, lambda one: one.files.read_bytes(path))
         try:
-            return FileContent(path=path, content=data.decode(), encoding="utf-8", size=len(data))
+            file = FileContent(path=path, content=data.decode(), encoding="utf-8", size=len(data))
         except UnicodeDecodeError:
             content = base64.b64encode(data).decode()
-            return FileContent(path=path, content=content, encoding="base64", size=len(data))
+            file = FileContent(path=path, content=content, encoding="base64", size=len(data))
+        return CallToolResult(
+            content=[TextContent(text=file.content)], structured_content=file.model_dump(mode="json")
+        )
 
     @server.tool(title="Write a file", annotations=writes)
     async def write_file(
@@ -199,14 +205,14 @@ def create_server(
         Returns the sessions that there are then.
         """
         await calls.manage(action, session, label, names or [], count)
-        return SessionList(sessions=await calls.list())
+        return SessionList(sessions=await calls.states())
 
     @server.resource("planaria://sessions", title="The sessions", mime_type="application/json")
     async def session_list() -> str:
-        return SessionList(sessions=await calls.list()).model_dump_json()
+        return SessionList(sessions=await calls.states()).model_dump_json()
 
     @server.resource("planaria://sessions/{session}/files/{+path}", title="A file of a session")
-    async def file(session: str, path: str) -> str | bytes:
+    async def session_file(session: str, path: str) -> str | bytes:
         named = sessions.live(session)
         if named is None:
             raise ResourceNotFoundError(f"there is no live session {session!r}")
@@ -227,7 +233,7 @@ def create_server(
         title="The whole result of an execution",
         mime_type="application/json",
     )
-    async def result(session: str, number: str) -> str:
+    async def session_result(session: str, number: str) -> str:
         named = sessions.live(session)
         report = None if named is None or not number.isdecimal() else named.reports.get(int(number))
         if report is None:
@@ -296,7 +302,7 @@ class _Calls:
                 await self._sessions.save(named)
             return result
 
-    async def list(self) -> list[SessionState]:
+    async def states(self) -> list[SessionState]:
         states = []
         for name, is_live in (await self._sessions.names()).items():
             named = self._sessions.live(name)
