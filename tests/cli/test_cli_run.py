@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from planaria_process import COMMAND, Run
 
-from planaria.cli.report import as_json
+from planaria.session.report import as_json
 from planaria.session.result import Result
 
 pytestmark = pytest.mark.slow

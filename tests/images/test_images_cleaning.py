@@ -15,8 +15,9 @@ from filelock import FileLock
 import planaria
 from planaria.images import registry
 from planaria.images.cleaning import remove_unneeded, unneeded
+from planaria.images.layers import image_of
 from planaria.machine.image import image_place
-from planaria.machine.image_files import tree_path
+from planaria.machine.image_files import find_tree, tree_path
 from planaria.machine.recipe import Recipe
 from planaria.runtime.compiler import tier_recipe
 from planaria.runtime.tiers import Tier
@@ -110,6 +111,21 @@ def test_an_image_whose_files_are_gone_is_made_again(
     again = build(files={"f": "one"}, setup="x = open('f').read()")
     assert again.digest == image.digest
     assert new_session(image=again).run("x, open('f').read()").value == ("one", "one")
+
+
+def test_files_that_are_removed_before_an_image_is_built(
+    build: Callable[..., planaria.Image], new_name: Callable[[], str]
+) -> None:
+    """An image is built of the files at hand, also when another process removes them from the cache."""
+    name = new_name()
+    made = planaria.Image.build(name, files={"f": "one"}, setup="x = open('f').read()")
+    digest = made.recipe.files
+    assert digest is not None
+    tree = find_tree(digest)
+    assert tree is not None
+    registry.unregister(name)
+    assert find_tree(digest) is None
+    assert image_of(made.recipe, trees={digest: tree}).digest == made.digest
 
 
 def test_an_image_that_is_removed_while_it_is_built(new_name: Callable[[], str]) -> None:

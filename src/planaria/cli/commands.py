@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 import click
 
 from planaria import __version__
-from planaria.cli.options import Command, SessionOptions, image_file, session_options
+from planaria.cli.options import (
+    Command,
+    SessionOptions,
+    image_file,
+    sandbox_options,
+    seconds,
+    session_options,
+)
 from planaria.cli.streams import abandon_output
 from planaria.errors import PlanariaError
 
@@ -111,6 +119,73 @@ def bash(arguments: tuple[str, ...], script: str | None, **options: Any) -> None
     from planaria.cli.shell import run_shell
 
     sys.exit(run_shell(script, list(arguments), SessionOptions(**options)))
+
+
+@commands.command(short_help="Serve sessions to MCP clients.")
+@click.option(
+    "--http", is_flag=True, help="Serve streamable HTTP, at /mcp, rather than standard input and output."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address to listen at.")
+@click.option(
+    "--port",
+    type=int,
+    default=8000,
+    show_default=True,
+    help="With --http: the port to listen at; 0 is any that is free.",
+)
+@click.option(
+    "--store",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Save each session here after every call; sessions then outlive the server.",
+)
+@click.option(
+    "--base",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="A workspace: code finds its tools (other MCP servers among them), workflows and artifacts.",
+)
+@click.option(
+    "--package",
+    "packages",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="Install this in each session, as in 'attrs>=24'. May be given several times.",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="RULE",
+    help="Let the code reach this, as in example.com or 'GET https://api.example.com/v1'. May be given "
+    "several times; without it there is no network.",
+)
+@click.option(
+    "--timeout",
+    type=seconds,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop an execution after so many seconds.",
+)
+@sandbox_options
+def mcp(
+    http: bool,
+    host: str,
+    port: int,
+    store: Path | None,
+    base: Path | None,
+    packages: tuple[str, ...],
+    allow: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Serve sessions to an MCP client (Claude, Codex, Cursor, VS Code ...), on standard input and output.
+
+    Its tools are run_python, run_bash, read_file, write_file and sessions. HTTP has no authentication: any
+    program that can connect can use the sessions.
+    """
+    from planaria.cli.mcp import Server, serve
+
+    serve(Server(SessionOptions(**options), store, base, packages, allow), (host, port) if http else None)
 
 
 @commands.command(short_help="Compile the runtime ahead of time.")

@@ -17,7 +17,16 @@ from planaria.limits import Limits
 if TYPE_CHECKING:
     from planaria.files.storage import Mount
 
-__all__ = ["Command", "SessionOptions", "image_file", "mount", "seconds", "session_options", "size"]
+__all__ = [
+    "Command",
+    "SessionOptions",
+    "image_file",
+    "mount",
+    "sandbox_options",
+    "seconds",
+    "session_options",
+    "size",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -81,9 +90,9 @@ class SessionOptions:
 
     timeout: float | None
     memory: int | None
-    save: Path | None
     mounts: tuple[Mount, ...]
     image: str | None = None
+    save: Path | None = None
 
     def limits(self, *, output: int | None) -> Limits:
         """The limits of the session; raises click.UsageError for a bound that Limits refuses."""
@@ -94,8 +103,8 @@ class SessionOptions:
             raise click.UsageError(f"--memory: {error}") from None
 
 
-def session_options(command: Command) -> Command:
-    """Add the shared options to a command, which gets them as the fields of `SessionOptions`."""
+def sandbox_options(command: Command) -> Command:
+    """Add the options of every sandbox to a command."""
     for option in (
         click.option("--image", metavar="NAME", help="Begin from this image (see `planaria image`)."),
         click.option(
@@ -107,6 +116,15 @@ def session_options(command: Command) -> Command:
             help="Show a directory of this computer in the sandbox: ro (read only, unless said otherwise), "
             "rw, or overlay (changes stay in the sandbox). May be given several times.",
         ),
+        click.option("--memory", type=size, metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
+    ):
+        command = option(command)
+    return command
+
+
+def session_options(command: Command) -> Command:
+    """Add the shared options to a command, which gets them as the fields of `SessionOptions`."""
+    for option in (
         click.option(
             "--save",
             type=click.Path(file_okay=False, path_type=Path),
@@ -114,7 +132,6 @@ def session_options(command: Command) -> Command:
             help="Save figures, and files that a program writes to its home directory, into this directory, "
             "which is created if need be.",
         ),
-        click.option("--memory", type=size, metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
         click.option(
             "--timeout",
             type=seconds,
@@ -123,4 +140,4 @@ def session_options(command: Command) -> Command:
         ),
     ):
         command = option(command)
-    return command
+    return sandbox_options(command)

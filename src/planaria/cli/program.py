@@ -14,13 +14,13 @@ import click
 
 from planaria import Session
 from planaria.cli import program_files
+from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
-from planaria.cli.report import as_json as report
-from planaria.cli.report import save, shows_picture
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Interrupted, PlanariaError
 from planaria.errors import TimeoutError as ExecutionTimeout
 from planaria.limits import Limits
+from planaria.session.report import as_json as report
 from planaria.session.result import Output, Result
 
 __all__ = ["INTERRUPTED", "Program", "run_program", "tell_end"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from planaria import Session, __version__
 from planaria.cli import program_files, prompt_syntax
+from planaria.cli.figures import save, shows_picture
 from planaria.cli.options import SessionOptions
-from planaria.cli.report import save, shows_picture
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Exited, Interrupted, PlanariaError
 from planaria.session.result import Output, Result

@@ -130,9 +130,7 @@ class Image:
         )
 
         def make() -> machine_image.Image:
-            if contents is not None:
-                keep_tree(contents)
-            return image_of(recipe)
+            return image_of(recipe, trees={} if contents is None else {keep_tree(contents): contents})
 
         return cls(*registry.register(name, recipe, make, tuple(sorted(installed.values()))))
 

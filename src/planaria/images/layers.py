@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from planaria.errors import ImageError, ProtocolError, RuntimeSetupError
@@ -44,6 +46,7 @@ __all__ = ["BuildingHost", "base_of", "image_of", "root_files"]
 
 #: Seconds that making an image may take.
 PATIENCE: Final = 600.0
+NO_TREES: Final[Mapping[str, MemorySnapshot]] = MappingProxyType({})
 #: So many times the code of a package is warmed up: CPython specialises code that was run a few times.
 _WARM_ROUNDS: Final = 4
 _CONFIGURE_ROUNDS: Final = 12
@@ -55,10 +58,17 @@ _FORGET: Final = "globals().pop('_', None) and None"
 _RENEW: Final = "__import__('importlib').invalidate_caches()"
 
 
-def image_of(recipe: Recipe, *, patience: float = PATIENCE, memory_limit: int | None = None) -> Image:
+def image_of(
+    recipe: Recipe,
+    *,
+    trees: Mapping[str, MemorySnapshot] = NO_TREES,
+    patience: float = PATIENCE,
+    memory_limit: int | None = None,
+) -> Image:
     """The image of a recipe, made now when the cache does not have it.
 
-    `patience` is in seconds and `memory_limit` in bytes. Raises ImageError when it cannot be made, for
+    `trees` are files of its layers by their digests: another process may remove those in the cache at any
+    time. `patience` is in seconds and `memory_limit` in bytes. Raises ImageError when it cannot be made, for
     example because its code fails, and RuntimeSetupError.
     """
     if (image := find_image(recipe)) is not None:
@@ -66,7 +76,9 @@ def image_of(recipe: Recipe, *, patience: float = PATIENCE, memory_limit: int | 
     with image_lock(recipe):
         if (image := find_image(recipe)) is not None:  # another process has built it meanwhile
             return image
-        return boot_image(recipe) if recipe.is_plain else _make(recipe, patience, memory_limit)
+        if recipe.is_plain:
+            return boot_image(recipe)
+        return _make(recipe, trees, patience, memory_limit)
 
 
 def base_of(recipe: Recipe) -> Recipe:
@@ -101,17 +113,18 @@ class BuildingHost:
         return EndOfInput()
 
 
-def _make(recipe: Recipe, patience: float, memory_limit: int | None) -> Image:
+def _make(
+    recipe: Recipe, trees: Mapping[str, MemorySnapshot], patience: float, memory_limit: int | None
+) -> Image:
     if recipe.saved is not None:
         raise ImageError(
             f"the image {recipe.saved[:12]} was saved from a session, so it cannot be made again, and it is "
-            f"not "
-            "in the cache of this computer: use it where it was saved, or save that session as a snapshot"
+            "not in the cache of this computer: use it where it was saved, or save that session as a snapshot"
         )
-    base = image_of(base_of(recipe), patience=patience, memory_limit=memory_limit)
+    base = image_of(base_of(recipe), trees=trees, patience=patience, memory_limit=memory_limit)
     files = base.tree
     if recipe.files is not None:
-        files = find_tree(recipe.files)
+        files = trees.get(recipe.files) or find_tree(recipe.files)
         if files is None:
             raise ImageError("the files of this image are not in the cache of this computer: build it again")
     try:

@@ -119,8 +119,8 @@ def _image(header: Header, layers: Any, chunks: Mapping[str, bytes], limit: int)
             f"this snapshot's image is built in an unknown way ({versions})"
         ) from error
     try:
-        keep_layer_files(recipe, layers, chunks, limit)
-        image = image_of(recipe, memory_limit=header.memory)
+        trees = keep_layer_files(recipe, layers, chunks, limit)
+        image = image_of(recipe, trees=trees, memory_limit=header.memory)
     except (ImageError, RuntimeSetupError) as error:
         raise SnapshotMismatch(f"the image of this snapshot cannot be built here: {error}") from error
     if image.digest != header.image:

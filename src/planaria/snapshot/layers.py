@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from planaria.errors import SnapshotCorrupt, SnapshotError
-from planaria.files.memory import read_memory_manifest
+from planaria.files.memory import MemorySnapshot, read_memory_manifest
 from planaria.files.quota import Quota
 from planaria.machine.image_files import find_tree, keep_tree, tree_digest
 from planaria.machine.recipe import Recipe
@@ -38,14 +38,25 @@ def layer_files(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, bytes]]
     return manifests, chunks
 
 
-def keep_layer_files(recipe: Recipe, manifests: Any, chunks: Mapping[str, bytes], limit: int) -> None:
-    """Put what a recipe needs into the cache; of at most `limit` bytes each. Raises SnapshotError."""
+def keep_layer_files(
+    recipe: Recipe, manifests: Any, chunks: Mapping[str, bytes], limit: int
+) -> dict[str, MemorySnapshot]:
+    """Put what a recipe needs into the cache; of at most `limit` bytes each. Raises SnapshotError.
+
+    Returns by their digests the trees that are at hand.
+    """
     if not isinstance(manifests, list) or not all(type(one) is dict for one in manifests):
         raise SnapshotCorrupt("the files of the layers of an image are not a list of descriptions")
     known: dict[str, dict[str, Any]] = {tree_digest(one): one for one in manifests}
+    trees: dict[str, MemorySnapshot] = {}
     for digest in _wanted(recipe):
-        if digest in known and find_tree(digest) is None:
-            keep_tree(read_memory_manifest(known[digest], chunks, quota=Quota(bytes=limit)))
+        tree = find_tree(digest)
+        if tree is None and digest in known:
+            tree = read_memory_manifest(known[digest], chunks, quota=Quota(bytes=limit))
+            keep_tree(tree)
+        if tree is not None:
+            trees[digest] = tree
+    return trees
 
 
 def _wanted(recipe: Recipe) -> Sequence[str]:

@@ -1,27 +1,19 @@
-"""What is reported of a result: its pictures as files, and all of it as JSON for `planaria run --json`."""
+"""A result as one JSON object, for other programs: `planaria run --json`, MCP clients."""
 
 from __future__ import annotations
 
-import itertools
 import json
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, TypeAlias
 
 from planaria.errors import PlanariaError
 from planaria.session.result import Output, Result
 
-__all__ = ["as_json", "save", "shows_picture"]
+__all__ = ["Report", "as_json"]
 
-#: The types that are worth a file, the best one first.
-_SUFFIXES: Final = {
-    "image/png": ".png",
-    "image/svg+xml": ".svg",
-    "image/jpeg": ".jpg",
-    "application/pdf": ".pdf",
-}
+Report: TypeAlias = dict[str, Any]
 
 
-def as_json(result: Result, exit_code: int) -> dict[str, Any]:
+def as_json(result: Result, exit_code: int) -> Report:
     """The fields of a result; `value` is null when JSON cannot say it exactly, which `repr` then shows."""
     return {
         "ok": result.is_ok,
@@ -62,25 +54,3 @@ def _error(error: PlanariaError) -> dict[str, Any]:
 def _output(output: Output) -> dict[str, Any]:
     data, metadata = output._repr_mimebundle_()  # bytes as base64, as in notebooks
     return {"data": data, "metadata": metadata, "is_value": output.is_value}
-
-
-def shows_picture(output: Output) -> bool:
-    """Whether an output is best shown as a picture."""
-    return any(mime in output.data for mime in _SUFFIXES)
-
-
-def save(output: Output, directory: Path) -> Path:
-    """Save a picture as the next free figure-N in `directory`, created if needed; nothing is overwritten."""
-    mime = next(mime for mime in _SUFFIXES if mime in output.data)
-    content = output.data[mime]
-    data = content if isinstance(content, bytes) else str(content).encode()
-    directory.mkdir(parents=True, exist_ok=True)
-    for number in itertools.count(1):
-        path = directory / f"figure-{number}{_SUFFIXES[mime]}"
-        try:
-            with path.open("xb") as file:
-                file.write(data)
-        except FileExistsError:
-            continue
-        return path
-    raise AssertionError("count() does not end")

@@ -1,0 +1,128 @@
+"""`planaria mcp`: sessions for MCP clients."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from planaria.cli.options import SessionOptions
+from planaria.limits import Limits
+from planaria.session._async.session import AsyncSession
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from planaria.network.policy import Network
+    from planaria.workspace.tools.registry import ToolRegistry
+
+__all__ = ["Server", "serve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What was asked of the server on the command line."""
+
+    options: SessionOptions
+    store: Path | None = None
+    base: Path | None = None
+    packages: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+
+    def network(self) -> Network | None:
+        """What code may reach; raises click.UsageError for a rule that is not one."""
+        if not self.allow:
+            return None
+        from planaria.network.policy import Network
+
+        try:
+            return Network(allow=self.allow)
+        except ValueError as error:
+            raise click.UsageError(f"--allow: {error}") from None
+
+    def workspace(self) -> tuple[dict[str, Any], ToolRegistry | None]:
+        """The workspace's arguments for a session, and its tools, which all sessions share."""
+        if self.base is None and not self.packages:
+            return {}, None
+        from planaria.workspace.storage.file import FileStorage
+        from planaria.workspace.workspace import registry_of
+
+        storage = None if self.base is None else FileStorage(self.base)
+        registry, _ = registry_of(storage, None, None, None)
+        arguments = {
+            "storage": storage,
+            "tools": registry,
+            "extra_deps": self.packages,
+            "sync_deps_on_start": bool(self.packages),
+        }
+        return arguments, registry
+
+
+def serve(server: Server, address: tuple[str, int] | None) -> None:
+    """Serve until the client goes, or at `address` (host, port) until Ctrl-C."""
+    try:
+        from planaria.integrations.mcp import NamedSessions, create_server, listen
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"this needs the package {error.name}: pip install 'planaria[mcp]'"
+        ) from None
+    from planaria.stores.file import FileStore
+
+    workspace, registry = server.workspace()
+    network = server.network()
+    arguments: dict[str, Any] = {
+        **workspace,
+        "limits": server.options.limits(output=Limits().output),
+        "mounts": server.options.mounts,
+        "image": server.options.image,
+        "network": network,
+        "on_output": listen,
+    }
+    sessions = NamedSessions(
+        lambda: AsyncSession(**arguments),
+        lambda snapshot: AsyncSession.from_snapshot(snapshot, **arguments),
+        None if server.store is None else FileStore(server.store),
+    )
+    mcp = create_server(
+        sessions,
+        stubs=registry.stubs("signatures") if registry is not None and len(list(registry)) else "",
+        timeout=server.options.timeout,
+        open_world=network is not None or registry is not None,
+    )
+
+    async def run() -> None:
+        try:
+            if address is None:
+                await mcp.run_stdio_async()
+            else:
+                await _serve_http(mcp, *address)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await sessions.close()
+
+    try:
+        anyio.run(run)
+    finally:
+        if registry is not None:
+            registry.close()
+
+
+async def _serve_http(mcp: MCPServer[Any], host: str, port: int) -> None:
+    """Serve streamable HTTP at /mcp; port 0 is any that is free."""
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listening:
+        shown = f"[{host}]" if ":" in host else host
+        print(
+            f"serving sessions at http://{shown}:{listening.getsockname()[1]}/mcp",
+            file=sys.stderr,
+            flush=True,
+        )
+        config = uvicorn.Config(mcp.streamable_http_app(host=host), log_level="warning")
+        await uvicorn.Server(config).serve(sockets=[listening])

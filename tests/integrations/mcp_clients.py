@@ -1,0 +1,47 @@
+"""How tests connect the SDK's client to `planaria mcp`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+COMMAND = [sys.executable, "-m", "planaria", "mcp"]
+
+
+@contextlib.asynccontextmanager
+async def stdio_client(*options: str, mode: str = "auto", **arguments: Any) -> AsyncIterator[Client]:
+    """A client of a server of its own, over standard input and output."""
+    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *options], env=dict(os.environ))
+    async with Client(server, mode=mode, **arguments) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def http_server(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server at a free port: its URL, and its process."""
+    process = subprocess.Popen(
+        [*COMMAND, "--http", "--port", "0", *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("serving sessions at "), line
+        yield line.split()[-1], process
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def text(result: Any) -> str:
+    """The text of a result's content."""
+    return "\n".join(block.text for block in result.content if block.type == "text")

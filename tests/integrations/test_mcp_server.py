@@ -1,0 +1,514 @@
+"""`planaria mcp`, as clients of the SDK see it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_clients import http_server, stdio_client, text
+from mcp_types import ElicitResult
+
+import planaria
+from planaria.integrations.mcp import NamedSessions, create_server, listen
+
+MODES = ["auto", "legacy"]  # 2026-07-28 without sessions of the protocol's, 2025-11-25 with them
+
+
+_DISPLAYS_HTML = """
+class Bold:
+    def _repr_html_(self):
+        return "<b>x</b>"
+
+display(Bold())
+"""
+
+
+def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    anyio.run(main)
+
+
+def named_sessions(store: planaria.Store | None = None, *, most: int = 64, **arguments: Any) -> NamedSessions:
+    return NamedSessions(
+        lambda: planaria.AsyncSession(on_output=listen, **arguments),
+        lambda snapshot: planaria.AsyncSession.from_snapshot(snapshot, on_output=listen, **arguments),
+        store,
+        most=most,
+    )
+
+
+def with_client(
+    main: Callable[[Client], Coroutine[Any, Any, None]],
+    sessions: NamedSessions,
+    mode: str = "auto",
+    *,
+    elicitation: Any = None,
+    **options: Any,
+) -> None:
+    """Run `main` with a client of a server in this process."""
+
+    async def connect() -> None:
+        try:
+            server = create_server(sessions, **options)
+            async with Client(server, mode=mode, elicitation_callback=elicitation) as client:
+                await main(client)
+        finally:
+            await sessions.close()
+
+    anyio.run(connect)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_server_lists_its_five_tools(mode: str) -> None:
+    """Over standard input and output a client finds five tools, each with a schema of its output."""
+
+    async def main() -> None:
+        async with stdio_client(mode=mode) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert sorted(tools) == ["read_file", "run_bash", "run_python", "sessions", "write_file"]
+            assert all(tool.output_schema for tool in tools.values())
+            assert tools["run_python"].annotations.open_world_hint is False
+            assert tools["read_file"].annotations.read_only_hint is True
+
+    run(main)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_python_keeps_its_state(mode: str) -> None:
+    """Variables stay from call to call; the value, the output and the number of the execution come back."""
+
+    async def main() -> None:
+        async with stdio_client(mode=mode) as client:
+            await client.call_tool("run_python", {"code": "x = 40"})
+            result = await client.call_tool("run_python", {"code": "print('adding')\nx + 2"})
+            assert not result.is_error
+            assert text(result) == "adding\n42"
+            found = result.structured_content
+            assert (found["value"], found["stdout"], found["execution_count"]) == (42, "adding\n", 2)
+
+    run(main)
+
+
+def test_an_exception_is_an_error_of_the_tool() -> None:
+    """What the code raises comes as an error whose text is the traceback and whose structure names it."""
+
+    async def main(client: Client) -> None:
+        result = await client.call_tool("run_python", {"code": "print('so far')\n1 / 0"})
+        assert result.is_error
+        assert text(result).startswith("so far\nTraceback (most recent call last):")
+        assert text(result).endswith("ZeroDivisionError: division by zero")
+        error = result.structured_content["error"]
+        assert (error["type"], error["lineno"]) == ("ZeroDivisionError", 2)
+
+    with_client(main, named_sessions())
+
+
+def test_bash_shares_the_files_of_python() -> None:
+    """A script of a session sees what its Python wrote; its exit status is reported and is not an error."""
+
+    async def main(client: Client) -> None:
+        await client.call_tool("run_python", {"code": "open('a.txt', 'w').write('b\\na\\n')"})
+        result = await client.call_tool("run_bash", {"command": "sort a.txt - ; exit 3", "stdin": "c\n"})
+        assert not result.is_error
+        assert text(result) == "a\nb\nc\nexit status 3"
+        assert result.structured_content["exit_code"] == 3
+
+    with_client(main, named_sessions())
+
+
+def test_files_are_read_and_written() -> None:
+    """A file arrives as text or, when it is not UTF-8, as base64; a missing one is an error that says so."""
+
+    async def main(client: Client) -> None:
+        data = base64.b64encode(b"\xff\x00").decode()
+        await client.call_tool("write_file", {"path": "in/a.txt", "content": "grün\n"})
+        await client.call_tool("write_file", {"path": "/tmp/b", "content": data, "encoding": "base64"})
+        first = await client.call_tool("read_file", {"path": "in/a.txt"})
+        assert text(first) == "grün\n"
+        assert first.structured_content == {
+            "path": "in/a.txt",
+            "content": "grün\n",
+            "encoding": "utf-8",
+            "size": 6,
+        }
+        second = await client.call_tool("read_file", {"path": "/tmp/b"})
+        assert second.structured_content["encoding"] == "base64"
+        assert text(second) == data
+        missing = await client.call_tool("read_file", {"path": "nowhere"})
+        assert missing.is_error
+        assert "No such file or directory" in text(missing)
+        wrong = await client.call_tool("write_file", {"path": "c", "content": "%", "encoding": "base64"})
+        assert wrong.is_error
+        assert "content is not base64" in text(wrong)
+
+    with_client(main, named_sessions())
+
+
+def test_images_are_image_content() -> None:
+    """An image that the code displays comes as image content, beside the text."""
+    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    code = f"""
+import base64
+
+class Dot:
+    def _repr_png_(self):
+        return base64.b64decode({png!r})
+
+display(Dot())
+print("shown")
+"""
+
+    async def main(client: Client) -> None:
+        result = await client.call_tool("run_python", {"code": code})
+        assert [block.type for block in result.content] == ["text", "image"]
+        assert text(result) == "shown"
+        assert (result.content[1].mime_type, result.content[1].data) == ("image/png", png)
+
+    with_client(main, named_sessions())
+
+
+def test_sessions_are_apart() -> None:
+    """Each name is a session of its own; a fork begins with the state of its origin."""
+
+    async def main(client: Client) -> None:
+        await client.call_tool("run_python", {"code": "x = 1", "session": "a"})
+        forked = await client.call_tool("sessions", {"action": "fork", "session": "a", "names": ["b", "c"]})
+        assert [one["name"] for one in forked.structured_content["sessions"]] == ["a", "b", "c"]
+        await client.call_tool("run_python", {"code": "x = 2", "session": "b"})
+        values = []
+        for name in ("a", "b", "c"):
+            result = await client.call_tool("run_python", {"code": "x", "session": name})
+            values.append(result.structured_content["value"])
+        assert values == [1, 2, 1]
+        other = await client.call_tool("run_python", {"code": "x", "session": "d"})
+        assert other.structured_content["error"]["type"] == "NameError"
+
+    with_client(main, named_sessions())
+
+
+def test_states_are_kept_and_taken_back() -> None:
+    """checkpoint, rewind, undo, reset and close do to a session what its methods do."""
+
+    async def main(client: Client) -> None:
+        async def manage(action: str, **arguments: Any) -> Any:
+            return await client.call_tool("sessions", {"action": action, **arguments})
+
+        async def value(code: str) -> Any:
+            return (await client.call_tool("run_python", {"code": code})).structured_content["value"]
+
+        await value("x = [1]")
+        await manage("checkpoint", label="first")
+        await value("x.append(2)")
+        await value("x.append(3)")
+        assert not (await manage("undo")).is_error
+        assert await value("x") == [1, 2]
+        await manage("rewind", label="first")
+        assert await value("x") == [1]
+        await manage("reset")
+        assert await value("'x' in globals()") is False
+        assert (await manage("list")).structured_content["sessions"][0]["name"] == "default"
+        assert (await manage("close")).structured_content["sessions"] == []
+
+    with_client(main, named_sessions())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"action": "new", "session": "../a"}, "'../a' is not a name for a session"),
+        ({"action": "undo", "session": "nobody"}, "there is no session 'nobody'"),
+        ({"action": "close", "session": "nobody"}, "there is no session 'nobody'"),
+        ({"action": "new", "session": "there"}, "there is a session 'there' already"),
+        ({"action": "fork", "session": "there"}, "fork needs the names of the copies"),
+        ({"action": "fork", "session": "there", "names": ["there"]}, "there is a session 'there' already"),
+        ({"action": "rewind", "session": "there"}, "rewind needs a label"),
+        ({"action": "rewind", "session": "there", "label": "never"}, "never"),
+        ({"action": "undo", "session": "there", "count": 9}, "undo"),
+    ],
+)
+def test_what_cannot_be_done_is_said(arguments: dict[str, Any], message: str) -> None:
+    """A request about sessions that cannot be fulfilled is an error whose text says why."""
+
+    async def main(client: Client) -> None:
+        await client.call_tool("sessions", {"action": "new", "session": "there"})
+        result = await client.call_tool("sessions", arguments)
+        assert result.is_error
+        assert message in text(result)
+
+    with_client(main, named_sessions())
+
+
+def test_without_a_store_too_many_sessions_are_refused() -> None:
+    """When as many sessions are live as there may be, another one is refused until one is closed."""
+
+    async def main(client: Client) -> None:
+        await client.call_tool("run_python", {"code": "1", "session": "a"})
+        refused = await client.call_tool("run_python", {"code": "1", "session": "b"})
+        assert refused.is_error
+        assert "there are 1 live sessions; close one" in text(refused)
+        await client.call_tool("sessions", {"action": "close", "session": "a"})
+        assert not (await client.call_tool("run_python", {"code": "1", "session": "b"})).is_error
+
+    with_client(main, named_sessions(most=1))
+
+
+def test_with_a_store_idle_sessions_make_room() -> None:
+    """With a store the session that was not used for longest is closed, and restored when it is named."""
+
+    async def main(client: Client) -> None:
+        for name in "abc":
+            await client.call_tool("run_python", {"code": f"x = {name!r}", "session": name})
+        listed = (await client.call_tool("sessions", {"action": "list"})).structured_content["sessions"]
+        assert {one["name"]: one["live"] for one in listed} == {"a": False, "b": True, "c": True}
+        result = await client.call_tool("run_python", {"code": "x", "session": "a"})
+        assert result.structured_content["value"] == "a"
+
+    with_client(main, named_sessions(planaria.MemoryStore(), most=2))
+
+
+def test_a_timeout_keeps_the_session() -> None:
+    """An execution is stopped after the seconds it asked for, at most the server's, and state stays."""
+
+    async def main(client: Client) -> None:
+        for seconds in (0.3, 1000):
+            code = "n = 1\nwhile True: pass"
+            result = await client.call_tool("run_python", {"code": code, "timeout": seconds})
+            assert result.is_error
+            assert result.structured_content["error"]["type"] == "TimeoutError"
+        assert (await client.call_tool("run_python", {"code": "n"})).structured_content["value"] == 1
+
+    with_client(main, named_sessions(), timeout=0.5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_cancelling_a_call_interrupts_the_code(mode: str) -> None:
+    """A call that the client cancels stops in the sandbox, and the session goes on with its state."""
+
+    async def main() -> None:
+        async with stdio_client("--timeout", "100", mode=mode) as client:
+            await client.call_tool("run_python", {"code": "n = 0"})
+            with anyio.move_on_after(0.5) as scope:
+                await client.call_tool("run_python", {"code": "while True: n += 1"})
+            assert scope.cancelled_caught
+            with anyio.fail_after(30):
+                result = await client.call_tool("run_python", {"code": "n > 0"})
+            assert result.structured_content["value"] is True
+
+    run(main)
+
+
+def test_a_session_is_interrupted() -> None:
+    """The action `interrupt` stops what runs in a session, which that call reports."""
+
+    async def main(client: Client) -> None:
+        results = []
+
+        async def loop() -> None:
+            code = "print('looping')\nwhile True: pass"
+            results.append(await client.call_tool("run_python", {"code": code}))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(loop)
+            while not results:
+                with anyio.move_on_after(0.2):
+                    await anyio.sleep(0.2)
+                await client.call_tool("sessions", {"action": "interrupt"})
+        assert results[0].structured_content["error"]["type"] == "Interrupted"
+
+    async def with_session(client: Client) -> None:
+        await client.call_tool("sessions", {"action": "new"})
+        await main(client)
+
+    with_client(with_session, named_sessions())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_long_executions_report_progress(mode: str) -> None:
+    """While code runs, the client hears how long it has, and the end of what it printed."""
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async def main() -> None:
+        async with stdio_client(mode=mode) as client:
+            code = "import time\nprint('half of it', flush=True)\ntime.sleep(2.5)"
+            await client.call_tool("run_python", {"code": code, "timeout": 20}, progress_callback=note)
+
+    run(main)
+    assert heard
+    assert heard[-1][0] > 0.9
+    assert heard[-1][1:] == (20, "half of it\n")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("action", "content", "printed"),
+    [
+        ("accept", {"approve": True}, "paid 900"),
+        ("accept", {"approve": False}, "PermissionError: the user of this client declined"),
+        ("decline", None, "PermissionError: the user of this client declined"),
+    ],
+)
+def test_the_user_approves_calls(mode: str, action: Any, content: Any, printed: str) -> None:
+    """A tool that a middleware wants approved asks the client's user, and goes on as the user decides."""
+
+    def pay(amount: int) -> str:
+        """Pay an amount."""
+        return f"paid {amount}"
+
+    class Approvals(planaria.ToolMiddleware):
+        def before(self, call: planaria.ToolCall) -> None:
+            raise planaria.Suspend(f"pay {call.arguments['amount']}?")
+
+    asked = []
+
+    async def elicit(_context: Any, params: Any) -> ElicitResult:
+        asked.append((params.message, sorted(params.requested_schema["properties"])))
+        return ElicitResult(action=action, content=content)
+
+    async def main(client: Client) -> None:
+        code = """
+try:
+    print(await tools.pay(amount=900))
+except PermissionError as error:
+    print(f"PermissionError: {error}")
+"""
+        result = await client.call_tool("run_python", {"code": code})
+        assert text(result) == printed
+        assert asked == [("pay 900?", ["approve"])]
+
+    registry = planaria.ToolRegistry([pay])
+    registry.middleware.append(Approvals())
+    with_client(main, named_sessions(tools=registry), mode, elicitation=elicit)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_user_answers_calls(mode: str) -> None:
+    """A callback that suspends itself gets the text that the user gives as its result, call after call."""
+
+    def ask(question: str) -> str:
+        raise planaria.Suspend("a question")
+
+    async def elicit(_context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"answer": params.message[-5:]})
+
+    async def main(client: Client) -> None:
+        code = "first = await ask(question='a')\n[first, await ask(question='b')]"
+        result = await client.call_tool("run_python", {"code": code})
+        assert result.structured_content["value"] == ["='a')", "='b')"]
+
+    with_client(main, named_sessions(callbacks=[ask]), mode, elicitation=elicit)
+
+
+def test_a_client_that_cannot_ask_refuses() -> None:
+    """Where the client has no elicitation, a call that waits for a decision raises PermissionError."""
+
+    def ask() -> str:
+        raise planaria.Suspend("a question")
+
+    async def main(client: Client) -> None:
+        result = await client.call_tool("run_python", {"code": "await ask()"})
+        assert text(result).endswith("PermissionError: this client cannot ask its user for a decision")
+
+    with_client(main, named_sessions(callbacks=[ask]))
+
+
+def test_resources_have_files_and_whole_results() -> None:
+    """Files of live sessions and the latest results can be read as resources; others are not found."""
+
+    async def main(client: Client) -> None:
+        await client.call_tool("write_file", {"path": "deep/a b.txt", "content": "here"})
+        await client.call_tool("run_python", {"code": _DISPLAYS_HTML})
+        [file] = (
+            await client.read_resource("planaria://sessions/default/files/home/user/deep/a%20b.txt")
+        ).contents
+        assert file.text == "here"
+        [whole] = (await client.read_resource("planaria://sessions/default/results/1")).contents
+        assert json.loads(whole.text)["outputs"][0]["data"]["text/html"] == "<b>x</b>"
+        [listed] = (await client.read_resource("planaria://sessions")).contents
+        assert json.loads(listed.text)["sessions"][0]["name"] == "default"
+        for missing in ("default/results/7", "default/files/nowhere", "other/files/a"):
+            with pytest.raises(MCPError):
+                await client.read_resource(f"planaria://sessions/{missing}")
+
+    with_client(main, named_sessions())
+
+
+def test_a_workspace_brings_its_tools(tmp_path: Path) -> None:
+    """With --base, code calls the tools of the workspace, which the description of `run_python` shows."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "shout.yaml").write_text(
+        "name: shout\ntype: cli\ncommand: tr\ndescription: Capital letters.\n"
+        "recipes:\n  up:\n    description: Shout.\n    preset: {}\n"
+    )
+
+    async def main() -> None:
+        async with stdio_client("--base", str(tmp_path)) as client:
+            [tool] = [one for one in (await client.list_tools()).tools if one.name == "run_python"]
+            assert tool.description is not None
+            assert "class tools:" in tool.description
+            assert "shout" in tool.description
+            assert tool.annotations.open_world_hint is True
+            await client.call_tool("run_python", {"code": "artifacts.save('n', 7)"})
+            result = await client.call_tool(
+                "run_python", {"code": "artifacts.load('n')", "session": "another"}
+            )
+            assert result.structured_content["value"] == 7
+
+    run(main)
+
+
+def test_two_clients_share_a_server() -> None:
+    """Over HTTP two clients work at once, in the same session when they name the same one."""
+
+    async def main(url: str) -> None:
+        async def work(mode: str, name: str) -> None:
+            async with Client(url, mode=mode) as client:
+                for number in range(5):
+                    code = f"total = globals().get('total', 0) + {number}\ntotal"
+                    result = await client.call_tool("run_python", {"code": code, "session": name})
+                assert result.structured_content["value"] == 10
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(work, "auto", "first")
+            group.start_soon(work, "legacy", "second")
+        async with Client(url) as client:
+            result = await client.call_tool("run_python", {"code": "total", "session": "second"})
+            assert result.structured_content["value"] == 10
+
+    with http_server() as (url, _):
+        anyio.run(main, url)
+
+
+def test_saved_sessions_survive_a_killed_server(tmp_path: Path) -> None:
+    """With --store a server that is killed during an execution has lost that execution only."""
+
+    async def before(url: str, kill: Callable[[], None]) -> None:
+        async with Client(url) as client:
+            await client.call_tool("run_python", {"code": "x = [1, 2]"})
+            await client.call_tool("write_file", {"path": "a", "content": "kept"})
+            with anyio.move_on_after(0.5):
+                await client.call_tool("run_python", {"code": "x.append(3)\nwhile True: pass"})
+            kill()
+
+    async def after(url: str) -> None:
+        async with Client(url) as client:
+            listed = (await client.call_tool("sessions", {"action": "list"})).structured_content["sessions"]
+            assert listed == [{"name": "default", "live": False, "executions": None}]
+            result = await client.call_tool("run_python", {"code": "x, open('a').read()"})
+            assert result.structured_content["repr"] == "([1, 2], 'kept')"
+
+    with http_server("--store", str(tmp_path)) as (url, process):
+        anyio.run(before, url, process.kill)
+    with http_server("--store", str(tmp_path)) as (url, _):
+        anyio.run(after, url)
