@@ -122,7 +122,7 @@ class SessionEngine:
         if settings.has_workspace:
             from planaria.session.workspace_link import open_workspace
 
-            self._link(open_workspace(self))
+            self._link(open_workspace(settings, self.executor, self))
 
     def _forget(self) -> None:
         """Nothing has been executed yet."""
@@ -678,7 +678,7 @@ class SessionEngine:
         other.host_calls = self.host_calls.copy_for(other.executor)
         other.history = self.history.fork()
         if self.workspace is not None:
-            other._link(self.workspace.linked_to(other))
+            other._link(self.workspace.linked_to(other.executor, other))
         if self.network is not None:
             other._connect(self.network.copy())
         other.adopt(state)

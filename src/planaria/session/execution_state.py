@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from planaria.errors import PlanariaError
 from planaria.executors.messages import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from planaria.session.result import Result
     from planaria.workspace.tools.call import ToolCall
 
-__all__ = ["ExecutionState", "ExecutionStatus", "Stop", "StopState"]
+__all__ = ["Executing", "ExecutionState", "ExecutionStatus", "Stop", "StopState"]
 
 ExecutionStatus = Literal["running", "waiting", "done", "failed"]
 
@@ -308,3 +308,11 @@ class ExecutionState:
         collector.output(1, stdout)
         collector.output(2, stderr)
         collector.listen(self._listeners or Listeners())
+
+
+class Executing(Protocol):
+    """What has an execution in flight: the engine of a session."""
+
+    @property
+    def execution(self) -> ExecutionState | None:
+        """The execution in flight, or the one that waits."""
