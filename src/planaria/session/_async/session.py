@@ -14,16 +14,17 @@ from planaria.executors.pickled_variables import Variables
 from planaria.files.view import Files
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
-from planaria.session import kernel_queries, snapshots
+from planaria.session import checkpoints, kernel_queries, snapshots
 from planaria.session._async.constructors import AsyncSessionConstructors
 from planaria.session._async.turns import interruption
 from planaria.session._async.workspace import AsyncWorkspaceMethods
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.callbacks import raised
-from planaria.session.engine import Phase, SessionEngine, Step
+from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import with_traceback
 from planaria.session.execution_state import ExecutionState, ExecutionStatus
 from planaria.session.history import HistoryEntry
+from planaria.session.phases import Phase, Step
 from planaria.session.result import Completions, Result
 from planaria.session.settings import bytes_of_stdin
 from planaria.snapshot.compatibility import Missing
@@ -194,12 +195,12 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods):
         With `reseed`, `random`, numpy's global generator and temporary names do not repeat between copies.
         """
         async with self._turns.held():
-            return [self._around(engine) for engine in self._engine.fork(n, reseed)]
+            return [self._around(engine) for engine in checkpoints.fork(self._engine, n, reseed)]
 
     async def checkpoint(self, label: str) -> None:
         """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
         async with self._turns.held():
-            self._engine.checkpoint(label)
+            checkpoints.checkpoint(self._engine, label)
 
     async def rewind(self, place: str | int) -> None:
         """Go back to a checkpoint by its label, or to the state after so many executions.
@@ -207,17 +208,17 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods):
         Raises SessionError, and changes nothing, when that state was not kept.
         """
         async with self._turns.held():
-            self._engine.rewind(place)
+            checkpoints.rewind(self._engine, place)
 
     async def undo(self, n: int = 1) -> None:
         """Take back the last `n` executions; `redo` takes that back."""
         async with self._turns.held():
-            self._engine.undo(n)
+            checkpoints.undo(self._engine, n)
 
     async def redo(self) -> None:
         """Take back an `undo`, as long as nothing was executed since."""
         async with self._turns.held():
-            self._engine.redo()
+            checkpoints.redo(self._engine)
 
     @property
     def history(self) -> list[HistoryEntry]:

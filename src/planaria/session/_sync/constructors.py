@@ -17,8 +17,9 @@ from planaria.machine.wasi.clock import Clock
 from planaria.session import snapshots
 from planaria.session._sync.turns import Turns
 from planaria.session.callbacks import Callbacks
-from planaria.session.engine import Phase, SessionEngine
+from planaria.session.engine import SessionEngine
 from planaria.session.parameters import suggest_names
+from planaria.session.phases import Phase
 from planaria.session.result import Output
 from planaria.session.settings import SessionSettings
 from planaria.snapshot.compatibility import Missing
