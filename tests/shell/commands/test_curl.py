@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import ours, real, tree
+from harness import ours, real
 from http_servers import serve
 
 
@@ -39,7 +39,7 @@ def effect(run: Any, line: str, port: int, place: Path) -> tuple[Any, ...]:
     (place / "headers").write_text("X-File: 1\nX-Other: 2\n")
     words = shlex.split(line.replace("URL", f"localhost:{port}"))
     status, output, errors = run(words, b"from standard input\n", place)
-    files = {name: normal(one[2]) for name, one in tree(place).items() if one[0] == "file"}
+    files = {path.name: normal(path.read_bytes()) for path in place.rglob("*") if path.is_file()}
     return status, normal(output), normal(errors), files
 
 
