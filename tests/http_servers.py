@@ -7,7 +7,7 @@ import http.server
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -132,11 +132,13 @@ class Server(http.server.ThreadingHTTPServer):
         """Clients of these tests break off."""
 
 
-def serve(context: ssl.SSLContext | None = None) -> Iterator[int]:
+def serve(context: ssl.SSLContext | None = None) -> Generator[int, None, None]:
     """Serve while the generator runs; it gives the port."""
     server = Server(context)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -205,7 +205,6 @@ curl -s -T data -T headers URL/echo URL/body
 """.strip().splitlines()
 
 
-
 @functools.cache
 def version() -> tuple[int, ...]:
     """The version of the real curl."""
