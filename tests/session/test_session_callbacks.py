@@ -113,7 +113,7 @@ def test_unknown_name(new_session: Callable[..., Any]) -> None:
         ("'ValueError', 'bad'", "ValueError", "bad"),
         ("'KeyError', 'k'", "KeyError", "'k'"),
         ("'FileNotFoundError', 2, 'No such file', '/secret/place'", "FileNotFoundError", "No such file"),
-        ("'UnicodeDecodeError', 'utf-8', b'x', 0, 1, 'why'", "RuntimeError", "why"),
+        ("'UnicodeDecodeError', 'utf-8', b'x', 0, 1, 'why'", "UnicodeError", "why"),
         ("'StopIteration', 5", "RuntimeError", "StopIteration"),
         ("'TimeoutError', 'late'", "TimeoutError", "late"),
         ("'ZeroDivisionError'", "ZeroDivisionError", ""),

@@ -215,8 +215,14 @@ class CallbackRegistry:
 Callbacks = CallbackRegistry | Iterable[Callback | Mapping[str, object] | Callable[..., object]]
 
 
+#: Builtin exceptions that cannot be made of a message alone.
+_MADE_OF_MORE: Final = (UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
+
+
 def raised(error: BaseException) -> Raised:
     """A host exception as it arrives in the sandbox: with the nearest builtin class of its ancestors.
+
+    A UnicodeDecodeError arrives as a UnicodeError, which takes a message alone.
 
     Names of host files are left out. Exceptions of a session or a workspace arrive as what they are.
     """
@@ -226,7 +232,11 @@ def raised(error: BaseException) -> Raised:
         return Raised("SessionError", str(error), {})
     if isinstance(error, _OWN):
         return Raised(type(error).__name__, str(error), {})
-    kind = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
+    kind = next(
+        cls.__name__
+        for cls in type(error).__mro__
+        if getattr(builtins, cls.__name__, None) is cls and cls not in _MADE_OF_MORE
+    )
     if isinstance(error, OSError) and error.errno is not None:
         return Raised(kind, f"[Errno {error.errno}] {error.strerror}")
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):

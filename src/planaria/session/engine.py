@@ -48,7 +48,7 @@ from planaria.session.log import log, log_end
 from planaria.session.phases import Phase, Step
 from planaria.session.result import Result
 from planaria.session.sandbox_setup import sandbox_setup
-from planaria.session.settings import SessionSettings
+from planaria.session.settings import SessionSettings, checked_time
 from planaria.session.weak_host import WeakHost
 from planaria.snapshot.state import SessionState
 from planaria_kernel.errors import DecodeLimitError
@@ -255,10 +255,8 @@ class SessionEngine:
             raise TypeError(f"code must be a str, not {type(source).__name__}")
         bounds = self.settings.bounds
         seconds = bounds.timeout if isinstance(timeout, NotGiven) else timeout
-        if seconds is not None and (
-            isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
-        ):
-            raise ValueError(f"timeout={timeout!r}: must be greater than 0; use None for no limit")
+        if seconds is not None and not (type(seconds) in (float, int) and seconds > 0):
+            checked_time("timeout", seconds)
         if self.execution is not None:
             raise SessionBusy(
                 "an execution waits in this session; "
