@@ -329,7 +329,7 @@ def test_devices() -> None:
 
 
 def test_proc_shows_descriptors() -> None:
-    """/proc/self/fd has a link for each descriptor that the session tells."""
+    """/proc/self/fd has a link for each descriptor that the session reports."""
     tree = standard_layout()
     proc = next(mount.filesystem for mount in tree.mounts() if mount.path == b"/proc")
     proc.descriptors = lambda: {3: b"/", 5: b"/etc/passwd"}  # type: ignore[attr-defined]

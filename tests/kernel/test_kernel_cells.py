@@ -55,7 +55,7 @@ def test_state_lives_on(host: Any) -> None:
 
 
 def test_underscore(host: Any) -> None:
-    """`_` is the last value that was shown, and is no user variable."""
+    """`_` is the last value that was shown, and is not a user variable."""
     host.run("41")
     host.run("z = 1")
     assert host.value("_ + 1") == 42
@@ -88,7 +88,7 @@ def test_source_is_found(host: Any) -> None:
 
 
 def test_foreign_value(host: Any) -> None:
-    """A value that cannot cross arrives as a Repr with its text and type, also inside others."""
+    """A value that is not serialisable arrives as a Repr with its text and type, also inside others."""
     host.run("class Thing:\n    def __repr__(self): return '<a thing>'")
     assert host.value("Thing()") == Repr("<a thing>", "Thing")
     assert host.value("[Thing(), 1]") == [Repr("<a thing>", "Thing"), 1]

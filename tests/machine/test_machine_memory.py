@@ -197,7 +197,7 @@ def test_captures_and_threads() -> None:
 
 
 def test_files_close_themselves() -> None:
-    """A memory file gives its descriptor back when nobody has it any more, and refuses odd sizes."""
+    """A memory file gives its descriptor back when it has no owner any more, and refuses odd sizes."""
     file = file_of(bytes(WASM_PAGE_BYTES))
     descriptor = file._descriptor
     del file

@@ -1,4 +1,4 @@
-"""What is told of code that raises."""
+"""What is reported of code that raises."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def test_frames_of_libraries(session: Any) -> None:
     ],
 )
 def test_syntax_errors(session: Any, source: str, kind: str, line: int, shown: str) -> None:
-    """A SyntaxError tells the line and shows it with a mark below the place."""
+    """A SyntaxError names the line and shows it with a mark below the place."""
     error = error_of(session, source)
     assert (error.type, error.lineno) == (kind, line)
     assert shown in error.traceback
-    assert "^" in error.traceback or kind == "TabError"  # of which Python tells the line only
+    assert "^" in error.traceback or kind == "TabError"  # of which Python names the line only
     assert '"<cell 1>"' in error.traceback
 
 
@@ -113,7 +113,7 @@ def test_exit(session: Any, source: str, code: int, stderr: str) -> None:
 
 
 def test_hard_exit(session: Any) -> None:
-    """os._exit ends the guest itself: its status is told, and the session goes back to the state before."""
+    """os._exit ends the guest itself: its status is reported, and the session goes back to the state before."""
     session.execute("kept = 1")
     session.checkpoint("here")
     error = error_of(session, "print('out', flush=True)\nkept = 2\nimport os; os._exit(7)")

@@ -160,7 +160,7 @@ def test_classes_cross(echoing: Any) -> None:
     ],
 )
 def test_stand_ins(session: Any, source: str, name: str) -> None:
-    """What cannot cross arrives as a Repr that names its type, also inside containers; never as a
+    """What is not serialisable arrives as a Repr that names its type, also inside containers; never as a
     look-alike.
     """
     value = session.execute(source).value

@@ -201,7 +201,7 @@ def test_registry() -> None:
     with Session(tools=registry.scoped(["safe"])) as session:
         assert value(session, "dir(tools)") == ["add", "list", "search"]
         assert session.run("tools.raising(kind='ValueError')").error.type == "AttributeError"
-        # A guest that asks for it past the namespaces is told the same.
+        # A guest that asks for it past the namespaces gets the same error.
         past = "tools._host.blocking('@tools.call', ('raising', None, {'kind': 'ValueError'}), {})"
         assert session.run(past).error.type == "ToolNotFound"
     assert len(registry) == 2
@@ -558,7 +558,7 @@ def test_no_workspace(session: Any) -> None:
 
 
 def test_bad_arguments() -> None:
-    """What is no storage, and dependencies without a workspace, are refused."""
+    """What is not a storage, and dependencies without a workspace, are refused."""
     with pytest.raises(TypeError, match=r"storage= must be a planaria.Storage or None, not str"):
         Session(storage="./data")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sync_deps_on_start= and extra_deps= are for sessions with storage="):
@@ -566,7 +566,7 @@ def test_bad_arguments() -> None:
 
 
 def test_bad_extra_deps(make: Any, home: str) -> None:
-    """A text in place of several requirements, and what is no requirement, are refused when a session is made."""
+    """A text in place of several requirements, and what is not a requirement, are refused when a session is made."""
     with pytest.raises(TypeError, match=r"such as \['attrs'\], not a str"):
         make(home, extra_deps="attrs")
     with pytest.raises(planaria.DependencyError, match="is not a valid requirement"):
@@ -574,7 +574,7 @@ def test_bad_extra_deps(make: Any, home: str) -> None:
 
 
 def test_bad_definitions(base: Path) -> None:
-    """A definition that is wrong is told with file and line when the session is made."""
+    """A definition that is wrong is reported with file and line when the session is made."""
     (base / "tools" / "bad.yaml").write_text("name: bad\ncommand: sh\nnonsense: 1\n")
     with pytest.raises(planaria.ToolDefinitionError, match=r"tools/bad.yaml:3: nonsense"):
         Session.from_base(base)
@@ -798,7 +798,7 @@ def test_a_call_for_which_a_task_waits_goes_on(make: Any, home: str) -> None:
 
 
 def test_values_where_something_to_await_is_wanted(make: Any, home: str) -> None:
-    """Giving the value of a tool to gather or a task is a TypeError that tells of call_async."""
+    """Giving the value of a tool to gather or a task is a TypeError that mentions call_async."""
     session = make(home)
     session.execute("import asyncio")
     for code in ("await asyncio.gather(tools.add(a=1))", "asyncio.create_task(tools.add(a=1))"):

@@ -175,7 +175,7 @@ def test_tool_arguments(host: Any, space: Space) -> None:
 
 
 def test_unknown_tools(host: Any, space: Space) -> None:
-    """An unknown tool or function is an AttributeError with a suggestion, so hasattr tells what there is."""
+    """An unknown tool or function is an AttributeError with a suggestion, so hasattr says what there is."""
     error = host.error("tools.curl.gett")
     assert (error["type"], error["message"]) == (
         "AttributeError",
