@@ -1,4 +1,4 @@
-"""What holds in every home of a kernel."""
+"""What holds with every executor."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_suspended_calls_are_resolved_later(home: Home) -> None:
 
 
 def test_capabilities_are_honest(session: Session) -> None:
-    """What a home has not got raises CapabilityError, by name, and harms nothing."""
+    """What an executor does not support raises CapabilityError with its name, and harms nothing."""
     assert session.supported_capabilities() >= {"timeout", "reset"}
     asked: dict[str, Callable[[], Any]] = {
         "snapshot": session.snapshot_state,

@@ -574,7 +574,7 @@ def test_many_sessions_leave_neither_processes_nor_descriptors_nor_files() -> No
 
 def test_a_fork_of_the_host_leaves_the_kernel_to_the_parent() -> None:
     """In a child of the host's the session restarts, and the parent notices nothing; a fork in the
-    midst of an execution loses it."""
+    middle of an execution loses it."""
     program = """
 import os
 from planaria import Session, SubprocessExecutor

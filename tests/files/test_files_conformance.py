@@ -413,7 +413,7 @@ def test_hard_links_are_one_file(filesystem: FileSystem) -> None:
 
 
 def test_linking_a_link(filesystem: FileSystem) -> None:
-    """`link` takes the symbolic link itself unless told to follow it."""
+    """`link` takes the symbolic link itself unless asked to follow it."""
     write(filesystem, b"/f", b"x")
     filesystem.symlink(b"f", b"/l")
     filesystem.link(b"/l", b"/m")

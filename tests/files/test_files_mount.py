@@ -400,7 +400,7 @@ def test_directories_of_the_lower_layer_move(inner: MemoryFileSystem) -> None:
 
 
 def test_a_full_upper_layer_changes_nothing(inner: MemoryFileSystem) -> None:
-    """When a file cannot be copied up for want of space, the overlay is as before."""
+    """When a file cannot be copied up for lack of space, the overlay is as before."""
     write(inner, b"/big", b"x" * 200_000)
     overlay = OverlayFileSystem(inner, quota=Quota(bytes=100_000))
     used = overlay.usage().bytes_used

@@ -172,7 +172,7 @@ def test_tier(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_import_that_reaches_a_stub(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import that could not be seen before goes to the door when it is reached."""
+    """An import that could not be seen before is reported to the host when it is reached."""
     host.send("configure", {"tier_modules": ["no_such_module"]})
     monkeypatch.setattr(sys, "meta_path", [host.kernel.imports, *sys.meta_path])
     host.run("import importlib\nimportlib.import_module('no_such_module.inner')")

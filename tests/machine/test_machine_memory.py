@@ -151,7 +151,7 @@ def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
 @given(_PAGE_SETS, _PAGE_SETS)
 def test_going_back(changed: set[int], kept: set[int]) -> None:
     """A memory goes back to any earlier state: pages of that state are written, all other changed ones are the
-    file's again, or zero behind it, and are no longer told as changed.
+    file's again, or zero behind it, and are no longer reported as changed.
     """
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)

@@ -125,7 +125,7 @@ def test_hard_exit(session: Any) -> None:
 
 
 def test_exceptions_that_misbehave(session: Any) -> None:
-    """Exceptions whose own methods raise, chained ones, groups and huge messages are all told."""
+    """Exceptions whose own methods raise, chained ones, groups and huge messages are all reported."""
     assert error_of(session, "class E(Exception):\n    def __str__(self): return 1 / 0\nraise E").type == "E"
     assert error_of(session, "raise type('A' * 1000, (Exception,), {})").type == "A" * 1000
     chained = error_of(session, "try: 1 / 0\nexcept Exception as e: raise ValueError('later') from e")
@@ -140,7 +140,7 @@ def test_exceptions_that_misbehave(session: Any) -> None:
 
 
 def test_code_that_destroys_the_kernel(session: Any) -> None:
-    """Whatever the guest does to its own kernel, or says through the door, leaves a session that works."""
+    """Whatever the guest does to its own kernel, or sends in host calls, leaves a session that works."""
     session.execute("kept = 1")
     for source in (
         "import _host; _host.call(b'')",

@@ -127,7 +127,7 @@ def test_forgotten_without_the_collector() -> None:
 
 
 def test_few_pages_are_written() -> None:
-    """What a session allocates lies together, and settings that are the usual ones are not told to it: the
+    """What a session allocates lies together, and settings that are the usual ones are not sent to it: the
     first execution writes to fewer than a hundred pages of its memory.
     """
     with planaria.Session() as session:

@@ -192,7 +192,7 @@ def test_cycles(echoing: Any) -> None:
 
 
 def test_host_cycles(new_session: Callable[..., Any]) -> None:
-    """A callback's result that contains itself is an error in the guest, and the session lives."""
+    """A callback's result that contains itself is an error in the guest, and the session stays usable."""
     loop: list[Any] = []
     loop.append(loop)
     session = new_session(callbacks=[{"name": "give", "fn": lambda: loop}])

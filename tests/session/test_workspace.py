@@ -1,4 +1,4 @@
-"""Sessions with a workspace, in every home that can be had here."""
+"""Sessions with a workspace, with every executor that is available."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def value(session: Session, code: str) -> Any:
 
 
 def test_tools_in_code(make: Any, home: str) -> None:
-    """Tools of all kinds are called plainly and awaited, the same in every home."""
+    """Tools of all kinds are called plainly and awaited, the same with every executor."""
     session = make(home)
     assert value(session, "tools.add(a=1, b=2), tools.add(1)") == (3, 2)
     assert value(session, "tools.slowly(text='x'), await tools.slowly(text='y')") == ("x", "y")
@@ -208,7 +208,7 @@ def test_registry() -> None:
 
 
 def test_tools_that_come_later(make: Any) -> None:
-    """A tool that is added while the session lives can be called at once; one that is removed cannot."""
+    """A tool that is added while the session runs can be called at once; one that is removed cannot."""
     session = make()
 
     def later() -> str:
@@ -374,7 +374,7 @@ def test_broken_workflow(make: Any, base: Path) -> None:
 
 
 def test_recursion(make: Any, home: str) -> None:
-    """Workflows without end stop at a depth that every home can hold."""
+    """Workflows without end stop at a depth that every executor can hold."""
     session = make(home)
     session.add_workflow("again", "async def run(n):\n    return workflows.again(n + 1)\n", "")
     error = session.run("workflows.again(0)").error
@@ -649,7 +649,7 @@ def test_start(make: Any) -> None:
 
 
 def test_async(base: Path) -> None:
-    """An AsyncSession has the same methods, awaited, in every home."""
+    """An AsyncSession has the same methods, awaited, with every executor."""
 
     async def main(home: str) -> None:
         async with getattr(AsyncSession, home)(base, tools=TOOLS) as session:

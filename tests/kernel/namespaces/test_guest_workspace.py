@@ -190,7 +190,7 @@ def test_unknown_tools(host: Any, space: Space) -> None:
 
 
 def test_tools_that_come_later(host: Any, space: Space) -> None:
-    """A tool that the kernel was not told of is looked up."""
+    """A tool that the kernel does not know is looked up."""
     assert host.value("repr(tools.late)") == "<tool late: Came later.>"
     assert "late" in host.value("dir(tools)")
 

@@ -79,7 +79,7 @@ def test_patch_law(
 
 @pytest.mark.parametrize("text", ["x\n" + OLD, OLD.replace("three", "3"), OLD.replace("two", "zwei"), ""])
 def test_patch_elsewhere(tmp_path: Path, text: str) -> None:
-    """Offsets, fuzz and rejected hunks are found and told as GNU patch does."""
+    """Offsets, fuzz and rejected hunks are found and reported as GNU patch does."""
     (tmp_path / "a").write_text(OLD)
     (tmp_path / "b").write_text(NEW)
     difference = real(["diff", "-u", "a", "b"], cwd=tmp_path).stdout
