@@ -39,12 +39,14 @@ _IN_BLOCK = _words(stop="", after_colon=_BLANKS)
 _BLOCK_WORDS = re.compile(_IN_BLOCK)
 _FLOW_WORDS = re.compile(_words(stop=r",?\[\]{}", after_colon=rf"{_BLANKS},\[\]{{}}"))
 
+#: What a token does not begin with.
+_BEFORE_TOKENS = f" #\ufeff{_BREAKS}"
 #: Blanks and a comment before a token.
 _SKIPPED = re.compile(rf" *+(?:#[^\0{_BREAKS}]*+)?")
 #: The end of a line, and the blanks before what the next line has.
 _NEXT_LINE = re.compile(rf" *+\n( *+)(?![ {_BREAKS}])")
-#: A key, and its value when that ends the line and is a plain scalar or a quoted one without escapes; whether a
-#: comment follows, and the blanks before what the next line has.
+#: A key, and its value when that ends the line and is a plain scalar or a quoted one without escapes; whether
+#: a comment follows, and the blanks before what the next line has.
 _ENTRY = re.compile(
     rf"([A-Za-z0-9_][A-Za-z0-9_./-]{{0,99}}+):(?=[ \n])( *+)"
     rf"(?:((?=[A-Za-z0-9_./~$(+]){_IN_BLOCK}|\"[^\"\\\0{_BREAKS}]*+\"|'[^'\0{_BREAKS}]*+')?"
@@ -117,8 +119,10 @@ class _Parser(Reader, Scanner, Parser):
         return token
 
     def fetch_more_tokens(self) -> None:
-        self.scan_to_next_token()
         first = self.buffer[self.pointer]
+        if first in _BEFORE_TOKENS:
+            self.scan_to_next_token()
+            first = self.buffer[self.pointer]
         if first.isalnum():  # nothing else than a plain scalar begins so
             self.stale_possible_simple_keys()
             self.unwind_indent(self.column)
@@ -137,48 +141,47 @@ class _Parser(Reader, Scanner, Parser):
         if found is None:
             return False
         key, blanks, value, comment, next_blanks = found.groups()
+        name, line, buffer = self.name, self.line, self.buffer
+        index, column, pointer = self.index, self.column, self.pointer
         start = self.get_mark()
-        self._advance(len(key))
-        colon = self.get_mark()
-        self._advance(1)
+        length = len(key)
+        colon = Mark(name, index + length, line, column + length, buffer, pointer + length)
+        length += 1
+        after = Mark(name, index + length, line, column + length, buffer, pointer + length)
         self.remove_possible_simple_key()
-        if self.add_indent(start.column):
+        if self.add_indent(column):
             self.tokens.append(BlockMappingStartToken(start, start))
         self.tokens += (
             KeyToken(start, start),
             ScalarToken(key, True, start, colon),
-            ValueToken(colon, self.get_mark()),
+            ValueToken(colon, after),
         )
-        self.allow_simple_key = False
-        if next_blanks is None:
+        is_plain = not value or value[0] not in "'\""
+        # A plain value goes on in the next line if that is further in.
+        is_whole = next_blanks is not None and (
+            not value
+            or not is_plain
+            or comment is not None
+            or len(next_blanks) <= self.indent
+            or buffer[found.end()] == "#"
+        )
+        if not is_whole:
+            self.index, self.column, self.pointer = index + length, column + length, pointer + length
+            self.allow_simple_key = False
             return True
         if value:
-            is_plain = value[0] not in "'\""
-            if (
-                is_plain
-                and not comment
-                and len(next_blanks) > self.indent
-                and self.buffer[found.end()] != "#"
-            ):
-                return True  # it goes on in the next line, which is further in
-            self._advance(len(blanks))
-            begin = self.get_mark()
-            self._advance(len(value))
-            end = self.get_mark()
+            length += len(blanks)
+            begin = Mark(name, index + length, line, column + length, buffer, pointer + length)
+            length += len(value)
+            end = Mark(name, index + length, line, column + length, buffer, pointer + length)
             text, style = (value, None) if is_plain else (value[1:-1], value[0])
             self.tokens.append(ScalarToken(text, is_plain, begin, end, style))
-        self.index += found.end() - self.pointer
+        self.index = index + found.end() - pointer
         self.pointer = found.end()
         self.line += 1
         self.column = len(next_blanks)
         self.allow_simple_key = True
         return True
-
-    def _advance(self, length: int) -> None:
-        """Go on within a line."""
-        self.pointer += length
-        self.index += length
-        self.column += length
 
     def scan_to_next_token(self) -> None:
         if self.index == 0 and self.peek() == "\ufeff":
