@@ -1,4 +1,4 @@
-"""What a fresh kernel is configured with for its session; see docs/internals/boundary.md, "configure"."""
+"""The settings that a fresh kernel gets of its session; see docs/internals/boundary.md, "configure"."""
 
 from __future__ import annotations
 
