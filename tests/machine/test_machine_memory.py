@@ -151,7 +151,7 @@ def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
 @given(_PAGE_SETS, _PAGE_SETS)
 def test_going_back(changed: set[int], kept: set[int]) -> None:
     """A memory goes back to any earlier state: pages of that state are written, all other changed ones are the
-    file's again, or zero behind it, and are no longer told as changed.
+    file's again, or zero behind it, and are no longer reported as changed.
     """
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)
@@ -197,7 +197,7 @@ def test_captures_and_threads() -> None:
 
 
 def test_files_close_themselves() -> None:
-    """A memory file gives its descriptor back when nobody has it any more, and refuses odd sizes."""
+    """A memory file gives its descriptor back when it has no owner any more, and refuses odd sizes."""
     file = file_of(bytes(WASM_PAGE_BYTES))
     descriptor = file._descriptor
     del file

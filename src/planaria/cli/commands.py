@@ -1,4 +1,4 @@
-"""The commands and their options. What they do lives beside this file and is imported when it is used."""
+"""The commands and their options. What they do is beside this file and is imported when it is used."""
 
 from __future__ import annotations
 

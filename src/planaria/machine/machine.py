@@ -1,4 +1,4 @@
-"""A machine: one WebAssembly instance with its memory, its door and its way of being stopped.
+"""A machine: one WebAssembly instance with its memory, its host calls and its way of being stopped.
 
 Between two calls the WebAssembly stack is empty, so linear memory and the system interface's tables are
 the whole state of the guest; `Machine.pages` reads what changed since the image, and a new machine made from
@@ -92,7 +92,7 @@ _main_thread: Final = threading.main_thread().ident
 class Machine:
     """One instance. One thread at a time may be inside; `Session` sees to that.
 
-    `door` answers the guest's requests, a function or a weak reference to a method.
+    `answer` answers the guest's requests: a function or a weak reference to a method.
     `memory_limit` is in bytes. The machine closes itself when it traps.
     """
 
@@ -100,16 +100,16 @@ class Machine:
         self,
         module: wasmtime.Module,
         wasi: Wasi,
-        door: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
+        answer: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
         *,
         memory_limit: int | None = None,
     ) -> None:
         self.module = module
-        #: Gives the door; None when what it belongs to is gone.
-        self.find_door: Callable[[], Callable[[bytes], bytes] | None] = (
-            door if isinstance(door, WeakMethod) else lambda: door
+        #: Gives what answers requests; None when its object is gone.
+        self.find_answer: Callable[[], Callable[[bytes], bytes] | None] = (
+            answer if isinstance(answer, WeakMethod) else lambda: answer
         )
-        #: Answers a request in short when the guest has no memory for the door's reply.
+        #: Answers a request in short when the guest has no memory for the reply.
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
@@ -283,7 +283,7 @@ class Machine:
 
         Returns None, or why an interrupt was raised in the guest meanwhile. Raises `Stopped` when the guest
         did
-        not come back, and whatever the door or a system function failed with.
+        not come back, and whatever a host call or a system function failed with.
         """
 
         def run() -> None:
