@@ -89,6 +89,8 @@ class Connection:
                 problem = "TLS within TLS is not supported"
             elif self._has_sent and not self._is_raw:
                 problem = "TLS cannot begin after HTTP"
+            elif not self._is_raw and not self._may_encrypt():
+                problem = self._policy.refusal(f"https://{self._place()}/")
             elif self._stream is not None:
                 self._stream = await start_tls(self._policy, self._stream, self.host)
         except ssl.SSLCertVerificationError as error:
@@ -102,6 +104,10 @@ class Connection:
             self._ended = True
             self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=problem))
         self._asked.set()
+
+    def _may_encrypt(self) -> bool:
+        policy = self._policy
+        return policy.on_request is not None or policy.covers_tls(self.host, self.port)
 
     @property
     def is_held(self) -> bool:

@@ -112,6 +112,10 @@ class Network:
         """Whether some request to this place is allowed."""
         return any(self._covers(scheme, host, port) for scheme in SCHEMES)
 
+    def covers_tls(self, host: str, port: int) -> bool:
+        """Whether some request to this place is allowed over TLS."""
+        return any(self._covers(scheme, host, port) for scheme in ("https", "wss"))
+
     def _covers(self, scheme: str, host: str, port: int) -> bool:
         is_denied = any(
             rule.is_for(scheme, host, port) and not rule.path and not rule.methods for rule in self.denied
