@@ -38,6 +38,7 @@ _SHORTEST: Final = 0.002
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
 _HELLO: Final = b"\x16planaria"
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 #: The longest head of a request.
 _MOST_HEAD: Final = 1 << 18
 
@@ -243,6 +244,10 @@ class Connection:
         names = [name for name, _ in event.headers]
         if event.method == b"CONNECT":
             return "CONNECT is not allowed: the sandbox has no proxy"
+        if event.http_version not in (b"1.0", b"1.1"):
+            return f"HTTP/{event.http_version.decode()} is not available: only HTTP/1.1 is"
+        if any(_CONTROL.search(value) for _, value in event.headers):
+            return "a header has a control character in it"
         if b"#" in event.target:
             return "a request has no fragment (#) in its target"
         if b"transfer-encoding" in names and b"content-length" in names:
@@ -309,6 +314,7 @@ class Connection:
         if (
             server is not None
             and server.our_state is server.their_state is h11.DONE
+            and not server.trailing_data[0]  # which would be read as the next answer
             and await self._is_alive()
         ):
             server.start_next_cycle()
