@@ -32,6 +32,8 @@ class RecordingServer:
         self.addresses: list[str] = []
         """The address that each connection was made to."""
         self.answer: Callable[[bytes], Iterable[bytes]] = lambda request: [OK]
+        self.closes = False
+        """Whether a connection is closed after an answer."""
 
     def close(self) -> None:
         # Waking accept: closing a socket does not end a call that waits in another thread.
@@ -93,6 +95,8 @@ class RecordingServer:
             data = b""
             for part in self.answer(self.requests[-1]):
                 connection.sendall(part)
+            if self.closes:
+                return
 
 
 class Resolver:

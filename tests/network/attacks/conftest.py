@@ -35,7 +35,14 @@ def other_server() -> Iterator[RecordingServer]:
 
 
 @pytest.fixture
-def secure_server(authority: trustme.CA) -> Iterator[RecordingServer]:
+def secure_server(running_secure_server: RecordingServer) -> RecordingServer:
+    """A server of HTTPS, of which nothing was asked yet."""
+    running_secure_server.reset()
+    return running_secure_server
+
+
+@pytest.fixture(scope="module")
+def running_secure_server(authority: trustme.CA) -> Iterator[RecordingServer]:
     """A server of HTTPS that is certified as localhost."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
