@@ -31,12 +31,12 @@ from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
 from planaria.files.mount import MountFileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria.machine.changes import Run as MemoryRun
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile, has_mappings_left
-from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.process import ProcessExit

@@ -8,6 +8,7 @@ the same image with those pages written over is a running copy.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps each call in conversions to enums, which cost more than the call
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,26 +17,17 @@ from functools import cache, partial
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakMethod
+from weakref import WeakMethod, ref
 
 import wasmtime
 
 from planaria.errors import SessionError
 from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
+from planaria.machine.changes import Run, dirty_runs, discard, read_runs, revert, write_runs
+from planaria.machine.growth import Growth, begin_fork
 from planaria.machine.imports import FUNCTION_NAMES, current, instantiate, weak_method
-from planaria.machine.memory import (
-    WASM_PAGE_BYTES,
-    MemoryFile,
-    Run,
-    Span,
-    dirty_runs,
-    mapped_spans,
-    read_runs,
-    revert,
-    without,
-    write_runs,
-)
+from planaria.machine.memory import WASM_PAGE_BYTES, Mapped, MemoryFile, Span, mapped_spans, without
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
@@ -69,6 +61,8 @@ _KEPT_STACK: Final = 256 << 10
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
+#: What a memory has grown by, in bytes, is copied into a state up to here: that costs less than new mappings.
+_MOST_GROWN: Final = 256 << 10
 #: In seconds. A signal that arrives just before the system waits does not end that wait, so none is long.
 _LONGEST_WAIT: Final = 0.1
 
@@ -136,8 +130,10 @@ class Machine:
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         self._image: MemoryFile | None = None
-        #: How many mappings of layers it has at most.
-        self._mappings = 0
+        #: How many mappings of layers it has at most, and whether that is all of its layers.
+        self._mappings = Mapped(0, True)
+        #: What its memory grows by, if that can be part of a state without being copied.
+        self._growth: Growth | None = None
         # What the ticker looks at while a call runs.
         self.on_main_thread = False
         self._guard = Guard()
@@ -149,6 +145,7 @@ class Machine:
         self._delivered = False
         self._kill = False
         self._running = False
+        self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
         # What ends a sleep. A queue, as a signal handler must be able to wake the thread that it interrupts:
@@ -179,15 +176,21 @@ class Machine:
             raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
         self._count_mappings(image.map_over(self._base))
         self._image = image
+        self._reserve_growth(image.size)
         write_runs(self._base, runs)
         self.memory.refresh()
+
+    def _reserve_growth(self, start: int) -> None:
+        self._growth = Growth.reserve(self._base, start, self.memory_bytes)
+        if self._growth is not None:
+            _growing[id(self)] = ref(self)
 
     def can_go_back(self, image: MemoryFile, size: int) -> bool:
         """Whether `go_back` can make this memory one of `size` bytes that began from `image`."""
         return (
             image is self._image
             and size == self.memory_bytes
-            and self._mappings == image.mappings
+            and self._mappings.is_whole
             and self._is_at_rest()
         )
 
@@ -196,11 +199,20 @@ class Machine:
 
         Only pages that have changed are touched, so what has not is as quick to use as before.
         """
-        assert self._image is not None
-        changed = dirty_runs(self._base, self.memory_bytes, self._image)
         written = [(start, start + len(data)) for start, data in runs]
-        revert(self._base, without(changed, written), self._image)
+        private, grown = self._changed()
+        assert self._image is not None
+        revert(self._base, without(private, written), self._image)
+        discard(self._base, without(grown, written))
         write_runs(self._base, runs)
+
+    def _changed(self) -> tuple[list[Span], list[Span]]:
+        """The spans that may differ from the image, by whole pages: of private memory, and what has grown."""
+        assert self._image is not None
+        size, growth = self.memory_bytes, self._growth
+        if growth is None:
+            return dirty_runs(self._base, size, self._image), []
+        return dirty_runs(self._base, growth.start, self._image), growth.span(size)
 
     def _grow(self, missing: int) -> int:
         try:
@@ -212,18 +224,26 @@ class Machine:
         """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
 
         More than `most` bytes of changes go into a new file, which this machine is then mapped over as
-        well, so that
-        they are copied once however often the state is taken. `known` is what an earlier state had (see
-        `read_runs`).
+        well, so that they are copied once however often the state is taken. By how much the memory has grown
+        is not copied at all. `known` is what an earlier state had (see `read_runs`).
         """
         assert self._image is not None
         assert self._is_at_rest()
-        spans = self._drop_old_frames(dirty_runs(self._base, self.memory_bytes, self._image))
-        if sum(end - start for start, end in spans) > most:
-            self._image = MemoryFile.layer(self._base, self.memory_bytes, spans, self._image)
-            self._count_mappings(self._mappings + self._image.map_own_over(self._base))
+        private, grown = self._changed()
+        spans = self._drop_old_frames(private)
+        size = self.memory_bytes
+        if grown and (_length(grown) > _MOST_GROWN or _length(spans) + _length(grown) > most):
+            assert self._growth is not None
+            self._image = self._growth.freeze(size, self._image)
+            self._count_mappings(Mapped(1, True), added=True)
+            grown = []
+        if _length(spans) > most:
+            self._image = MemoryFile.layer(self._base, size, spans, self._image)
+            self._count_mappings(self._image.map_own_over(self._base), added=True)
             spans = []
-        return self._image, read_runs(self._base, spans, known)
+        if self._growth is None:  # the process was forked
+            self._reserve_growth(size)
+        return self._image, read_runs(self._base, [*spans, *grown], known)
 
     def _drop_old_frames(self, spans: list[Span]) -> list[Span]:
         """Give back what deep recursion left on the stack; the changed spans without that."""
@@ -236,11 +256,28 @@ class Machine:
 
     def __del__(self) -> None:
         """A machine that was not closed releases its mappings with its memory."""
-        mapped_spans(-getattr(self, "_mappings", 0))
+        if hasattr(self, "_growth"):
+            self._count_mappings(Mapped(0, True))
+            _growing.pop(id(self), None)
 
-    def _count_mappings(self, now: int) -> None:
-        mapped_spans(now - self._mappings)
-        self._mappings = now
+    def _count_mappings(self, mapped: Mapped, *, added: bool = False) -> None:
+        before = self._mappings
+        if added:
+            mapped = Mapped(before.mappings + mapped.mappings, before.is_whole and mapped.is_whole)
+        mapped_spans(mapped.mappings - before.mappings)
+        self._mappings = mapped
+
+    def detach_growth(self) -> None:
+        """Before a fork of the process. A machine that another thread is in is lost in the child."""
+        if self._running and self._thread != threading.get_ident():
+            return
+        if self._growth is not None:
+            self._growth.detach(self.memory_bytes)
+            self._forget_growth()
+
+    def _forget_growth(self) -> None:
+        self._growth = None
+        _growing.pop(id(self), None)
 
     def _is_at_rest(self) -> bool:
         return not self._running and self._stack_pointer.get() == STACK_BASE
@@ -282,8 +319,7 @@ class Machine:
         """Call the guest's function object at address `function` without arguments.
 
         Returns None, or why an interrupt was raised in the guest meanwhile. Raises `Stopped` when the guest
-        did
-        not come back, and whatever the door or a system function failed with.
+        did not come back, and whatever the door or a system function failed with.
         """
 
         def run() -> None:
@@ -304,6 +340,7 @@ class Machine:
         def run() -> Result:
             outer, current.machine = current.machine, self
             waiting, interruption.current.is_due = interruption.current.is_due, self.is_due
+            self._thread = threading.get_ident()
             self._running = True
             if guard.cpu is not None:
                 self._cpu_deadline = time.thread_time() + guard.cpu
@@ -469,5 +506,28 @@ class Machine:
 
     def close(self) -> None:
         """Give the instance and its memory back; closing twice is harmless."""
-        self._count_mappings(0)
+        self._count_mappings(Mapped(0, True))
         self._store.close()
+        if self._growth is not None:
+            self._growth.close()
+            self._forget_growth()
+
+
+def _length(spans: list[Span]) -> int:
+    return sum(end - start for start, end in spans)
+
+
+#: The machines that have memory to grow by, by their identity.
+_growing: Final[dict[int, ref[Machine]]] = {}
+
+
+def _before_fork() -> None:
+    begin_fork()
+    for reference in list(_growing.values()):
+        machine = reference()
+        if machine is not None:
+            machine.detach_growth()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork)
