@@ -172,12 +172,15 @@ class Growth:
         region = self._region
         region.file.remove(region.offset + self.start, LARGEST_MEMORY - self.start)
 
-    def detach(self, size: int) -> None:
-        """Before a fork: what there is of it is not shared any more, and the memory grows otherwise."""
+    def detach(self, size: int, below: MemoryFile) -> MemoryFile:
+        """Before a fork, as `freeze`; afterwards the memory does not grow by this any more."""
         region, start, base = self._region, self.start, self._base
-        if start < size:
-            _map(base + start, size - start, _ACCESSIBLE, _PRIVATE, region.descriptor, region.offset + start)
         _map(base + size, LARGEST_MEMORY - size, _INACCESSIBLE, _NOTHING, -1, 0)
+        if start == size:
+            return below
+        offset = region.offset + start
+        _map(base + start, size - start, _ACCESSIBLE, _PRIVATE, region.descriptor, offset)
+        return MemoryFile.grown(below, (start, size), region, offset)
 
 
 def _map(address: int, size: int, protection: int, flags: int, descriptor: int, offset: int) -> None:

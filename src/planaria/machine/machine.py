@@ -272,7 +272,8 @@ class Machine:
         if self._running and self._thread != threading.get_ident():
             return
         if self._growth is not None:
-            self._growth.detach(self.memory_bytes)
+            assert self._image is not None
+            self._image = self._growth.detach(self.memory_bytes, self._image)
             self._forget_growth()
 
     def _forget_growth(self) -> None:
