@@ -29,14 +29,17 @@ def ways() -> list[Any]:
     found: list[Callable[..., Any]] = []
     if sys.platform.startswith("linux") and mmap.PAGESIZE == PAGE_BYTES:
         found.append(changes._pagemap)
-        scan = changes._PagemapScan()
         probe = mmap.mmap(-1, PAGE_BYTES)
         try:
-            scan(ctypes.addressof(ctypes.c_char.from_buffer(probe)), PAGE_BYTES, None)  # type: ignore[arg-type]
+            changes._pagemap_scan(
+                ctypes.addressof(ctypes.c_char.from_buffer(probe)),
+                PAGE_BYTES,
+                None,  # type: ignore[arg-type]
+            )
         except OSError:
             pass  # a kernel before 6.7
         else:
-            found.append(scan)
+            found.append(changes._pagemap_scan)
     # Last: it reads every page, and one beyond the file that was only read counts as touched.
     return [*found, changes.compare]
 

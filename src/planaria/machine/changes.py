@@ -15,18 +15,16 @@ import mmap
 import os
 import re
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Span, anonymous_file, united
+from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Span, anonymous_file
+from planaria.machine.pagemap import PAGE_IS_FILE, scan
 
 __all__ = ["Run", "dirty_runs", "discard", "read_runs", "revert", "write_runs"]
 
 #: A span of changed memory: offset of its first byte and its contents.
 Run = tuple[int, bytes]
-
-BLOCK_BYTES: Final = 16384
 
 _IS_LINUX: Final = sys.platform.startswith("linux")
 _library: Final = ctypes.CDLL(None, use_errno=True)
@@ -35,48 +33,9 @@ _madvise: Final = _library.madvise if _IS_LINUX else None
 _MADV_DONTNEED: Final = 4
 _MADV_REMOVE: Final = 9
 
-_memcmp: Final = _library.memcmp
-_memcmp.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
-_memcmp.restype = ctypes.c_int
 
-_SCAN_REQUEST: Final = (3 << 30) | (96 << 16) | (ord("f") << 8) | 16
-_PAGE_IS_FILE: Final = 1 << 2
-_PAGE_IS_PRESENT: Final = 1 << 3
-_PAGE_IS_SWAPPED: Final = 1 << 4
-_SCAN_REGIONS: Final = 4096
-
-
-class _PagemapScan:
-    """The ioctl. One buffer for the process, so calls take turns."""
-
-    def __init__(self) -> None:
-        self._regions = (ctypes.c_uint64 * (3 * _SCAN_REGIONS))()
-        self._arguments = (ctypes.c_uint64 * 12)()
-        self._lock = threading.Lock()
-
-    def __call__(self, base: int, size: int, image: MemoryFile) -> list[Span]:
-        end = base + size
-        start = base
-        spans: list[Span] = []
-        arguments, regions = self._arguments, self._regions
-        with self._lock, open("/proc/self/pagemap", "rb", buffering=0) as pagemap:
-            while start < end:
-                # Wanted: pages not file-backed, and present or swapped out.
-                arguments[:] = [
-                    96, 0, start, end, 0, ctypes.addressof(regions), _SCAN_REGIONS, 0,
-                    _PAGE_IS_FILE, _PAGE_IS_FILE, _PAGE_IS_PRESENT | _PAGE_IS_SWAPPED, _PAGE_IS_PRESENT,
-                ]  # fmt: skip
-                count = _library.ioctl(pagemap.fileno(), ctypes.c_ulong(_SCAN_REQUEST), arguments)
-                if count < 0:
-                    raise OSError(ctypes.get_errno(), "PAGEMAP_SCAN")
-                found = regions[: 3 * count]
-                spans.extend((a - base, b - base) for a, b in zip(found[0::3], found[1::3], strict=True))
-                walked = arguments[4]
-                if walked <= start:
-                    break
-                start = walked
-        # The walk may end before the last region it told, which then comes again.
-        return united(spans, [])
+def _pagemap_scan(base: int, size: int, image: MemoryFile) -> list[Span]:
+    return scan(base, size, inverted=PAGE_IS_FILE, wanted=PAGE_IS_FILE)
 
 
 #: In the top bytes of pagemap entries: present or swapped, and not file-backed.
@@ -135,7 +94,7 @@ def _best_way() -> Callable[[int, int, MemoryFile], list[Span]]:
     probe[3 * PAGE_BYTES] = 1
     anchor = ctypes.c_char.from_buffer(probe)
     try:
-        for way in (_PagemapScan(), _pagemap):
+        for way in (_pagemap_scan, _pagemap):
             try:
                 if way(ctypes.addressof(anchor), size, image) == [(3 * PAGE_BYTES, 4 * PAGE_BYTES)]:
                     return way
@@ -162,21 +121,22 @@ def dirty_runs(base: int, size: int, image: MemoryFile) -> list[Span]:
 
 
 def read_runs(base: int, spans: list[Span], known: Mapping[int, bytes]) -> list[Run]:
-    """Copy the contents of spans, in pieces of at most `BLOCK_BYTES`.
+    """Copy the contents of spans, page by page.
 
-    A piece that is the same in `known` (contents by their start) is taken from there: comparing costs a
-    tenth of copying into memory that the process does not have yet.
+    A page that is the same in `known` (contents by their start) is taken from there, so that states share it.
     """
     read = ctypes.string_at
     runs: list[Run] = []
     for start, end in spans:
-        while start < end:
-            stop = min(end, (start // BLOCK_BYTES + 1) * BLOCK_BYTES)
+        data = read(base + start, end - start)
+        if end - start == PAGE_BYTES:
             before = known.get(start)
-            if before is None or len(before) != stop - start or _memcmp(base + start, before, stop - start):
-                before = read(base + start, stop - start)
-            runs.append((start, before))
-            start = stop
+            runs.append((start, data if before is None or before != data else before))
+            continue
+        for at in range(0, end - start, PAGE_BYTES):
+            page = data[at : at + PAGE_BYTES]
+            before = known.get(start + at)
+            runs.append((start + at, page if before is None or before != page else before))
     return runs
 
 

@@ -11,7 +11,7 @@ import _signal  # type: ignore[import-not-found]  # `signal` wraps each call in 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from queue import Empty, SimpleQueue
@@ -27,10 +27,20 @@ from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.changes import Run, dirty_runs, discard, read_runs, revert, write_runs
 from planaria.machine.growth import Growth, begin_fork
 from planaria.machine.imports import FUNCTION_NAMES, current, instantiate, weak_method
-from planaria.machine.memory import WASM_PAGE_BYTES, Mapped, MemoryFile, Span, mapped_spans, without
+from planaria.machine.memory import (
+    PAGE_BYTES,
+    WASM_PAGE_BYTES,
+    Mapped,
+    MemoryFile,
+    Span,
+    mapped_spans,
+    united,
+    without,
+)
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
+from planaria.machine.write_protection import protect, protect_changed, take_written
 from planaria.runtime.native import (
     RawFunction,
     RawGlobal,
@@ -134,6 +144,9 @@ class Machine:
         self._mappings = Mapped(0, True)
         #: What its memory grows by, if that can be part of a state without being copied.
         self._growth: Growth | None = None
+        #: The changed pages of private memory, by their start, as they were when they were last read and write
+        #: protected; None when they have to be found anew.
+        self._read: dict[int, bytes] | None = None
         # What the ticker looks at while a call runs.
         self.on_main_thread = False
         self._guard = Guard()
@@ -199,9 +212,10 @@ class Machine:
 
         Only pages that have changed are touched, so what has not is as quick to use as before.
         """
-        written = [(start, start + len(data)) for start, data in runs]
+        written = united([(start, start + len(data)) for start, data in runs], [])
         private, grown = self._changed()
         assert self._image is not None
+        self._read = None
         revert(self._base, without(private, written), self._image)
         discard(self._base, without(grown, written))
         write_runs(self._base, runs)
@@ -220,30 +234,51 @@ class Machine:
         except wasmtime.WasmtimeError:
             return -1
 
-    def pages(self, most: int, known: Mapping[int, bytes]) -> tuple[MemoryFile, list[Run]]:
+    def pages(self, most: int, known: list[Run]) -> tuple[MemoryFile, list[Run]]:
         """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
 
         More than `most` bytes of changes go into a new file, which this machine is then mapped over as
         well, so that they are copied once however often the state is taken. By how much the memory has grown
         is not copied at all. `known` is what an earlier state had (see `read_runs`).
         """
-        assert self._image is not None
         assert self._is_at_rest()
-        private, grown = self._changed()
-        spans = self._drop_old_frames(private)
-        size = self.memory_bytes
-        if grown and (_length(grown) > _MOST_GROWN or _length(spans) + _length(grown) > most):
-            assert self._growth is not None
-            self._image = self._growth.freeze(size, self._image)
+        pages, grown = self._read_changes(known)
+        size, growth = self.memory_bytes, self._growth
+        total = len(pages) * PAGE_BYTES + _length(grown)
+        if growth is not None and grown and (_length(grown) > _MOST_GROWN or total > most):
+            assert self._image is not None
+            self._image = growth.freeze(size, self._image)
             self._count_mappings(Mapped(1, True), added=True)
+            if self._read is not None:
+                protect(self._base, size)
             grown = []
-        if _length(spans) > most:
+        if len(pages) * PAGE_BYTES > most:
+            assert self._image is not None
+            spans = united([(at, at + PAGE_BYTES) for at in pages], [])
             self._image = MemoryFile.layer(self._base, size, spans, self._image)
             self._count_mappings(self._image.map_own_over(self._base), added=True)
-            spans = []
-        if self._growth is None:  # the process was forked
+            self._read, pages = None, {}
+        if growth is None:  # the process was forked
             self._reserve_growth(size)
-        return self._image, read_runs(self._base, [*spans, *grown], known)
+        return self._image, [*pages.items(), *read_runs(self._base, grown, dict(known) if grown else {})]
+
+    def _read_changes(self, known: list[Run]) -> tuple[dict[int, bytes], list[Span]]:
+        """The pages of private memory that may differ from the image, by their start, and what has grown."""
+        size, growth = self.memory_bytes, self._growth
+        grown = [] if growth is None else growth.span(size)
+        private = size if growth is None else growth.start
+        # If this fails in between, all changes have to be found anew.
+        pages, self._read = self._read, None
+        if pages is not None and (written := take_written(self._base, private)) is not None:
+            pages.update(read_runs(self._base, self._drop_old_frames(written), pages))
+            self._read = pages
+            return pages, grown
+        changed = protect_changed(self._base, private)
+        is_protected = changed is not None
+        spans = self._drop_old_frames(self._changed()[0] if changed is None else changed)
+        pages = dict(read_runs(self._base, spans, dict(known)))
+        self._read = pages if is_protected else None
+        return pages, grown
 
     def _drop_old_frames(self, spans: list[Span]) -> list[Span]:
         """Give back what deep recursion left on the stack; the changed spans without that."""
