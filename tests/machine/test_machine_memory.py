@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import planaria
-from planaria.machine import changes, memory
+from planaria.machine import changes, memory, write_protection
 from planaria.machine.changes import read_runs, write_runs
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile
 
@@ -108,6 +108,7 @@ def pages_of(spans: list[tuple[int, int]]) -> set[int]:
 def test_sessions_work_with_each_way(way: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forks and undo are right whichever way finds the changes."""
     monkeypatch.setattr(changes, "_way", way)
+    monkeypatch.setattr(write_protection._Protection, "descriptor", -1)
     with planaria.Session() as session:
         session.execute("x = list(range(1000))")
         session.execute("x.append(5); big = bytes(30 << 20)")
@@ -212,3 +213,24 @@ def test_files_close_themselves() -> None:
         MemoryFile(-1, 5)
     with pytest.raises(FileNotFoundError):
         MemoryFile.open("/nowhere/at/all")
+
+
+@linux
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_PAGE_SETS, max_size=6))
+def test_what_was_written(rounds: list[set[int]]) -> None:
+    """Write protection tells all changed pages at first, and from then on those written since it told last."""
+    image = file_of(bytes(range(256)) * (SIZE // 256))
+    area = Area(image, 2 * SIZE)
+    if not write_protection.protect(area.base, 2 * SIZE):
+        pytest.skip("this system has no asynchronous write protection")
+    changed: set[int] = set()
+    for number, pages in enumerate(rounds):
+        for page in pages:
+            area.map[page * PAGE_BYTES] = (area.map[page * PAGE_BYTES] + 1) % 256
+        changed |= pages
+        told = write_protection.take_written(area.base, 2 * SIZE)
+        assert told == _spans_of(pages), number
+    assert write_protection.protect_changed(area.base, 2 * SIZE) == _spans_of(changed)
+    image.map_over(area.base)
+    assert write_protection.take_written(area.base, 2 * SIZE) is None

@@ -144,8 +144,8 @@ class Machine:
         self._mappings = Mapped(0, True)
         #: What its memory grows by, if that can be part of a state without being copied.
         self._growth: Growth | None = None
-        #: The changed pages of private memory, by their start, as they were when they were last read and write
-        #: protected; None when they have to be found anew.
+        #: The changed pages of private memory, by their start, as they were when they were last read and
+        #: write-protected; None when they have to be found anew.
         self._read: dict[int, bytes] | None = None
         # What the ticker looks at while a call runs.
         self.on_main_thread = False
@@ -245,22 +245,22 @@ class Machine:
         pages, grown = self._read_changes(known)
         size, growth = self.memory_bytes, self._growth
         total = len(pages) * PAGE_BYTES + _length(grown)
+        image = self._image
+        assert image is not None
         if growth is not None and grown and (_length(grown) > _MOST_GROWN or total > most):
-            assert self._image is not None
-            self._image = growth.freeze(size, self._image)
+            self._image = image = growth.freeze(size, image)
             self._count_mappings(Mapped(1, True), added=True)
             if self._read is not None:
                 protect(self._base, size)
             grown = []
         if len(pages) * PAGE_BYTES > most:
-            assert self._image is not None
             spans = united([(at, at + PAGE_BYTES) for at in pages], [])
-            self._image = MemoryFile.layer(self._base, size, spans, self._image)
-            self._count_mappings(self._image.map_own_over(self._base), added=True)
+            self._image = image = MemoryFile.layer(self._base, size, spans, image)
+            self._count_mappings(image.map_own_over(self._base), added=True)
             self._read, pages = None, {}
         if growth is None:  # the process was forked
             self._reserve_growth(size)
-        return self._image, [*pages.items(), *read_runs(self._base, grown, dict(known) if grown else {})]
+        return image, [*pages.items(), *read_runs(self._base, grown, dict(known) if grown else {})]
 
     def _read_changes(self, known: list[Run]) -> tuple[dict[int, bytes], list[Span]]:
         """The pages of private memory that may differ from the image, by their start, and what has grown."""

@@ -177,6 +177,11 @@ class MemoryFile:
         return [(id(layer._contents), layer.own_bytes) for layer in self.layers()]
 
     @property
+    def layer_bytes(self) -> int:
+        """How much its layers have of the memory together, in bytes."""
+        return sum(layer.own_bytes for layer in self.layers())
+
+    @property
     def own_bytes(self) -> int:
         """How much its own file has of the memory."""
         return _length(self._spans)

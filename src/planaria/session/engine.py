@@ -45,7 +45,7 @@ from planaria.limits import Guard, NotGiven, ShellLimits, Stopped
 from planaria.session.error_mapping import effect_of, error_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.forgotten_await import with_hint
-from planaria.session.history import History, HistoryEntry, Past, Point
+from planaria.session.history import History, HistoryEntry, Point
 from planaria.session.host_calls import HostCalls, calling_back, end_tool_calls
 from planaria.session.result import Result
 from planaria.session.sandbox_setup import sandbox_setup
@@ -510,7 +510,7 @@ class SessionEngine:
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
-        self.history.past = Past(entry, self.history.past)
+        self.history.remember(entry)
         execution.result = result
         if _log.isEnabledFor(logging.WARNING):
             self._log_end(execution, result)
