@@ -13,6 +13,7 @@ from planaria_shell.state.command import Input, Output
 
 __all__ = [
     "BLOCK",
+    "Collector",
     "FileInput",
     "FileOutput",
     "Sink",
@@ -243,6 +244,21 @@ class _Discard:
         pass
 
     def close(self) -> None:
+        pass
+
+
+class Collector:
+    """An output kept in memory."""
+
+    full = False
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        self.parts.append(data)
+
+    def flush(self) -> None:
         pass
 
 

@@ -29,7 +29,7 @@ from planaria_shell.commands.text.awk.values import Array, Conversion, Input, nu
 from planaria_shell.state.command import Process
 from planaria_shell.toolkit.regex.posix import Pattern, compile_extended
 from planaria_shell.toolkit.regex.syntax import RegexError
-from planaria_shell.toolkit.streams import encode, open_input, reason
+from planaria_shell.toolkit.streams import Collector, encode, open_input, reason
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 #: A field that is not there: the empty string, but `typeof` distinguishes it.
@@ -46,19 +46,6 @@ class NextFile(Exception):
 
 class Exit(Exception):
     """`exit`."""
-
-
-class _Collector:
-    full = False
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        self.parts.append(data)
-
-    def flush(self) -> None:
-        pass
 
 
 class Runtime(Printing):
@@ -442,7 +429,7 @@ class Runtime(Printing):
         if reader is None:
             self.flush_all()
             if command:
-                collector = _Collector()
+                collector = Collector()
                 coprocess = self.sinks.pop(name, None)
                 given = None if coprocess is None else encode("".join(coprocess.parts))
                 status = self.process.run(["sh", "-c", name], stdout=collector, stdin=given)
