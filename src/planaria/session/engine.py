@@ -314,7 +314,9 @@ class SessionEngine:
         history, tier = self.history, self.executor.tier
         history.undone.clear()
         if history.has_changed and "rewind" in self.executor.capabilities:
-            history.checkpoint(self.state)
+            # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
+            may_move_up = tier == "core" and (stdin is not None or "(" in source)
+            history.checkpoint(self.state, needed=may_move_up)
         self.count += 1
         self.execution = execution = ExecutionState(
             RunCode(source, self.count, tier, name) if stdin is None else RunScript(source, stdin),
@@ -406,7 +408,9 @@ class SessionEngine:
         full tier, unless something of it was seen outside.
         """
         point = self.history.before(self.count - 1)
-        assert point is not None, "on the core tier there is a point before every execution"
+        if point is None:
+            self._crashed(execution, Stopped(f"an import of {needed} needs the full runtime", None))
+            return
         snapshots = self._snapshots("tier")
         snapshots.restore(point.state.kernel)
         snapshots.move_up()

@@ -194,9 +194,14 @@ class History:
         self.undone = [moved(point) for point in self.undone]
         self.past, self._remembered, self._remembered_code = newest, len(kept), code
 
-    def checkpoint(self, capture: Callable[[], SessionState]) -> None:
-        """Keep the present state, as `capture` gives it, before something is executed, if there is time."""
+    def checkpoint(self, capture: Callable[[], SessionState], *, needed: bool = False) -> None:
+        """Keep the present state, as `capture` gives it, before something is executed, if there is time for
+        that or it is `needed`.
+        """
         if not self.budget.allows():
+            if needed:
+                self.add(capture())
+                self.has_changed = False
             return
         began = time.thread_time()
         self.add(capture())
