@@ -25,6 +25,7 @@ from planaria.errors import SessionError
 from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.changes import Run, dirty_runs, discard, read_runs, revert, write_runs
+from planaria.machine.exhaustion import check_mappings
 from planaria.machine.growth import Growth, begin_fork
 from planaria.machine.imports import FUNCTION_NAMES, current, instantiate, weak_method
 from planaria.machine.memory import (
@@ -71,6 +72,8 @@ _KEPT_STACK: Final = 256 << 10
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
+#: Memory mappings of a machine, without those of layers.
+_MAPPINGS: Final = 5
 #: What a memory has grown by, in bytes, is copied into a state up to here: that costs less than new mappings.
 _MOST_GROWN: Final = 256 << 10
 #: In seconds. A signal that arrives just before the system waits does not end that wait, so none is long.
@@ -108,6 +111,7 @@ class Machine:
         *,
         memory_limit: int | None = None,
     ) -> None:
+        check_mappings(mapped_spans() + _MAPPINGS * (len(_machines) + 1))
         self.module = module
         #: Gives the door; None when what it belongs to is gone.
         self.find_door: Callable[[], Callable[[bytes], bytes] | None] = (
@@ -126,6 +130,7 @@ class Machine:
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
         self._instance = instance = instantiate(store, module)
+        _machines[id(self)] = None
         memory: wasmtime.Memory = export(store, instance, "memory")
         self._memory = memory
         self._base = memory_base(store, memory)
@@ -294,6 +299,7 @@ class Machine:
         if hasattr(self, "_growth"):
             self._count_mappings(Mapped(0, True))
             _growing.pop(id(self), None)
+            _machines.pop(id(self), None)
 
     def _count_mappings(self, mapped: Mapped, *, added: bool = False) -> None:
         before = self._mappings
@@ -544,6 +550,7 @@ class Machine:
         """Give the instance and its memory back; closing twice is harmless."""
         self._count_mappings(Mapped(0, True))
         self._store.close()
+        _machines.pop(id(self), None)
         if self._growth is not None:
             self._growth.close()
             self._forget_growth()
@@ -553,6 +560,8 @@ def _length(spans: list[Span]) -> int:
     return sum(end - start for start, end in spans)
 
 
+#: The machines that are not closed, by their identity.
+_machines: Final[dict[int, None]] = {}
 #: The machines that have memory to grow by, by their identity.
 _growing: Final[dict[int, ref[Machine]]] = {}
 
