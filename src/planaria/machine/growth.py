@@ -60,7 +60,7 @@ class _File:
         except (AttributeError, OSError):
             pass
 
-    # Regions are given back by the collector, at any place in any thread: there must be no lock.
+    # Regions are released by the collector, at any place in any thread: there must be no lock.
 
     def take(self) -> int | None:
         """The offset of a free region, whose contents are zero."""
@@ -81,7 +81,7 @@ class _File:
 
 
 class _Region:
-    """A region, given back when neither a machine nor a state has it any more."""
+    """A region, released when neither a machine nor a state has it any more."""
 
     __slots__ = ("descriptor", "file", "offset")
 

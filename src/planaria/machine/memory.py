@@ -149,7 +149,7 @@ class MemoryFile:
 
     @classmethod
     def grown(cls, below: MemoryFile, grown: Span, contents: Contents, offset: int) -> MemoryFile:
-        """`below` with more behind its end, which `contents` has at `offset` and which nobody will change."""
+        """`below` with more behind its end, which `contents` has at `offset` and which will not change."""
         start, size = grown
         if below._was_copied:
             # What was copied lies before the memory that is added, so it may as well be on top.

@@ -1,7 +1,7 @@
 """Which pages were written to since they were last read: asynchronous write protection of Linux 6.7.
 
 Changed pages are write-protected when they are read. The kernel takes the protection away by itself at the
-first write (userfaultfd(2), UFFD_FEATURE_WP_ASYNC), and PAGEMAP_SCAN tells which pages have lost it and
+first write (userfaultfd(2), UFFD_FEATURE_WP_ASYNC), and PAGEMAP_SCAN reports which pages have lost it and
 protects them again, in one step (ioctl_pagemap_scan(2)). Nothing ever waits for a fault to be handled.
 Systems that do not have it, and containers whose seccomp profile forbids userfaultfd, read all changed pages.
 """
@@ -87,9 +87,9 @@ def protect_changed(base: int, size: int) -> list[Span] | None:
 
 
 def take_written(base: int, size: int) -> list[Span] | None:
-    """Those of them that were written to since this or `protect_changed` last told, and new ones.
+    """Those of them that were written to since this or `protect_changed` last reported, and new ones.
 
-    None when that cannot be told: something was mapped there since.
+    None when that is not known: something was mapped there since.
     """
     return None if _descriptor() < 0 else _scan(base, size, PAGE_IS_WRITTEN)
 
