@@ -49,6 +49,31 @@ def test_unforeseen(on_core: Callable[..., Any]) -> None:
     assert session.execute("x").value == 1
 
 
+def test_unforeseen_in_a_loop(on_core: Callable[..., Any]) -> None:
+    """On the core tier code that may import anything has a checkpoint before it, whatever that takes; where
+    none was kept, the session goes back to the newest there is and says so.
+    """
+    session = on_core(limits=planaria.Limits(checkpoint_time=1e-9))
+    session.execute(
+        "import importlib\nclass Lazy:\n    def __neg__(self): return importlib.import_module('numpy')"
+    )
+    session._engine.history.budget._credit = 0.0
+    for number in range(5):
+        session.execute(f"x = {number}")
+    assert session._engine.history.before(session.execution_count - 1) is None
+    assert session.execute("x += 1; int(importlib.import_module('num' + 'py').ones(3).sum()) + x").value == 8
+    session = on_core(limits=planaria.Limits(checkpoint_time=1e-9))
+    session.execute(
+        "import importlib\nclass Lazy:\n    def __neg__(self): return importlib.import_module('numpy')"
+    )
+    session.execute("lazy = Lazy()")
+    session._engine.history.budget._credit = 0.0
+    session.execute("x = 1")
+    with pytest.raises(planaria.CrashError, match="import of numpy needs the full runtime"):
+        session.execute("-lazy")
+    assert session.execute("type(lazy).__name__").value == "Lazy"
+
+
 def test_unforeseen_after_a_call(on_core: Callable[..., Any]) -> None:
     """When the host was called already the execution is not made again: the error says so, and the state
     is kept.
