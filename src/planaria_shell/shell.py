@@ -143,6 +143,9 @@ class Shell(Interpreter):
     fifo = jobs.fifo
     start_job = jobs.start_job
     jobs_beside = jobs.jobs_beside
+    leave_jobs = jobs.leave_jobs
+    detach = jobs.detach
+    find_process = jobs.find_process
     run_jobs = jobs.run_jobs
     settle_jobs = jobs.settle_jobs
     wait_job = jobs.wait_job
@@ -237,6 +240,7 @@ class Shell(Interpreter):
         child.counters = self.counters
         child.fifos = self.fifos
         child.fifos_expected = self.fifos_expected
+        child.orphans = self.orphans
         child.system = self.system
         child.umask = self.umask
         child.bounds = child.outer_bounds = self.bounds

@@ -56,6 +56,7 @@ from planaria_kernel.errors import DecodeLimitError
 from planaria_kernel.protocol import MAX_BYTES, Budget, Repr, decode, encode
 
 if TYPE_CHECKING:
+    from planaria.session.collector import Listeners
     from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
 
@@ -296,8 +297,11 @@ class SessionEngine:
         timeout: float | NotGiven | None,
         name: str | None = None,
         stdin: bytes | None = None,
+        program: Listeners | None = None,
     ) -> ExecutionState:
-        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script."""
+        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script. With
+        `program`, which gets its output, the script is a program of its own (see `RunScript`).
+        """
         if not isinstance(source, str):
             raise TypeError(f"code must be a str, not {type(source).__name__}")
         bounds = self.settings.bounds
@@ -317,12 +321,14 @@ class SessionEngine:
             history.checkpoint(self.state)
         self.count += 1
         self.execution = execution = ExecutionState(
-            RunCode(source, self.count, tier, name) if stdin is None else RunScript(source, stdin),
+            RunCode(source, self.count, tier, name)
+            if stdin is None
+            else RunScript(source, stdin, is_program=program is not None),
             self.count,
             bounds,
             seconds,
             alarm=self.host_calls.alarm,
-            listeners=self.settings.listeners,
+            listeners=self.settings.listeners if program is None else program,
             pending=self.pending,
         )
         return execution
@@ -413,7 +419,7 @@ class SessionEngine:
         self.host_calls.drop_answers()
         pending = {call.id: call for call in point.state.pending}
         output = execution.output
-        was_heard = self.settings.listeners.any and output is not None and output.has_output
+        was_heard = execution.has_listeners and output is not None and output.has_output
         if not execution.is_noticed and not was_heard:
             execution.begin_again(self.executor.tier, pending)
             return

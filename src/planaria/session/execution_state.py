@@ -157,6 +157,11 @@ class ExecutionState:
     # -- commands and reports ------------------------------------------------------------------------------
 
     @property
+    def has_listeners(self) -> bool:
+        """Whether its output is reported as it comes."""
+        return self._listeners is not None and self._listeners.any
+
+    @property
     def source(self) -> str:
         return self._first.source
 

@@ -160,6 +160,12 @@ class RunningCommand:
         except Expired:
             return _EXPIRED
 
+    def detach(self, argv: list[str]) -> None:
+        """Start another command that nothing waits for. Raises OSError as `run` does."""
+        words = _searched(self.shell, argv)
+        self.shell.must_be_executable(words[0])
+        self.shell.detach(words)
+
     def stream(
         self, argv: list[str], env: dict[str, str] | None = None, cwd: str | None = None
     ) -> Generator[None, None, int]:
