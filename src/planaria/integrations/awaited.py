@@ -32,6 +32,7 @@ async def run_command(
     stdin: bytes = b"",
     user: str | None = None,
     timeout: float | None = None,
+    merge_streams: bool = False,
     on_output: Callable[[int, bytes], object] | None = None,
 ) -> Completed:
     """`CommandBackend.run`, awaited: cancelling the task stops the command and waits until it has stopped."""
@@ -44,6 +45,7 @@ async def run_command(
         stdin=stdin,
         user=user,
         timeout=timeout,
+        merge_streams=merge_streams,
         on_output=on_output,
         cancellation=cancellation,
     )

@@ -139,6 +139,7 @@ class CommandBackend:
         stdin: bytes = b"",
         user: str | None = None,
         timeout: float | None = None,
+        merge_streams: bool = False,
         on_output: Callable[[int, bytes], object] | None = None,
         cancellation: Cancellation | None = None,
     ) -> Completed:
@@ -151,6 +152,7 @@ class CommandBackend:
             stdin: its standard input.
             user: None, or the sandbox's only user, "user" (1000).
             timeout: seconds it may take; None for what the session allows.
+            merge_streams: whether standard error goes where standard output goes, in the order of writing.
             on_output: called with the descriptor, 1 or 2, and each chunk of output as it comes.
             cancellation: cancels it from elsewhere.
 
@@ -158,7 +160,7 @@ class CommandBackend:
         CommandTimeout, CommandCancelled, CommandOutputLimit (see `Limits.output`), BackendClosed, and
         ValueError for arguments that cannot be.
         """
-        script = self._script(command, cwd, env, user)
+        script = self._script(command, cwd, env, user, after=" 2>&1" if merge_streams else "")
         given = cancellation or Cancellation()
         try:
             self._take_turn(given)
@@ -184,7 +186,8 @@ class CommandBackend:
         """Start a program in the background and return its process number. It goes on whatever else runs, and
         writes to the file `output`. Raises what `run` does.
         """
-        script = self._script(command, cwd, env, user, after=f" > {shlex.quote(output)} 2>&1 < /dev/null &")
+        to = f" > {shlex.quote(output)} 2>&1 < /dev/null &"
+        script = self._script(command, cwd, env, user, before="", after=to)
         done = self.run(["bash", "-c", f"{script}\necho $!"])
         if done.exit_code:
             raise ValueError(f"the program was not started: {done.stderr.strip()}")
@@ -227,9 +230,10 @@ class CommandBackend:
         env: Mapping[str, str] | None,
         user: str | None,
         *,
+        before: str = "exec ",
         after: str = "",
     ) -> str:
-        """The script that becomes the program."""
+        """The script that becomes the program; `before` and `after` stand around its arguments."""
         argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
         if not argv:
             raise ValueError("a command needs at least the name of a program")
@@ -245,7 +249,7 @@ class CommandBackend:
         if any("\0" in word for word in (*argv, *lines)):
             raise ValueError("a command must not contain null characters")
         words = " ".join(map(shlex.quote, argv))
-        return "\n".join([*lines, f"{words}{after}" if after else f"exec {words}"])
+        return "\n".join([*lines, f"{before}{words}{after}"])
 
     def _run(
         self,
