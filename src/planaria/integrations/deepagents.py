@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from deepagents.backends.protocol import ExecuteResponse, FileDownloadResponse, FileUploadResponse
@@ -22,7 +23,7 @@ __all__ = ["PlanariaBackend"]
 _TIMED_OUT: Final = 124
 
 
-class PlanariaBackend(BaseSandbox):  # type: ignore[misc]
+class PlanariaBackend(BaseSandbox):
     """A session as the backend of a deep agent: its files, and `execute` for bash.
 
     Args:
@@ -72,11 +73,10 @@ class PlanariaBackend(BaseSandbox):  # type: ignore[misc]
         """The contents of files. What fails is in a response's `error`."""
         responses = []
         for path in paths:
-            found: list[bytes] = []
-            error = _failure(lambda p=path, f=found: f.append(self._read(p)))
-            responses.append(
-                FileDownloadResponse(path=path, content=found[0] if found else None, error=error)
-            )
+            contents: list[bytes] = []
+            error = _failure(partial(self._read, path, contents))
+            content = contents[0] if contents else None
+            responses.append(FileDownloadResponse(path=path, content=content, error=error))
         return responses
 
     def close(self) -> None:
@@ -86,8 +86,8 @@ class PlanariaBackend(BaseSandbox):  # type: ignore[misc]
     def _write(self, path: str, data: bytes) -> None:
         self._backend.files.write(_absolute(path), data)
 
-    def _read(self, path: str) -> bytes:
-        return self._backend.files.read(_absolute(path))
+    def _read(self, path: str, contents: list[bytes]) -> None:
+        contents.append(self._backend.files.read(_absolute(path)))
 
 
 def _absolute(path: str) -> str:
