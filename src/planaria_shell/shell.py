@@ -145,6 +145,8 @@ class Shell(Interpreter):
     jobs_beside = jobs.jobs_beside
     leave_jobs = jobs.leave_jobs
     detach = jobs.detach
+    begin_session = jobs.begin_session
+    kill_jobs_since = jobs.kill_jobs_since
     find_process = jobs.find_process
     run_jobs = jobs.run_jobs
     settle_jobs = jobs.settle_jobs
@@ -241,6 +243,7 @@ class Shell(Interpreter):
         child.fifos = self.fifos
         child.fifos_expected = self.fifos_expected
         child.orphans = self.orphans
+        child.is_detached = self.is_detached
         child.system = self.system
         child.umask = self.umask
         child.bounds = child.outer_bounds = self.bounds

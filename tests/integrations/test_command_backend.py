@@ -149,6 +149,20 @@ def test_jobs_outlive_their_command(backend: CommandBackend) -> None:
     assert backend.run(["echo", "alone"]).stdout == "alone\n"
 
 
+def test_stopping_a_command_stops_its_jobs(backend: CommandBackend) -> None:
+    """A command that is stopped takes its jobs along, except for those in a session of their own."""
+    loop = "until [ -e go ]; do sleep 0.02; done; echo done >"
+    with pytest.raises(CommandTimeout):
+        backend.run(
+            f"sh -c '{loop} child' & echo $! > child.pid; setsid sh -c '{loop} detached' & sleep 1000",
+            timeout=1,
+        )
+    assert not backend.is_running(int(backend.files.read("child.pid")))
+    backend.files.write("go", b"")
+    assert wait_for(backend, "detached") == b"done\n"
+    assert not backend.files.exists("child")
+
+
 def test_background_programs(backend: CommandBackend) -> None:
     """start() returns a process number that can be asked for and killed; output goes to a file."""
     process = backend.start("echo started; exec sleep 1000", output="log")

@@ -195,6 +195,8 @@ class SessionShell:
                 shell.settle_jobs()
         except KeyboardInterrupt as interrupt:
             interrupt.script_line = child.line  # type: ignore[attr-defined]
+            child.leave_jobs()
+            shell.kill_jobs_since(child.own_process_id)
             raise
         finally:
             child.leave_jobs()

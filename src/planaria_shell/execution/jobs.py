@@ -24,6 +24,7 @@ from planaria_shell.syntax.nodes import Command
 
 __all__ = [
     "StreamCode",
+    "begin_session",
     "collect_outputs",
     "descriptor_path",
     "detach",
@@ -35,6 +36,7 @@ __all__ = [
     "find_job",
     "find_process",
     "jobs_beside",
+    "kill_jobs_since",
     "leave_jobs",
     "process_substitution",
     "run_consumers",
@@ -103,9 +105,25 @@ def leave_jobs(shell: Interpreter) -> None:
         shell.jobs = []
 
 
+def begin_session(shell: Interpreter) -> None:
+    """The command that a job consists of begins a session of its own. In the foreground there is none: a
+    shell does not become what it runs."""
+    if any(job.shell is shell for job in all_jobs(shell)):
+        shell.is_detached = True
+
+
+def kill_jobs_since(shell: Interpreter, process_id: int) -> None:
+    """Kill the jobs that have outlived their shells, were started after the process with this number, and
+    have not begun a session of their own."""
+    for job in shell.orphans:
+        if job.process_id > process_id and not job.shell.is_detached:
+            job.kill(9)
+
+
 def detach(shell: Interpreter, argv: list[str]) -> None:
     """Start a command that belongs to no shell."""
     job = start_job(shell, lambda child: child.stream_external(argv), " ".join(argv))
+    job.shell.is_detached = True
     shell.jobs.remove(job)
     shell.orphans.append(job)
 

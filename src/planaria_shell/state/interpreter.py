@@ -345,6 +345,14 @@ class Interpreter(State, ABC):
         """Start a command that belongs to no shell."""
 
     @abstractmethod
+    def begin_session(self) -> None:
+        """The command that a job consists of begins a session of its own."""
+
+    @abstractmethod
+    def kill_jobs_since(self, process_id: int) -> None:
+        """Kill the jobs without a shell that were started after this process and are in its session."""
+
+    @abstractmethod
     def find_process(self, process_id: int) -> Job | None:
         """The job of any shell that has this process number."""
 

@@ -19,13 +19,14 @@ _REFUSAL = "failed to execute {}"
     order="options first",
 )
 def setsid(call: Invocation) -> Generator[None, None, Status]:
-    """Run COMMAND in a new session. There are no sessions and terminals here, so it just runs: beside the
-    shell with --fork, unless --wait is given as well.
-    """
+    """Run COMMAND in a new session: one that is not stopped with the program that started it."""
     if not call.operands:
         raise UsageError("no command specified")
     detach = getattr(call.process, "detach", None)
     if detach is None or not call.arguments.has("f") or call.arguments.has("w"):
+        begin_session = getattr(call.process, "begin_session", None)
+        if begin_session is not None:
+            begin_session()
         return (yield from call.replace(call.operands, refusal=_REFUSAL, quote=str))
     try:
         detach(call.operands)
