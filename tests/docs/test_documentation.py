@@ -11,6 +11,11 @@ from runnable_markdown import python_blocks, run_blocks
 import planaria
 
 ROOT = Path(__file__).parents[2]
+#: Those about frameworks run with them: `make integrations`.
+FRAMEWORKS = {
+    path.stem.removeprefix("test_").replace("_", "-")
+    for path in (ROOT / "tests/integrations/frameworks").glob("test_*.py")
+}
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [
     *DOCUMENTS,
@@ -23,7 +28,11 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+@pytest.mark.parametrize(
+    "document",
+    [path for path in DOCUMENTS if path.parent.name != "integrations" or path.stem not in FRAMEWORKS],
+    ids=name_of,
+)
 def test_every_python_block_does_what_its_comments_say(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,7 +77,7 @@ def _stop(shell: Interpreter, reason: str) -> None:
     """Something has ended the script, and its jobs with it: they would only run into the same again."""
     shell.complain(reason)
     shell.status = 1
-    for job in shell.jobs:
+    for job in (*shell.jobs, *shell.orphans):
         job.kill(9)
 
 
