@@ -41,6 +41,9 @@ class Callback:
     description: str = ""
     schema: Mapping[str, object] | None = None
     """A JSON schema of the arguments, shown by `list_callbacks()`."""
+    on_caller_thread: bool = False
+    """Call a plain function on the thread that executes, one call at a time, for what belongs to a thread (a
+    connection of `sqlite3`, a window). While it runs, the execution's time limit cannot end it."""
     signature: inspect.Signature | None = field(init=False, compare=False)
     is_async: bool = field(init=False, compare=False)
     """Whether calling it gives a coroutine."""
@@ -70,7 +73,7 @@ class Callback:
         if isinstance(item, Callback):
             return item
         if isinstance(item, Mapping):
-            unknown = set(item) - {"name", "fn", "description", "schema"}
+            unknown = set(item) - {"name", "fn", "description", "schema", "on_caller_thread"}
             if unknown or "name" not in item or "fn" not in item:
                 raise CallbackError(
                     "a callback is a dict with 'name' and 'fn', and 'description' and 'schema' if you like; "
@@ -107,6 +110,7 @@ def _of_dict(item: Mapping[str, object]) -> Callback:
         function,  # type: ignore[arg-type]
         str(item.get("description") or ""),
         schema if isinstance(schema, Mapping) else None,
+        bool(item.get("on_caller_thread")),
     )
 
 
