@@ -7,8 +7,8 @@ that hangs is abandoned with its thread.
 
 from __future__ import annotations
 
-import contextvars
 import contextlib
+import contextvars
 import queue
 import threading
 from collections import deque

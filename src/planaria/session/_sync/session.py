@@ -54,7 +54,7 @@ class Session:
     """Python in a sandbox, stateful between calls, for any thread.
 
     One execution at a time, others wait for their turn. Plain callbacks run on threads (see
-    `Callback.on_caller_thread`), asynchronous ones on one event loop, which all sessions of the process share.
+    `Callback.on_caller_thread`), asynchronous ones on one event loop that all sessions of the process share.
     """
 
     @suggest_names
