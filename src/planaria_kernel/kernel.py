@@ -302,6 +302,9 @@ class Kernel:
             if report is not None:
                 return report
             if execution.coroutine is None:
+                # What tasks called that the cell leaves running is called now, not when another cell waits.
+                if execution.cancelled is None and self._calls.new:
+                    return self._waiting(0.0)
                 return self._finish(execution)
             if execution.cancelled is not None and not execution.future.cancelled():
                 execution.cancelled = None  # the user's code would not have it
@@ -325,7 +328,7 @@ class Kernel:
             self._execution = None
             return self._ended(None, failure, True)
         execution.loop, execution.future = park.loop, park.future
-        return None
+        return self._waiting(0.0) if park.sends_calls else None
 
     def _run_loop(self, execution: Execution) -> Report | None:
         """Run the loop that the cell waits in until what it waits for is done (None), or nothing is ready."""
@@ -354,6 +357,10 @@ class Kernel:
                 return ("waiting", calls, timer, self._calls.take_given_up())
             never = "waiting forever: no task can go on, no timer is set and no host call is open"
             self._stop(execution, RuntimeError(never))
+
+    def _waiting(self, seconds: float | None) -> Report:
+        """The report of a cell that waits for so many seconds at most, with the calls that it has made."""
+        return ("waiting", self._calls.take_new(), seconds, self._calls.take_given_up())
 
     def _finish(self, execution: Execution) -> Report:
         """The report of a cell that was a task, and is done."""

@@ -63,6 +63,8 @@ class HostCalls:
         self.answers: dict[int, Future[Answer]] = {}
         #: The plain functions among what is called for them.
         self._plain: dict[int, Callback] = {}
+        #: The answers of plain functions that have not returned, also those that no task awaits any more.
+        self._returning: set[Future[Answer]] = set()
         self.alarm = Alarm()
         #: The threads on which plain callbacks run now.
         self.threads: set[int] = set()
@@ -160,7 +162,8 @@ class HostCalls:
         """Have a function answer a call that waits."""
         keywords = call.kwargs or {}
         if self.loop is not None or self._needs_loop(callback):
-            self._expect(call, self._spawn(callback, call.args, keywords))
+            plain = None if callback.is_async else callback
+            self._expect(call, self._spawn(callback, call.args, keywords), plain)
         elif not callback.on_caller_thread:
             self._expect(
                 call, self._pool.submit(lambda: self._call_plain(callback, call.args, keywords)), callback
@@ -180,6 +183,8 @@ class HostCalls:
         self.answers[call.id] = future
         if plain is not None:
             self._plain[call.id] = plain
+            self._returning.add(future)
+            future.add_done_callback(self._returning.discard)
         alarm = self.alarm
         future.add_done_callback(lambda _: alarm.ring())
 
@@ -213,11 +218,24 @@ class HostCalls:
             del self.answers[identifier]
             plain = self._plain.pop(identifier, None)
             if not is_awaited:
-                answer.cancel()
+                if plain is None or execution.stop.reason is not None:
+                    answer.cancel()
             elif plain is not None:
                 self._take(execution, pending[identifier], plain, _outcome(answer))
             else:
                 self.settle(execution, pending[identifier], _outcome(answer))
+
+    def let_begin(self, seconds: float | None) -> None:
+        """Have the calls of this session made, before it is closed. Blocks.
+
+        Plain functions return within so many seconds, asynchronous ones have run to their first `await` that
+        waits.
+        """
+        from planaria.session.callback_tasks import turn
+
+        turned = self.awaiting_loop().spawn(turn())
+        made: list[Future[object]] = [turned, *self._returning]  # type: ignore[list-item]  # only waited for
+        wait(made, seconds)
 
     def drop_answers(self) -> None:
         """Cancel the answers on their way: no task waits for them any more."""
