@@ -135,6 +135,30 @@ def test_exceptions(new_session: Callable[..., Any], call: str, source: str, kin
     assert __file__ not in error.traceback
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError(999),
+        KeyError((1, "a")),
+        KeyError(),
+        KeyError(None),
+        ValueError("x", 2),
+        IndexError(1.5, b"y"),
+        ZeroDivisionError(),
+    ],
+)
+@pytest.mark.parametrize("call", ["await fail()", "fail.call()"])
+def test_arguments_of_exceptions(new_session: Callable[..., Any], call: str, error: Exception) -> None:
+    """The arguments of a builtin exception arrive as they are, when they are plain values."""
+
+    def fail() -> None:
+        raise error
+
+    session = new_session(callbacks=[fail])
+    caught = session.execute(f"try: {call}\nexcept Exception as e: x = repr(e), e.args\nx").value
+    assert caught == (repr(error), error.args)
+
+
 def test_derived_exceptions(new_session: Callable[..., Any]) -> None:
     """An exception of the host's own class arrives as its nearest builtin ancestor."""
 

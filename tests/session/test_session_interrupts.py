@@ -281,3 +281,11 @@ def test_an_interrupted_import_goes_on(new_session: Callable[..., Any]) -> None:
     assert isinstance(session.run("import package").error, planaria.Interrupted)
     assert session.execute("import package\npackage.total, package.child.total()").value == (3, 3)
     assert session.execute("import sys; package is sys.modules['package'] is package.child.package").value
+
+
+def test_reading_a_device_without_end(new_session: Callable[..., Any]) -> None:
+    """Code that reads a device to its end, which never comes, is stopped at its line and keeps its state."""
+    session = new_session(limits=planaria.Limits(memory=None, grace=60))
+    error = session.run("n = 1\nopen('/dev/urandom', 'rb').read()", timeout=0.3).error
+    assert isinstance(error, planaria.TimeoutError)
+    assert (error.state, session.execute("n").value) == ("kept", 1)

@@ -25,6 +25,13 @@ __all__ = ["Callback", "CallbackRegistry", "Callbacks", "raised"]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+#: Types of an exception's arguments that arrive as what they are, also in a tuple.
+_PLAIN = (str, int, float, bool, bytes, type(None))
+#: Exceptions of which the kernel makes another one, of the message.
+_OF_ONE_ARGUMENT = frozenset(
+    {"StopIteration", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"}
+    | {"ExceptionGroup", "BaseExceptionGroup"}
+)
 #: What arrives in the sandbox as what it is.
 _OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
 
@@ -215,6 +222,14 @@ class CallbackRegistry:
 Callbacks = CallbackRegistry | Iterable[Callback | Mapping[str, object] | Callable[..., object]]
 
 
+def _are_plain(arguments: tuple[object, ...]) -> bool:
+    """Whether arguments of an exception say more than its message, and can be sent as they are."""
+    return (len(arguments) != 1 or type(arguments[0]) is not str) and all(
+        type(one) in _PLAIN or (type(one) is tuple and all(type(inner) in _PLAIN for inner in one))
+        for one in arguments
+    )
+
+
 def raised(error: BaseException) -> Raised:
     """A host exception as it arrives in the sandbox: with the nearest builtin class of its ancestors.
 
@@ -232,6 +247,8 @@ def raised(error: BaseException) -> Raised:
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
         return Raised(kind, error.args[0])
     try:
+        if kind == type(error).__name__ and kind not in _OF_ONE_ARGUMENT and _are_plain(error.args):
+            return Raised(kind, str(error), {"args": tuple(error.args)})
         return Raised(kind, str(error))
     except Exception:
         return Raised(kind, f"<{type(error).__name__} without a message>")
