@@ -19,12 +19,15 @@ __all__ = [
     "analyze",
     "complete_code",
     "complete_command",
+    "completeness",
     "counters",
     "document",
     "document_in",
     "evaluate",
     "forget_functions",
+    "inspect_code",
     "is_complete",
+    "mime_bundle",
     "prompt",
     "restore_state",
     "state",
@@ -150,6 +153,35 @@ def complete_command(engine: SessionEngine, text: str, cursor: int | None) -> Co
 def complete_code(engine: SessionEngine, text: str, cursor: int | None) -> Completions:
     """See `Session.complete`."""
     return _completions(engine, "complete", text, cursor)
+
+
+def inspect_code(engine: SessionEngine, text: str, cursor: int | None, detail: int = 0) -> str | None:
+    """A text about the name at a cursor, with its source for a `detail` above 0; None when it means nothing.
+
+    Nothing of the user's is run for it but a `repr`.
+    """
+    found = engine.ask("inspect", text, len(text) if cursor is None else cursor, detail)
+    return found if isinstance(found, str) else None
+
+
+def completeness(engine: SessionEngine, text: str) -> dict[str, Any]:
+    """Whether a cell can be executed as it stands: `status` complete, incomplete (with `indent`) or invalid."""
+    match engine.ask("is_complete", text):
+        case {"status": str(status), **rest}:
+            return {"status": status, **rest}
+    raise ProtocolError("the kernel answered without a status")
+
+
+def mime_bundle(engine: SessionEngine, expression: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The representations of an expression's value and their metadata; it is not an execution.
+
+    Raises what the expression raises.
+    """
+    engine.history.has_changed = True
+    match engine.ask("mime_bundle", expression):
+        case [dict(data), dict(metadata)]:
+            return data, metadata
+    raise ProtocolError("the kernel answered without representations")
 
 
 def _completions(engine: SessionEngine, query: str, text: str, cursor: int | None) -> Completions:
