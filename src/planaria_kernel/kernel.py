@@ -24,8 +24,8 @@ from planaria_kernel.execution import completion, display, error_reports, import
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME, Cell, compile_cell
 from planaria_kernel.execution.interpreter_state import InterpreterState
+from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.namespaces.namespaces import namespaces
-from planaria_kernel.notebook.syntax import MAGICS
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
 
 if TYPE_CHECKING:
@@ -604,11 +604,13 @@ class Kernel:
         return ("answer", trampolines.call(completeness, text))
 
     def _mime_bundle(self, expression: str) -> Report:
-        """The representations of an expression's value, and their metadata."""
-        value = trampolines.call(
-            self._context.run, eval, compile(expression, "<expression>", "eval"), self.main.__dict__
-        )
-        return ("answer", list(trampolines.call(display.mime_bundle, value)))
+        """The representations of an expression's value and their metadata; or what it raised."""
+        try:
+            code = compile(expression, "<expression>", "eval")
+            value = trampolines.call(self._context.run, eval, code, self.main.__dict__)
+            return ("answer", list(trampolines.call(display.mime_bundle, value)))
+        except Exception as error:
+            return ("answer", (type(error).__name__, f"{error}"))
 
     def _user_names(self) -> Report:
         return ("answer", trampolines.call(names.user_names, self.main))

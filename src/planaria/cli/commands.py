@@ -215,6 +215,8 @@ def install_jupyter(
     """Tell Jupyter of the kernel. OPTIONS are those of `planaria jupyter kernel`, for each kernel."""
     if user + sys_prefix + (prefix is not None) > 1:
         raise click.UsageError("--user, --prefix and --sys-prefix exclude each other")
+    if shared and options:
+        raise click.UsageError("--shared takes no OPTIONS: its settings stand in kernel.json; see the docs")
     from planaria.cli.jupyter import install_kernel
 
     place = sys.prefix if sys_prefix else prefix

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from planaria.cli.mcp import Server
+from planaria.limits import Limits
 from planaria.session._async.session import AsyncSession
 
 __all__ = ["install_kernel", "run_kernel"]
@@ -48,7 +49,7 @@ def run_kernel(server: Server, connection_file: Path) -> None:
     workspace, registry = server.workspace()
     arguments: dict[str, Any] = {
         **workspace,
-        "limits": server.options.limits(output=0),  # it is shown as it comes and need not be kept
+        "limits": server.options.limits(output=Limits().output),
         "mounts": server.options.mounts,
         "image": server.options.image,
         "network": server.network(),

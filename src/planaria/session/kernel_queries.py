@@ -6,7 +6,14 @@ import json
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from planaria.errors import CrashError, ProtocolError, SessionError, SnapshotCorrupt, SnapshotError
+from planaria.errors import (
+    CrashError,
+    ExecutionError,
+    ProtocolError,
+    SessionError,
+    SnapshotCorrupt,
+    SnapshotError,
+)
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.engine import SessionEngine
 from planaria.session.result import Completions
@@ -167,20 +174,24 @@ def inspect_code(engine: SessionEngine, text: str, cursor: int | None, detail: i
 def completeness(engine: SessionEngine, text: str) -> dict[str, Any]:
     """Whether a cell can be executed as it stands: `status` complete, incomplete (with `indent`) or invalid."""
     match engine.ask("is_complete", text):
-        case {"status": str(status), **rest}:
-            return {"status": status, **rest}
+        case {"status": str(status), "indent": str(indent)}:
+            return {"status": status, "indent": indent}
+        case {"status": str(status)}:
+            return {"status": status}
     raise ProtocolError("the kernel answered without a status")
 
 
 def mime_bundle(engine: SessionEngine, expression: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The representations of an expression's value and their metadata; it is not an execution.
 
-    Raises what the expression raises.
+    Raises ExecutionError when the expression raises.
     """
     engine.history.has_changed = True
     match engine.ask("mime_bundle", expression):
         case [dict(data), dict(metadata)]:
             return data, metadata
+        case (str(name), str(message)):
+            raise ExecutionError(message, type=name)
     raise ProtocolError("the kernel answered without representations")
 
 

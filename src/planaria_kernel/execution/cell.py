@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, Final
 
 from planaria_kernel.execution import foreign_syntax
-from planaria_kernel.notebook.syntax import Rewritten, rewritten
+from planaria_kernel.execution.magic_syntax import Rewritten, rewritten
 
 __all__ = ["FUTURE_FLAGS", "RUN_NAME", "Cell", "compile_cell"]
 

@@ -153,6 +153,10 @@ class Display:
             self._show("display", value, include, exclude, metadata, raw, identifier)
         return None if identifier is None else DisplayHandle(self, str(identifier))
 
+    def show_figure(self, figure: Any) -> None:
+        """Show a figure of matplotlib."""
+        self.show(figure)
+
     def update(
         self,
         value: Any,

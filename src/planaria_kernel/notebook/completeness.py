@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Final
 
 from planaria_kernel.execution import foreign_syntax
-from planaria_kernel.notebook.syntax import rewritten
+from planaria_kernel.execution.magic_syntax import rewritten
 
 __all__ = ["completeness"]
 
@@ -23,7 +23,7 @@ def completeness(text: str) -> dict[str, Any]:
     A block ends with a blank line.
     """
     if text.lstrip().startswith("%%"):
-        ends = text.endswith("\n\n") or text.endswith("\n \n")
+        ends = text.endswith(("\n\n", "\n \n"))
         return {"status": "complete"} if ends else {"status": "incomplete", "indent": ""}
     lines = text.split("\n")
     last = lines[-1]

@@ -50,7 +50,9 @@ def describe(name: str, space: dict[str, Any], *, with_source: bool) -> str | No
     lines.append(f"Type:      {kind.__qualname__}")
     if signature is None and not inspect.ismodule(value):
         lines.append(f"Value:     {short_repr(value, _MOST_REPR)}")
-    file = getattr(inspect.getmodule(value), "__file__", None) if signature or inspect.ismodule(value) else None
+    file = (
+        getattr(inspect.getmodule(value), "__file__", None) if signature or inspect.ismodule(value) else None
+    )
     if file:
         lines.append(f"File:      {file}")
     source = _source(value) if with_source else None

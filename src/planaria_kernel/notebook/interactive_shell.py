@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from planaria_kernel.execution import magic_names as names
 from planaria_kernel.execution.names import short_repr
-from planaria_kernel.notebook import names, packages
+from planaria_kernel.notebook import packages
 from planaria_kernel.notebook.describing import describe
 from planaria_kernel.notebook.expansion import expanded
 from planaria_kernel.notebook.outputs import CapturedIO, Lines
@@ -140,7 +141,7 @@ class InteractiveShell:
         if sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
             status = subprocess.run(argv, input=data).returncode
         else:  # what it prints has to come by way of Python's streams
-            done = subprocess.run(argv, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            done = subprocess.run(argv, input=data, capture_output=True)
             sys.stdout.write(done.stdout.decode("utf-8", "replace"))
             sys.stderr.write(done.stderr.decode("utf-8", "replace"))
             status = done.returncode
@@ -205,10 +206,10 @@ class InteractiveShell:
         """How long a statement takes, once."""
         self.clock()
         try:
-            value = self.ev(line)
+            return self.timed(None, self.ev(line))
         except SyntaxError:
-            value = self.ex(line)
-        return self.timed(None, value)
+            self.ex(line)
+        return self.timed()
 
     def line_timeit(self, line: str) -> TimeitResult | None:
         """How long a statement takes, repeated: %timeit [-n LOOPS] [-r ROUNDS] [-p DIGITS] [-q] [-o]."""
@@ -264,7 +265,7 @@ class InteractiveShell:
             print("Available matplotlib backends: ['inline']")
         elif line.strip().lower() not in _BACKENDS:
             raise UsageError(
-                f"%matplotlib {line}: figures are shown inline; the sandbox has no other backend that shows any"
+                f"%matplotlib {line}: figures are shown inline, there is no other backend that shows any"
             )
 
     # -- files and the environment -------------------------------------------------------------------
@@ -340,7 +341,9 @@ class InteractiveShell:
                     found = runpy.run_path(path, run_name="__main__")
                 finally:
                     sys.modules["__main__"] = main
-                self.user_ns.update((name, value) for name, value in found.items() if not name.startswith("__"))
+                self.user_ns.update(
+                    (name, value) for name, value in found.items() if not name.startswith("__")
+                )
             else:
                 with open(path, encoding="utf-8") as file:
                     exec(compile(file.read(), path, "exec"), self.user_ns)
@@ -372,7 +375,8 @@ class InteractiveShell:
             print("Interactive namespace is empty.")
             return
         rows = [
-            (name, type(value).__name__, _on_one_line(short_repr(value, 200))) for name, value in found.items()
+            (name, type(value).__name__, _on_one_line(short_repr(value, 200)))
+            for name, value in found.items()
         ]
         wide = [max(len(row[column]) for row in (("Variable", "Type"), *rows)) for column in (0, 1)]
         print(f"{'Variable':{wide[0]}}   {'Type':{wide[1]}}   Data/Info")

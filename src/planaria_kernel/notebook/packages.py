@@ -63,8 +63,8 @@ def _is_present(requirement: str) -> bool:
 def _change(deps: Any, operation: str, packages: list[str]) -> None:
     if deps is None:
         raise CannotInstallError(
-            f"{', '.join(packages)}: packages come with an image (planaria.Image.build), or with a workspace, "
-            "which this session does not have"
+            f"{', '.join(packages)}: packages come with an image (planaria.Image.build), or with a workspace "
+            "(--base), which this session does not have"
         )
     for package in packages:
         outcome = getattr(deps, operation)(package)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-
 import pytest
 
-jupyter_kernel_test = pytest.importorskip("jupyter_kernel_test", reason="jupyter_kernel_test is not installed")
+jupyter_kernel_test = pytest.importorskip(
+    "jupyter_kernel_test", reason="jupyter_kernel_test is not installed"
+)
 
 
 class TestPlanaria(jupyter_kernel_test.KernelTests):  # type: ignore[misc,name-defined]
@@ -30,8 +31,14 @@ class TestPlanaria(jupyter_kernel_test.KernelTests):  # type: ignore[misc,name-d
         {"code": "[n*n for n in range(1, 4)]", "result": "[1, 4, 9]"},
     )
     code_display_data = (
-        {"code": "from IPython.display import HTML, display; display(HTML('<b>test</b>'))", "mime": "text/html"},
-        {"code": "from IPython.display import Math, display; display(Math('\\\\frac{1}{2}'))", "mime": "text/latex"},
+        {
+            "code": "from IPython.display import HTML, display; display(HTML('<b>test</b>'))",
+            "mime": "text/html",
+        },
+        {
+            "code": "from IPython.display import Math, display; display(Math('\\\\frac{1}{2}'))",
+            "mime": "text/latex",
+        },
     )
     code_history_pattern = "1?2*"
     supported_history_operations = ("tail", "range", "search")
@@ -44,5 +51,3 @@ class TestWelcome(jupyter_kernel_test.IopubWelcomeTests):  # type: ignore[misc,n
 
     kernel_name = "planaria-tests"
     support_iopub_welcome = True
-
-

@@ -46,7 +46,7 @@ class Channels:
             self.close()
             raise
         #: The same socket without `await`.
-        self._iopub = zmq.Socket.shadow(self._sockets["iopub"])
+        self._iopub: zmq.Socket[bytes] = zmq.Socket.shadow(self._sockets["iopub"])
 
     # -- sending -------------------------------------------------------------------------------------
 

@@ -6,12 +6,14 @@ import asyncio
 import concurrent.futures
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 import zmq.asyncio
 
 from planaria import __version__
-from planaria.errors import PlanariaError, SessionError, Suspended
+from planaria.errors import PlanariaError, Suspended
+from planaria.executors.messages import SecretPrompt
 from planaria.integrations.jupyter.channels import Channels
 from planaria.integrations.jupyter.commands import Commands, Shown
 from planaria.integrations.jupyter.history import ExecutedCells
@@ -59,6 +61,8 @@ class JupyterKernel:
         self._line: concurrent.futures.Future[str] | None = None
         #: The request that may ask for input.
         self._asker: Message | None = None
+        #: Whether an execution has failed, and those that wait are to be refused.
+        self._aborts = False
         self._language: Content = {}
         self._stopped = asyncio.Event()
         self.restarts = False
@@ -153,6 +157,9 @@ class JupyterKernel:
             await self._publish_status("idle", message)
         if message.type == "shutdown_request":
             self.stop()
+        elif self._aborts and channel == "shell":
+            self._aborts = False
+            await self._abort_waiting()
 
     async def _publish_status(self, state: str, message: Message) -> None:
         await self._channels.publish("status", {"execution_state": state}, message.header)
@@ -258,7 +265,7 @@ class JupyterKernel:
         if not silent:
             await self._channels.publish("error", described, message.header)
         if given.get("stop_on_error", True):
-            await self._abort_waiting()
+            self._aborts = True
         return {
             "status": "error",
             "execution_count": self._count,
@@ -300,21 +307,21 @@ class JupyterKernel:
                 self._shell.put_nowait(message)
                 continue
             await self._publish_status("busy", message)
-            await self._channels.reply("shell", message, {"status": "aborted", "execution_count": self._count})
+            await self._channels.reply(
+                "shell", message, {"status": "aborted", "execution_count": self._count}
+            )
             await self._publish_status("idle", message)
 
     async def _user_expressions(self, expressions: Content) -> Content:
         answers: Content = {}
         for name, expression in expressions.items():
-            text = str(expression)
             try:
                 data, metadata = await self.session._ask(
-                    lambda engine, text=text: kernel_queries.mime_bundle(engine, text)
+                    partial(kernel_queries.mime_bundle, expression=str(expression))
                 )
                 answers[name] = {"status": "ok", "data": data, "metadata": metadata}
-            except (SessionError, TypeError, ValueError) as error:
-                content = {"ename": type(error).__name__, "evalue": str(error), "traceback": []}
-                answers[name] = {"status": "error", **content}
+            except PlanariaError as error:
+                answers[name] = {"status": "error", **error_content(error)}
         return answers
 
     # -- input ---------------------------------------------------------------------------------------
@@ -341,7 +348,7 @@ class JupyterKernel:
         await self._outputs.drain()
         while not self._lines.empty():  # answers to questions that were given up
             self._lines.get_nowait()
-        await self._channels.ask(asker, prompt, password=False)
+        await self._channels.ask(asker, prompt, password=isinstance(prompt, SecretPrompt))
         return await self._lines.get()
 
     # -- comms ---------------------------------------------------------------------------------------
@@ -368,5 +375,3 @@ class JupyterKernel:
             self._outputs.comms.pop(identifier, None)
         if error is not None:
             await self._channels.publish("error", error_content(error), message.header)
-
-

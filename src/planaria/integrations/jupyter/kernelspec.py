@@ -31,9 +31,7 @@ def kernelspec(display_name: str, options: Sequence[str] = (), *, shared: bool =
     return spec
 
 
-def install(
-    spec: dict[str, Any], name: str, *, user: bool = False, prefix: str | None = None
-) -> Path:
+def install(spec: dict[str, Any], name: str, *, user: bool = False, prefix: str | None = None) -> Path:
     """Write a kernelspec where Jupyter finds it, in place of one of that name; returns the directory.
 
     Raises OSError, and ValueError for a name that Jupyter does not take.
@@ -43,6 +41,4 @@ def install(
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "kernel.json").write_text(json.dumps(spec, indent=1), "utf-8")
         Path(directory).chmod(0o755)
-        return Path(
-            KernelSpecManager().install_kernel_spec(directory, name, user=user, prefix=prefix)
-        )
+        return Path(KernelSpecManager().install_kernel_spec(directory, name, user=user, prefix=prefix))

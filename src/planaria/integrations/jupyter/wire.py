@@ -49,7 +49,9 @@ class Connection:
         if scheme != "hmac-sha256":
             raise ValueError(f"the signature scheme {scheme!r} is not hmac-sha256")
         try:
-            ports = {name: int(fields[f"{name}_port"]) for name in ("shell", "iopub", "stdin", "control", "hb")}
+            ports = {
+                name: int(fields[f"{name}_port"]) for name in ("shell", "iopub", "stdin", "control", "hb")
+            }
         except (KeyError, TypeError) as error:
             raise ValueError(f"it is not a connection file: {error}") from None
         key = fields.get("key", b"")

@@ -3,7 +3,7 @@
 import builtins
 from typing import Any
 
-from IPython import display
+from IPython import display  # type: ignore[import-not-found]
 
 __all__ = ["display", "get_ipython", "version_info"]
 

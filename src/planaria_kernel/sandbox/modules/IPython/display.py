@@ -169,7 +169,9 @@ class JSON(DisplayObject):
         self, data: Any = None, url: Any = None, filename: Any = None, expanded: bool = False,
         metadata: Any = None, root: str = "root", **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(data, url, filename, {"expanded": expanded, "root": root, **(metadata or {}), **kwargs})
+        super().__init__(
+            data, url, filename, {"expanded": expanded, "root": root, **(metadata or {}), **kwargs}
+        )
         if isinstance(self.data, str):
             self.data = json.loads(self.data)
 
@@ -204,7 +206,9 @@ class Image(DisplayObject):
             super().__init__(data, url, filename, metadata)
         if self.format is None:
             start = self.data[:8] if isinstance(self.data, bytes) else b""
-            self.format = next((name for magic, name in self._starts.items() if start.startswith(magic)), "png")
+            self.format = next(
+                (name for magic, name in self._starts.items() if start.startswith(magic)), "png"
+            )
         if self.format.lower() not in self._types:
             raise ValueError(f"Image knows the formats {', '.join(self._types)}, not {self.format!r}")
 
@@ -218,7 +222,10 @@ class Image(DisplayObject):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         if not self.embed:
             sizes = "".join(f' {name}="{html.escape(str(value))}"' for name, value in self._sizes().items())
-            return {"text/html": f'<img src="{html.escape(self.url or "")}"{sizes}/>', "text/plain": repr(self)}, {}
+            return {
+                "text/html": f'<img src="{html.escape(self.url or "")}"{sizes}/>',
+                "text/plain": repr(self),
+            }, {}
         mime = self._types[(self.format or "png").lower()]
         metadata = {**self._sizes(), **self.metadata}
         return {mime: self.data, "text/plain": repr(self)}, ({mime: metadata} if metadata else {})
@@ -295,7 +302,9 @@ def _wave(samples: Any, rate: int, normalize: bool) -> bytes:
     if not normalize and most > 1:
         raise ValueError("samples must be between -1 and 1 without normalize")
     scale = 32767 / (most if normalize else 1)
-    frames = array.array("h", (int(value * scale) for frame in zip(*channels, strict=True) for value in frame))
+    frames = array.array(
+        "h", (int(value * scale) for frame in zip(*channels, strict=True) for value in frame)
+    )
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
         out.setnchannels(len(channels))
@@ -312,7 +321,9 @@ def _is_nested(samples: Any) -> bool:
 class IFrame:
     """A page within the page."""
 
-    def __init__(self, src: str, width: Any, height: Any, extras: list[str] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, src: str, width: Any, height: Any, extras: list[str] | None = None, **kwargs: Any
+    ) -> None:
         self.src, self.width, self.height, self.params = src, width, height, kwargs
         self.extras = extras or []
 
@@ -344,7 +355,8 @@ class FileLink:
         return f'<a href="{place}" target="_blank">{html.escape(self.path)}</a>'
 
     def __repr__(self) -> str:
-        return os.path.abspath(self.path)
+        place: str = os.path.abspath(self.path)
+        return place
 
 
 class FileLinks(FileLink):

@@ -1,3 +1,3 @@
 """The classes of `IPython.display`, where older code looks for them."""
 
-from IPython.display import *  # noqa: F403
+from IPython.display import *  # type: ignore[import-not-found]  # noqa: F403

@@ -1,3 +1,3 @@
 """The functions of `IPython.display`, where newer code looks for them."""
 
-from IPython.display import *  # noqa: F403
+from IPython.display import *  # type: ignore[import-not-found]  # noqa: F403

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from IPython import get_ipython
+from IPython import get_ipython  # type: ignore[import-not-found]
 
 __all__ = ["register_cell_magic", "register_line_cell_magic", "register_line_magic"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from planaria_kernel.notebook.names import CELL_MAGICS, LINE_MAGICS, SCRIPT_MAGICS, WRAPPERS
+from planaria_kernel.execution.magic_names import CELL_MAGICS, LINE_MAGICS, SCRIPT_MAGICS, WRAPPERS
 
 __all__ = ["MAGICS", "Rewritten", "rewritten"]
 
