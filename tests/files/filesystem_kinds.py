@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from planaria.files import (
     FileSystem,
@@ -96,3 +99,11 @@ KINDS = [
     "overlay on overlay",
     "mount",
 ]
+
+
+def fails(code: int, function: Callable[..., object], *arguments: object, **options: object) -> OSError:
+    """Assert that the call raises OSError with this `errno`, and return it."""
+    with pytest.raises(OSError) as caught:  # noqa: PT011
+        function(*arguments, **options)
+    assert errno.errorcode[caught.value.errno or 0] == errno.errorcode[code]
+    return caught.value

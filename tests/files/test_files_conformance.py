@@ -6,18 +6,12 @@ import errno
 from collections.abc import Callable
 
 import pytest
-from filesystem_kinds import names, read, write
+from filesystem_kinds import fails, names, read, write
 
 from planaria.files import FileKind, FileSystem, OpenFlags
 
 R, W = OpenFlags.READ, OpenFlags.WRITE
 NEW = OpenFlags.WRITE | OpenFlags.CREATE
-
-
-def fails(code: int, function: Callable[..., object], *arguments: object, **options: object) -> None:
-    with pytest.raises(OSError) as caught:  # noqa: PT011
-        function(*arguments, **options)
-    assert errno.errorcode[caught.value.errno or 0] == errno.errorcode[code]
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filesystem_kinds import names, read, ticking, write
+from filesystem_kinds import fails, names, read, ticking, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,12 +20,6 @@ from planaria.files import HostBlob, MemoryFileSystem, OpenFlags, Quota
 
 R, W = OpenFlags.READ, OpenFlags.WRITE
 NEW = OpenFlags.WRITE | OpenFlags.CREATE
-
-
-def fails(code: int, function: Callable[..., object], *arguments: object, **options: object) -> None:
-    with pytest.raises(OSError) as caught:  # noqa: PT011
-        function(*arguments, **options)
-    assert errno.errorcode[caught.value.errno or 0] == errno.errorcode[code]
 
 
 def state(filesystem: MemoryFileSystem) -> Any:

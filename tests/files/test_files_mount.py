@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 import errno
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from filesystem_kinds import names, read, ticking, write
+from filesystem_kinds import fails, names, read, ticking, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,12 +44,6 @@ def tree(inner: MemoryFileSystem) -> MountFileSystem:
     write(tree, b"/f", b"outer")
     tree.mount(b"/m", inner)
     return tree
-
-
-def fails(code: int, function: Callable[..., object], *arguments: object, **options: object) -> None:
-    with pytest.raises(OSError) as caught:  # noqa: PT011
-        function(*arguments, **options)
-    assert errno.errorcode[caught.value.errno or 0] == errno.errorcode[code]
 
 
 def test_mounting_covers_a_directory(tree: MountFileSystem) -> None:

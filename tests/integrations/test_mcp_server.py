@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
+from http_servers import serve
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_clients import http_server, stdio_client, text
@@ -512,3 +513,26 @@ def test_saved_sessions_survive_a_killed_server(tmp_path: Path) -> None:
         anyio.run(before, url, process.kill)
     with http_server("--store", str(tmp_path)) as (url, _):
         anyio.run(after, url)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_options_open_the_network(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--allow`, `--deny` and `--secret` decide what code reaches, and the tools say that the world is open."""
+    monkeypatch.setenv("KEY", "s3cr3t-value")
+    servers = serve()
+    place = f"http://localhost:{next(servers)}"
+    options = ("--allow", place, "--deny", f"{place}/echo", "--secret", "KEY@localhost")
+
+    async def main() -> None:
+        async with stdio_client(*options, mode=mode) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert tools["run_bash"].annotations.open_world_hint is True
+            script = f"curl -sS {place}/chunked; echo; echo $KEY; curl -sS {place}/echo"
+            result = await client.call_tool("run_bash", {"command": script})
+            assert "one two three\nplanaria-secret-KEY-placeholder" in text(result)
+            assert "is denied by a rule" in text(result)
+
+    try:
+        run(main)
+    finally:
+        servers.close()

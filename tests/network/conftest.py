@@ -2,125 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import http.server
-import json
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import trustme
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers by the path: `/echo` tells the request, others are named for what they do."""
-
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # an answer is one packet
-
-    def do_GET(self) -> None:
-        path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
-        body = self.read_body()
-        match path.split("/")[1:]:
-            case ["redirect"]:
-                self.answer(302, b"", {"Location": query["to"][0]})
-            case ["chunked"]:
-                self.send_response(200)
-                self.send_header("Transfer-Encoding", "chunked")
-                self.end_headers()
-                for part in (b"one ", b"two ", b"three"):
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-                self.wfile.write(b"0\r\n\r\n")
-            case ["gzip"]:
-                self.answer(200, gzip.compress(b"compressed " * 100), {"Content-Encoding": "gzip"})
-            case ["until-close"]:
-                self.close_connection = True
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(b"to the end")
-            case ["close-after"]:
-                self.close_connection = True
-                self.answer(200, b"then closed", {})
-            case ["half"]:
-                self.close_connection = True
-                self.send_response(200)
-                self.send_header("Content-Length", "100")
-                self.end_headers()
-                self.wfile.write(b"not all")
-            case ["body"]:
-                self.answer(200, body, {})
-            case ["bytes", count]:
-                self.answer(200, b"x" * int(count), {})
-            case _:
-                told = {
-                    "method": self.command,
-                    "target": self.path,
-                    "headers": {name.lower(): value for name, value in self.headers.items()},
-                    "body": body.decode("latin-1"),
-                }
-                self.answer(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
-
-    do_POST = do_PUT = do_DELETE = do_HEAD = do_GET  # noqa: N815
-
-    def read_body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        body = b""
-        while size := int(self.rfile.readline(), 16):
-            body += self.rfile.read(size + 2)[:-2]
-        self.rfile.readline()
-        return body
-
-    def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-        self.wfile.flush()
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, context: ssl.SSLContext | None) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.context = context
-
-    def finish_request(self, request: Any, client_address: Any) -> None:
-        if self.context is not None:  # here, on the thread of the connection, and not where all are accepted
-            with self.context.wrap_socket(request, server_side=True) as encrypted:
-                super().finish_request(encrypted, client_address)
-        else:
-            super().finish_request(request, client_address)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients of these tests break off."""
-
-
-def _serve(context: ssl.SSLContext | None) -> Iterator[int]:
-    server = Server(context)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
+from http_servers import serve
 
 
 @pytest.fixture(scope="session")
 def http_port() -> Iterator[int]:
     """The port of a server of HTTP on localhost."""
-    yield from _serve(None)
+    yield from serve(None)
 
 
 @pytest.fixture(scope="session")
@@ -133,7 +27,7 @@ def https_port(authority: trustme.CA) -> Iterator[int]:
     """The port of a server of HTTPS on localhost."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
-    yield from _serve(context)
+    yield from serve(context)
 
 
 @pytest.fixture(scope="session")

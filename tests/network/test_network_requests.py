@@ -385,3 +385,40 @@ codes
     assert result.error is None, result.error.traceback
     assert result.value == [200, 200, 200, 1, 200_000, "compressed", "compressed", "GET", 100_000]
     assert "evil.test is not allowed" in session.run("requests.get('https://evil.test')").error.message
+
+
+def test_refusal_of_urllib(connected: Any) -> None:
+    """What urllib raises for a refusal is a URLError and a PermissionError, with the reason as its text."""
+    session = connected(allow=["api.github.com"])
+    code = """
+caught = []
+for kind in (urllib.error.URLError, PermissionError, OSError):
+    try:
+        urllib.request.urlopen("https://evil.test")
+    except kind as error:
+        caught.append((str(error), error.errno, type(error.reason).__name__))
+import errno
+(len(caught), *set(caught)), errno.EACCES
+"""
+    found, number = session.execute(code).value
+    assert found == (3, ("evil.test is not allowed; allowed are api.github.com", number, "PermissionError"))
+
+
+def test_other_errors_of_urllib(connected: Any) -> None:
+    """Errors of urllib that are no refusals stay as they are."""
+    session = connected()
+    code = """
+errors = [urllib.error.URLError("why"), urllib.error.URLError(OSError(5, "x"), "f"), urllib.error.URLError(reason="r")]
+described = [(type(one).__name__, str(one), len(one.args), one.errno, one.filename) for one in errors]
+try:
+    get(f"{plain}/status/404")
+except urllib.error.HTTPError as error:
+    described.append((type(error).__name__, str(error), error.code, error.errno, error.filename == error.url))
+described
+"""
+    assert session.execute(code).value == [
+        ("URLError", "<urlopen error why>", 1, None, None),
+        ("URLError", "<urlopen error [Errno 5] x>", 1, None, "f"),
+        ("URLError", "<urlopen error r>", 1, None, None),
+        ("HTTPError", "HTTP Error 404: Not Found", 404, None, True),
+    ]

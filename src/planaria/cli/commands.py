@@ -153,13 +153,6 @@ def bash(arguments: tuple[str, ...], script: str | None, **options: Any) -> None
     help="Install this in each session, as in 'attrs>=24'. May be given several times.",
 )
 @click.option(
-    "--allow",
-    multiple=True,
-    metavar="RULE",
-    help="Let the code reach this, as in example.com or 'GET https://api.example.com/v1'. May be given "
-    "several times; without it there is no network.",
-)
-@click.option(
     "--timeout",
     type=seconds,
     default=60.0,
@@ -175,7 +168,6 @@ def mcp(
     store: Path | None,
     base: Path | None,
     packages: tuple[str, ...],
-    allow: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Serve sessions to an MCP client (Claude, Codex, Cursor, VS Code ...), on standard input and output.
@@ -185,7 +177,7 @@ def mcp(
     """
     from planaria.cli.mcp import Server, serve
 
-    serve(Server(SessionOptions(**options), store, base, packages, allow), (host, port) if http else None)
+    serve(Server(SessionOptions(**options), store, base, packages), (host, port) if http else None)
 
 
 @commands.group()

@@ -18,7 +18,6 @@ from planaria.session._async.session import AsyncSession
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from planaria.network.policy import Network
     from planaria.workspace.tools.registry import ToolRegistry
 
 __all__ = ["Server", "serve"]
@@ -32,18 +31,6 @@ class Server:
     store: Path | None = None
     base: Path | None = None
     packages: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-
-    def network(self) -> Network | None:
-        """What code may reach; raises click.UsageError for a rule that is not one."""
-        if not self.allow:
-            return None
-        from planaria.network.policy import Network
-
-        try:
-            return Network(allow=self.allow)
-        except ValueError as error:
-            raise click.UsageError(f"--allow: {error}") from None
 
     def workspace(self) -> tuple[dict[str, Any], ToolRegistry | None]:
         """The workspace's arguments for a session, and its tools, which all sessions share."""
@@ -74,7 +61,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
     from planaria.stores.file import FileStore
 
     workspace, registry = server.workspace()
-    network = server.network()
+    network = server.options.network()
     arguments: dict[str, Any] = {
         **workspace,
         "limits": server.options.limits(output=Limits().output),

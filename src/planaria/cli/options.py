@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 import click
 
+from planaria.cli.network import network, rule, secret
 from planaria.limits import Limits
 
 if TYPE_CHECKING:
     from planaria.files.storage import Mount
+    from planaria.network.policy import Network
+    from planaria.network.secrets import Secret
 
 __all__ = [
     "Command",
@@ -93,6 +96,13 @@ class SessionOptions:
     mounts: tuple[Mount, ...]
     image: str | None = None
     save: Path | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+
+    def network(self) -> Network | None:
+        """What code may reach; raises click.UsageError for options that have no effect."""
+        return network(self.allow, self.deny, self.secrets)
 
     def limits(self, *, output: int | None) -> Limits:
         """The limits of the session; raises click.UsageError for a bound that Limits refuses."""
@@ -117,6 +127,30 @@ def sandbox_options(command: Command) -> Command:
             "rw, or overlay (changes stay in the sandbox). May be given several times.",
         ),
         click.option("--memory", type=size, metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
+        click.option(
+            "--secret",
+            "secrets",
+            type=secret,
+            multiple=True,
+            metavar="NAME@HOST",
+            help="Let requests to this host carry the value of the environment variable NAME, of which the "
+            "code sees a placeholder. May be given several times.",
+        ),
+        click.option(
+            "--deny",
+            type=rule,
+            multiple=True,
+            metavar="RULE",
+            help="Refuse this, whatever --allow says. May be given several times.",
+        ),
+        click.option(
+            "--allow",
+            type=rule,
+            multiple=True,
+            metavar="RULE",
+            help="Let the code reach this, as in example.com or 'GET https://api.example.com/v1/'. May be "
+            "given several times; without it there is no network.",
+        ),
     ):
         command = option(command)
     return command

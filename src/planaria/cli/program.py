@@ -103,6 +103,7 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
         argv=program.argv,
         mounts=options.mounts,
         image=options.image,
+        network=options.network(),
         env=None if as_json else program_files.terminal_environment(),
         stdin=lambda prompt: lines[0](prompt),
         on_bytes=stdout,

@@ -42,6 +42,7 @@ class Repl:
             limits=options.limits(output=0),  # it is shown as it comes and need not be kept
             mounts=options.mounts,
             image=options.image,
+            network=options.network(),
             env=program_files.terminal_environment(),
             stdin=StandardInput(prompts=self._write),
             on_bytes=self._write,

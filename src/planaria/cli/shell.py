@@ -44,6 +44,7 @@ def _open(
         limits=options.limits(output=0),  # it is passed on and need not be kept
         argv=argv,
         mounts=options.mounts,
+        network=options.network(),
         stdin=lambda prompt: lines[0](prompt),
         on_bytes=output,
     )

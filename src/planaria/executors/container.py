@@ -138,10 +138,7 @@ class ContainerExecutor(ProcessExecutor):
 
     @property
     def workspace_options(self) -> WorkspaceOptions:
-        config = self.config
-        return WorkspaceOptions(
-            tools_path=config.tools_path, deps=config.deps, allow_runtime_deps=config.allow_runtime_deps
-        )
+        return self.config
 
     @property
     def packages(self) -> Packages | None:

@@ -81,16 +81,29 @@ class SandboxSetup:
     random: RandomSource | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkspaceOptions:
+class WorkspaceOptions(Protocol):
     """What an executor's configuration says about the workspace of its session."""
 
-    tools_path: PathLike[str] | str | None = None
-    """A directory of tool definitions, beside those of the storage."""
-    deps: Sequence[str] = ()
-    """Requirements beside those of the storage."""
+    @property
+    def tools_path(self) -> PathLike[str] | str | None:
+        """A directory of tool definitions, beside those of the storage."""
+
+    @property
+    def deps(self) -> Sequence[str]:
+        """Requirements beside those of the storage."""
+
+    @property
+    def allow_runtime_deps(self) -> bool:
+        """Whether code may change the dependencies."""
+
+
+@dataclass(frozen=True, slots=True)
+class _UnchangedWorkspace:
+    """The options of an executor whose configuration does not mention workspaces."""
+
+    tools_path: None = None
+    deps: tuple[str, ...] = ()
     allow_runtime_deps: bool = True
-    """Whether code may change the dependencies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +180,7 @@ class Executor(ABC):
     @property
     def workspace_options(self) -> WorkspaceOptions:
         """What its configuration says about the session's workspace."""
-        return WorkspaceOptions()
+        return _UnchangedWorkspace()
 
     def require(self, capability: str) -> None:
         """Raises CapabilityError, which names an executor that has it, unless this one has the capability."""

@@ -220,10 +220,7 @@ class InProcessExecutor(Executor):
 
     @property
     def workspace_options(self) -> WorkspaceOptions:
-        config = self.config
-        return WorkspaceOptions(
-            tools_path=config.tools_path, deps=config.deps, allow_runtime_deps=config.allow_runtime_deps
-        )
+        return self.config
 
     @property
     def memory_bytes(self) -> int:

@@ -7,12 +7,13 @@ import inspect
 import keyword
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, overload
+from typing import Final, TypeVar, overload
 
 from planaria.errors import (
     ArtifactError,
     CallbackError,
     DependencyError,
+    EncodeError,
     SessionError,
     StorageError,
     ToolCallError,
@@ -20,13 +21,16 @@ from planaria.errors import (
 )
 from planaria.executors.messages import Raised
 from planaria.snapshot.record import Declaration
+from planaria_kernel.protocol import encode
 
-__all__ = ["Callback", "CallbackRegistry", "Callbacks", "raised"]
+__all__ = ["Callback", "CallbackRegistry", "Callbacks", "not_serialisable", "raised", "too_large"]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 #: What arrives in the sandbox as what it is.
 _OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
+#: Answers of fewer bytes are sent again when others did not fit into the sandbox's memory.
+_SMALL_ANSWER: Final = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +235,22 @@ def raised(error: BaseException) -> Raised:
         return Raised(kind, str(error))
     except Exception:
         return Raised(kind, f"<{type(error).__name__} without a message>")
+
+
+def not_serialisable(value: object) -> Raised | None:
+    """The exception in place of a callback's result, if that cannot be sent."""
+    try:
+        encode(value)
+    except EncodeError as error:
+        return Raised("TypeError", f"the callback returned a value that cannot be serialised: {error}")
+    return None
+
+
+def too_large(value: object) -> Raised | None:
+    """As `not_serialisable`, when the sandbox had no memory for the answers together."""
+    size = len(encode(value))
+    if size < _SMALL_ANSWER:
+        return None
+    return Raised(
+        "MemoryError", f"the callback's result of {size} bytes does not fit into the memory of this sandbox"
+    )

@@ -6,6 +6,7 @@ import json
 from typing import Any, TypeAlias
 
 from planaria.errors import PlanariaError
+from planaria.network.policy import NetworkRequest
 from planaria.session.result import Output, Result
 
 __all__ = ["Report", "as_json"]
@@ -24,6 +25,7 @@ def as_json(result: Result, exit_code: int) -> Report:
         "stderr": result.stderr,
         "error": None if result.error is None else _error(result.error),
         "outputs": [_output(output) for output in result.outputs],
+        "requests": [_request(request) for request in result.requests],
         "duration_ms": round(result.duration_ms, 3),
         "execution_count": result.execution_count,
         "callback_invocations": result.callback_invocations,
@@ -48,6 +50,19 @@ def _error(error: PlanariaError) -> dict[str, Any]:
         "message": getattr(error, "message", str(error)),
         "traceback": getattr(error, "traceback", ""),
         "lineno": getattr(error, "lineno", None),
+    }
+
+
+def _request(request: NetworkRequest) -> dict[str, Any]:
+    return {
+        "method": request.method,
+        "url": request.url,
+        "status": request.status,
+        "bytes_sent": request.bytes_sent,
+        "bytes_received": request.bytes_received,
+        "duration_ms": round(request.duration_ms, 3),
+        "allowed": request.allowed,
+        "reason": request.reason,
     }
 
 

@@ -35,7 +35,6 @@ _addresses: dict[str, str] = {}
 _names: dict[str, str] = {}
 
 _NUMBERS: Final = (
-    (PermissionError, errno.EACCES),
     (ConnectionRefusedError, errno.ECONNREFUSED),
     (ConnectionResetError, errno.ECONNRESET),
     (TimeoutError, errno.ETIMEDOUT),
@@ -60,7 +59,14 @@ def is_enabled() -> bool:
 
 
 def os_error(error: Exception) -> OSError:
-    """An error of the host's as a socket raises it: with its number."""
+    """An error of the host's as a socket raises it: with its number.
+
+    A refusal is a PermissionError whose message is the reason alone: the text of EACCES would add nothing.
+    """
+    if isinstance(error, PermissionError):
+        refusal = PermissionError(str(error))
+        refusal.errno = errno.EACCES
+        return refusal
     for kind, number in _NUMBERS:
         if isinstance(error, kind):
             return kind(number, str(error))

@@ -10,7 +10,8 @@ from typing import Any
 
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.protocol import format as f
-from planaria_kernel.protocol.structures import Fields, fields_of
+from planaria_kernel.protocol.structures import fields_of
+from planaria_kernel.protocol.values import Fields
 
 __all__ = ["encode"]
 

@@ -17,8 +17,7 @@ from typing import Any, Final
 
 from planaria_kernel.errors import ProtocolError
 from planaria_kernel.protocol import format as f
-from planaria_kernel.protocol.structures import Fields
-from planaria_kernel.protocol.values import ArrayValue, FrameValue, Repr
+from planaria_kernel.protocol.values import ArrayValue, Fields, FrameValue, Repr
 
 __all__ = [
     "build_array",

@@ -9,24 +9,17 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from planaria_kernel.errors import ProtocolError
 from planaria_kernel.protocol import format as f
-from planaria_kernel.protocol.values import ArrayValue, EnumMember, Repr
+from planaria_kernel.protocol.values import ArrayValue, EnumMember, Fields, Repr
 
-__all__ = ["Fields", "build", "fields_of"]
+__all__ = ["build", "fields_of"]
 
 
 #: The bit of `type.__flags__` that classes made at run time have, and static types of C code have not.
 _HEAP_TYPE: Final = 1 << 9
-
-
-class Fields(NamedTuple):
-    """The code of a structure and its fields, each an encodable value."""
-
-    code: int
-    items: tuple[Any, ...]
 
 
 def fields_of(value: Any) -> Fields | tuple[Any] | None:

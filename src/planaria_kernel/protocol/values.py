@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["ArrayValue", "EnumMember", "FrameValue", "Repr", "Undecodable"]
+__all__ = ["ArrayValue", "EnumMember", "Fields", "FrameValue", "Repr", "Undecodable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +61,10 @@ class FrameValue:
     kind: str
     columns: list[tuple[Any, Any]]
     index: Any
+
+
+class Fields(NamedTuple):
+    """The code of a structure and its fields, each an encodable value."""
+
+    code: int
+    items: tuple[Any, ...]

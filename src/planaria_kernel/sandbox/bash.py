@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TextIO
 
+from planaria_kernel.execution.session_shell import set_owner, shell
 from planaria_kernel.kernel import Kernel
 from planaria_shell import interactive
 from planaria_shell.execution.python_command import exit_outcome, outcome_of
@@ -36,15 +37,6 @@ _YOUNG = 50_000
 
 #: `$?` after Ctrl-C.
 _INTERRUPTED = 130
-
-_only: SessionShell | None = None
-
-
-def shell() -> Shell:
-    """The shell of this sandbox. Raises LookupError where there is none: outside of one."""
-    if _only is None:
-        raise LookupError("this interpreter has no shell of a session")
-    return _only.shell
 
 
 def command(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
@@ -91,14 +83,13 @@ class SessionShell:
         ask: Callable[[str, tuple[Any, ...], dict[str, Any]], Any],
         bound_files: Callable[[int | None, int | None], None] | None = None,
     ) -> None:
-        global _only
         COMMANDS.load()  # into the image, so that no session imports them
         self._ask = ask
         self._bound_files = bound_files
         #: Whether a front end shows prompts.
         self._has_prompt = False
         self.shell = self._new()
-        _only = self
+        set_owner(self)
 
     def _new(self) -> Shell:
         with _SettingsOfTheShell():  # it looks how deep functions may nest

@@ -139,6 +139,28 @@ def _change_select(module: Any) -> None:
         setattr(module, name, getattr(polling, name))
 
 
+def _change_urllib_error(module: Any) -> None:
+    """Let a URLError for a PermissionError be one itself: urllib wraps what sockets raise, and a refusal is
+    told apart by its type. Code that catches URLError catches it as before.
+    """
+    plain = module.URLError
+
+    def show(self: Any) -> str:
+        return str(self.reason)
+
+    members = {"__module__": "builtins", "__qualname__": "PermissionError", "__str__": show}
+    refusal = type("PermissionError", (plain, PermissionError), members)
+
+    def create(kind: type[OSError], reason: object = None, *others: Any, **named: Any) -> OSError:
+        is_refusal = kind is plain and isinstance(reason, PermissionError)
+        created: OSError = OSError.__new__(refusal if is_refusal else kind)
+        if is_refusal and isinstance(reason, OSError):
+            created.errno = reason.errno
+        return created
+
+    plain.__new__ = create
+
+
 def install() -> None:
     """Put this in place when `socket` and `select` are imported."""
     when_imported("_socket", _change_base)
@@ -146,5 +168,6 @@ def install() -> None:
         importlib.reload(sys.modules["socket"])
     when_imported("socket", _change_socket)
     when_imported("select", _change_select)
+    when_imported("urllib.error", _change_urllib_error)
     uname = os.uname()
     os.uname = lambda: os.uname_result((uname[0], HOST_NAME, *uname[2:]))

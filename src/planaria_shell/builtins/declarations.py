@@ -385,6 +385,24 @@ def _refused(shell: Interpreter, command: str, argument: str, error: ReadonlyErr
     shell.complain(f"{command}: {error.message}" if reads else error.message)
 
 
+def _mark(shell: Interpreter, request: _Request, argument: str) -> bool:
+    """One operand of `export` or `readonly`; False when it was refused, and reported."""
+    try:
+        _declare_one(shell, request, argument, local=False)
+        if shell.xtrace and "=" in argument and not isinstance(argument, ArrayArgument):
+            name, _, value = argument.partition("=")
+            shell.trace_assignment(name, value, False)
+    except ReadonlyError as error:
+        _refused(shell, request.command, argument, error)
+        return False
+    except ShellError as error:
+        if error.fatal:
+            raise
+        shell.complain(f"{request.command}: {error.message}")
+        return False
+    return True
+
+
 @builtin("export")
 def export(shell: Interpreter, argv: list[str]) -> int:
     options, operands = options_of(argv, "aAfnp")
@@ -406,18 +424,7 @@ def export(shell: Interpreter, argv: list[str]) -> int:
             request.off = EXPORT
         else:
             request.on = EXPORT
-        try:
-            _declare_one(shell, request, argument, local=False)
-            if shell.xtrace and "=" in argument and not isinstance(argument, ArrayArgument):
-                name, _, value = argument.partition("=")
-                shell.trace_assignment(name, value, False)
-        except ReadonlyError as error:
-            _refused(shell, "export", argument, error)
-            status = 1
-        except ShellError as error:
-            if error.fatal:
-                raise
-            shell.complain(f"export: {error.message}")
+        if not _mark(shell, request, argument):
             status = 1
     return status
 
@@ -440,18 +447,7 @@ def readonly(shell: Interpreter, argv: list[str]) -> int:
             continue
         request = _Request("readonly")
         request.on = READONLY | (INDEXED if "a" in letters else 0) | (ASSOCIATIVE if "A" in letters else 0)
-        try:
-            _declare_one(shell, request, argument, local=False)
-            if shell.xtrace and "=" in argument and not isinstance(argument, ArrayArgument):
-                name, _, value = argument.partition("=")
-                shell.trace_assignment(name, value, False)
-        except ReadonlyError as error:
-            _refused(shell, "readonly", argument, error)
-            status = 1
-        except ShellError as error:
-            if error.fatal:
-                raise
-            shell.complain(f"readonly: {error.message}")
+        if not _mark(shell, request, argument):
             status = 1
     return status
 

@@ -22,7 +22,7 @@ ABSENT: Final[dict[str, str]] = {
         "git": "use the host's git, or diff and patch here",
         "sudo doas": f"{_USER}; run the command itself",
         "su passwd": _USER,
-        "curl wget": _FETCH,
+        "wget": _FETCH,
         "ssh scp rsync ping nc telnet ftp dig nslookup ip": _NETWORK,
         "vi vim nano emacs": _EDITOR,
         "perl ruby node php lua java go cargo gcc cc g++ clang make cmake": _LANGUAGE,

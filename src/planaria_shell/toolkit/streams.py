@@ -13,6 +13,7 @@ from planaria_shell.state.command import Input, Output
 
 __all__ = [
     "BLOCK",
+    "Collector",
     "FileInput",
     "FileOutput",
     "Sink",
@@ -22,6 +23,7 @@ __all__ = [
     "create_output",
     "decode",
     "encode",
+    "file_chunks",
     "is_directory",
     "open_input",
     "read_input",
@@ -246,6 +248,21 @@ class _Discard:
         pass
 
 
+class Collector:
+    """An output kept in memory."""
+
+    full = False
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        self.parts.append(data)
+
+    def flush(self) -> None:
+        pass
+
+
 Target = FileOutput | _Borrowed | _Discard
 
 
@@ -267,6 +284,12 @@ def open_input(owner: Streams, name: str) -> Source:
         if name in _DEVICES:
             return FileInput(_DEVICES[name]())
         raise
+
+
+def file_chunks(owner: Streams, name: str) -> Iterator[bytes]:
+    """The bytes of a file; `-` is standard input. Raises OSError at the first."""
+    with open_input(owner, name) as source:
+        yield from source.chunks()
 
 
 def read_input(owner: Streams, name: str) -> bytes:

@@ -13,8 +13,8 @@ from harness import ours
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planaria_shell.commands.archives.zstd.format import ZstdCompressor, ZstdDecompressor, ZstdError
-from planaria_shell.commands.archives.zstd.xxhash import XXHash64
+from planaria_shell.commands.archives.zstandard.format import ZstdCompressor, ZstdDecompressor, ZstdError
+from planaria_shell.commands.archives.zstandard.xxhash import XXHash64
 
 needs_zstd = pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
 

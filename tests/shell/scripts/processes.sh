@@ -36,7 +36,7 @@ trap 'echo usr' USR1; (sleep 0.2; kill -USR1 $$; sleep 0.2; echo hi) | { read x;
 # ----
 trap 'echo usr' USR1; (sleep 0.2; kill -USR1 $$) & sleep 0.5; echo slept
 # ----
-trap 'echo X' USR1; sh -c "kill -USR1 $$"; echo after; f() { kill -USR1 $$; echo in f; }; f; eval 'kill -USR1 $$; echo ev'; kill -USR1 $$ & wait $!; echo $?
+trap 'echo X' USR1; sh -c "kill -USR1 $$"; echo after; f() { kill -USR1 $$; echo in f; }; f; eval 'kill -USR1 $$; echo ev'; kill -USR1 $$ & wait $!; wait; echo ended
 # ----
 trap 'echo trapped $?; (exit 44)' USR1; false; kill -USR1 $$; echo $?; f() { trap 'echo inner; return 7' USR1; kill -USR1 $$; echo not; }; f; echo $?
 # ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -162,6 +163,20 @@ def test_missing_extra_is_told(
     if module == "pydantic":
         with pytest.raises(ImportError, match=r"pip install 'planaria\[tools\]'"):
             ToolRegistry([double])
+
+
+@pytest.mark.parametrize("module", ["pydantic", "docstring_parser"])
+def test_missing_extra_of_functions(module: str) -> None:
+    """In an environment without a package of the extra, a workspace with functions says what to install."""
+    program = (
+        "import sys; sys.modules[sys.argv[1]] = None\n"
+        "import planaria\n"
+        "def double(x: int) -> int: return 2 * x\n"
+        "try: planaria.ToolRegistry([double])\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, module], capture_output=True, text=True)
+    assert done.stdout.endswith("pip install 'planaria[tools]'\n"), done.stderr
 
 
 def test_scope_holds_everywhere(registry: ToolRegistry) -> None:

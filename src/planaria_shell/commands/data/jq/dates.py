@@ -12,24 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from planaria_shell.commands.data.jq.paths import shown
 from planaria_shell.commands.data.jq.values import JqError, is_number
+from planaria_shell.toolkit.dates.calendar_names import DAYS, MONTHS
 
 UTC = timezone.utc  # noqa: UP017
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 
 
 def zone(environment: dict[str, str]) -> tzinfo:
@@ -120,7 +106,7 @@ def _format_letter(letter: str, moment: datetime) -> str | None:
         number = {"e": moment.day, "k": moment.hour, "l": (moment.hour + 11) % 12 + 1}[letter]
         return f"{number:2d}"
     if letter in "aAbBh":
-        name = _DAYS[moment.weekday()] if letter in "aA" else _MONTHS[moment.month - 1]
+        name = DAYS[moment.weekday()] if letter in "aA" else MONTHS[moment.month - 1]
         return name if letter in "AB" else name[:3]
     if letter == "s":
         return str(math.floor((moment - _EPOCH).total_seconds()))
@@ -282,12 +268,12 @@ def _parse_field(rest: str, letter: str, fields: dict[str, int]) -> str | None:
         fields["year"] = number + (1900 if number >= 69 else 2000)
         return rest[match.end() :]
     if letter in "aAbBh":
-        names = _DAYS if letter in "aA" else _MONTHS
+        names = DAYS if letter in "aA" else MONTHS
         rest = rest.lstrip()
         for number, name in enumerate(names):
             for form in (name, name[:3]):
                 if rest.lower().startswith(form.lower()):
-                    if names is _DAYS:
+                    if names is DAYS:
                         fields["weekday"] = (number + 1) % 7
                     else:
                         fields["month"] = number + 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
+from planaria_shell.commands.text.awk.conversion import Conversion
 from planaria_shell.commands.text.awk.lexer import unescape
 from planaria_shell.commands.text.awk.output import Printing, Sink
 from planaria_shell.commands.text.awk.records import RecordReader, is_plain
@@ -25,11 +27,11 @@ from planaria_shell.commands.text.awk.symbols import (
     SymbolTable,
 )
 from planaria_shell.commands.text.awk.syntax import AwkError, fatal, running_line
-from planaria_shell.commands.text.awk.values import Array, Conversion, Input, number
+from planaria_shell.commands.text.awk.values import Array, Input, number
 from planaria_shell.state.command import Process
 from planaria_shell.toolkit.regex.posix import Pattern, compile_extended
 from planaria_shell.toolkit.regex.syntax import RegexError
-from planaria_shell.toolkit.streams import encode, open_input, reason
+from planaria_shell.toolkit.streams import Collector, encode, open_input, reason
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 #: A field that is not there: the empty string, but `typeof` distinguishes it.
@@ -46,19 +48,6 @@ class NextFile(Exception):
 
 class Exit(Exception):
     """`exit`."""
-
-
-class _Collector:
-    full = False
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        self.parts.append(data)
-
-    def flush(self) -> None:
-        pass
 
 
 class Runtime(Printing):
@@ -92,7 +81,7 @@ class Runtime(Printing):
         self.ARGC: Any = float(len(arguments))
         self.environment = Array({name: Input(value) for name, value in process.env.items()})
         self.information = Array({"version": "5.2.1", "FS": "FS", "platform": "posix"})
-        self.symbols = SymbolTable(self)
+        self.symbols = SymbolTable(partial(getattr, self), self.assign)
         self.functions = FunctionTable()
         self.reader: RecordReader | None = None
         #: With `-i inplace` what is printed while a file is read takes its place; the parts of it so far.
@@ -442,7 +431,7 @@ class Runtime(Printing):
         if reader is None:
             self.flush_all()
             if command:
-                collector = _Collector()
+                collector = Collector()
                 coprocess = self.sinks.pop(name, None)
                 given = None if coprocess is None else encode("".join(coprocess.parts))
                 status = self.process.run(["sh", "-c", name], stdout=collector, stdin=given)

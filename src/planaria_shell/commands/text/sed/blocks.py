@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from planaria_shell.commands.text.sed.script import Command, Substitution
+from planaria_shell.commands.text.sed.replacement import Substitution
+from planaria_shell.commands.text.sed.script import Command
 from planaria_shell.toolkit.regex.posix import Pattern
 
 __all__ = ["compile_blocks"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from planaria_shell.commands.text.sed.blocks import compile_blocks
-from planaria_shell.commands.text.sed.replacement import replace_in
-from planaria_shell.commands.text.sed.script import Address, Command, ScriptError, Substitution
+from planaria_shell.commands.text.sed.replacement import Substitution, replace_in
+from planaria_shell.commands.text.sed.script import Address, Command, ScriptError
 from planaria_shell.commands.text.sed.streams import (
-    Collector,
     DirectWriter,
     LineSource,
     Sink,
@@ -17,7 +16,7 @@ from planaria_shell.commands.text.sed.streams import (
 )
 from planaria_shell.state.command import Input, Process
 from planaria_shell.toolkit.regex.posix import Pattern
-from planaria_shell.toolkit.streams import decode, open_input, reason
+from planaria_shell.toolkit.streams import Collector, decode, open_input, reason
 
 
 class Machine:

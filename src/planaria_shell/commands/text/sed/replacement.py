@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from planaria_shell.toolkit.regex.posix import Pattern
 from planaria_shell.toolkit.regex.syntax import escaped_character
-
-if TYPE_CHECKING:
-    from planaria_shell.commands.text.sed.script import Substitution
 
 
 @dataclass(slots=True)
@@ -31,6 +27,19 @@ class Replacement:
     def shifted(self) -> Replacement:
         """The same for an expression that has one more group, around the whole of it."""
         return _build([piece + 1 if isinstance(piece, int) else piece for piece in self.pieces])
+
+
+@dataclass(slots=True)
+class Substitution:
+    """An s command: what it looks for, what it puts there, and its flags."""
+
+    pattern: Pattern | None
+    replacement: Replacement
+    every: bool = False
+    number: int = 1
+    printed: int = 0
+    evaluated: bool = False
+    file: str | None = None
 
 
 def parse_replacement(source: str) -> Replacement:

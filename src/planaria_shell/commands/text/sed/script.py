@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from planaria_shell.commands.text.sed.replacement import Replacement, parse_replacement
+from planaria_shell.commands.text.sed.replacement import Substitution, parse_replacement
 from planaria_shell.toolkit.regex.posix import Pattern, compile_basic, compile_extended
 from planaria_shell.toolkit.regex.syntax import RegexError, escaped_character
 
@@ -27,17 +27,6 @@ class Address:
     step: int = 0
     #: None with kind regex is the empty expression: the last one used.
     pattern: Pattern | None = None
-
-
-@dataclass(slots=True)
-class Substitution:
-    pattern: Pattern | None
-    replacement: Replacement
-    every: bool = False
-    number: int = 1
-    printed: int = 0
-    evaluated: bool = False
-    file: str | None = None
 
 
 @dataclass(slots=True)

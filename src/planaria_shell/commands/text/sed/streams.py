@@ -180,21 +180,6 @@ class LineSource:
         return False
 
 
-class Collector:
-    """An output kept in memory."""
-
-    full = False
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        self.parts.append(data)
-
-    def flush(self) -> None:
-        pass
-
-
 class DirectWriter(Writer):
     """Writes each line at once, since other commands of the script may read the file."""
 

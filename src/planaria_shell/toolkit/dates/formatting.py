@@ -6,23 +6,8 @@ import math
 import re
 from datetime import datetime
 
-from planaria_shell.commands.numbers.date.zones import UTC
-
-DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+from planaria_shell.toolkit.dates.calendar_names import DAYS, MONTHS
+from planaria_shell.toolkit.dates.zones import UTC
 
 _DIRECTIVE = re.compile(r"%([-_0^#+]*)(\d*)([EO]?)(:{0,3}[a-zA-Z%+]|$)")
 
