@@ -237,26 +237,19 @@ def install_jupyter(
     metavar="REQUIREMENT",
     help="Install this, as in 'attrs>=24'. May be given several times.",
 )
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="RULE",
-    help="Let the code reach this, as in example.com. May be given several times.",
-)
 @click.option("--timeout", type=seconds, metavar="SECONDS", help="Stop a cell after so many seconds.")
 @sandbox_options
 def jupyter_kernel(
     connection_file: Path,
     base: Path | None,
     packages: tuple[str, ...],
-    allow: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Run a kernel; Jupyter does that."""
     from planaria.cli.jupyter import run_kernel
     from planaria.cli.mcp import Server
 
-    run_kernel(Server(SessionOptions(**options), None, base, packages, allow), connection_file)
+    run_kernel(Server(SessionOptions(**options), None, base, packages), connection_file)
 
 
 @commands.command(short_help="Compile the runtime ahead of time.")

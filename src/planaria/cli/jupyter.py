@@ -52,7 +52,7 @@ def run_kernel(server: Server, connection_file: Path) -> None:
         "limits": server.options.limits(output=Limits().output),
         "mounts": server.options.mounts,
         "image": server.options.image,
-        "network": server.network(),
+        "network": server.options.network(),
     }
 
     async def run() -> None:

@@ -107,8 +107,8 @@ def is_complete(text: str) -> bool:
 
     The text is parsed on the host, but not run there.
 
-    As in Python's own prompt, a block ends with a blank line; so does a cell that is one magic. What is wrong beyond repair is complete, so
-    that the session reports what is wrong with it.
+    As in Python's own prompt, a block ends with a blank line; so does a cell that is one magic. What is
+    wrong beyond repair is complete, so that the session reports what is wrong with it.
     """
     lines = text.split("\n")
     last = lines[-1]

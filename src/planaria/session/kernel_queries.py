@@ -172,7 +172,7 @@ def inspect_code(engine: SessionEngine, text: str, cursor: int | None, detail: i
 
 
 def completeness(engine: SessionEngine, text: str) -> dict[str, Any]:
-    """Whether a cell can be executed as it stands: `status` complete, incomplete (with `indent`) or invalid."""
+    """Whether a cell is whole: its `status` is complete, incomplete (with `indent`) or invalid."""
     match engine.ask("is_complete", text):
         case {"status": str(status), "indent": str(indent)}:
             return {"status": status, "indent": indent}

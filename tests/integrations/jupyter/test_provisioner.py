@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+
 import pytest
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
@@ -13,19 +15,15 @@ from planaria.integrations.jupyter.provisioner import SharedProvisioner
 PATIENCE = 60
 
 
-class _Entry:
-    """An entry point, as an installation would have it."""
-
-    name = "planaria-shared-provisioner"
-    value = "planaria.integrations.jupyter.provisioner:SharedProvisioner"
-
-    def load(self) -> type[SharedProvisioner]:
-        return SharedProvisioner
+_NAME = "planaria-shared-provisioner"
 
 
 @pytest.fixture
 def manager() -> KernelManager:
-    KernelProvisionerFactory.instance().provisioners[_Entry.name] = _Entry()
+    # An entry point, as an installation has it.
+    place = "planaria.integrations.jupyter.provisioner:SharedProvisioner"
+    entry = EntryPoint(_NAME, place, KernelProvisionerFactory.GROUP_NAME)
+    KernelProvisionerFactory.instance().provisioners[_NAME] = entry
     manager = KernelManager(kernel_name="planaria-tests")
     manager._kernel_spec = KernelSpec(**kernelspec.kernelspec("shared", shared=True))
     return manager

@@ -1,4 +1,4 @@
-"""Cells that are for the kernel rather than its code: `%undo`, `%checkpoint`, `%fork`, `%%parallel` and so on.
+"""Cells that are for the kernel rather than its code: `%undo`, `%checkpoint`, `%fork`, `%%parallel` …
 
 Only the command and its arguments are read here. What the code is, the sandbox finds out.
 """

@@ -33,7 +33,7 @@ class ExecutedCells:
         del self._cells[:-_MOST]
 
     def answer(self, request: dict[str, Any]) -> list[Any]:
-        """What a `history_request` asks for: (session, number, source) or (session, number, (source, output))."""
+        """What a `history_request` asks for: (session, number, source or (source, output))."""
         kind = request.get("hist_access_type")
         if kind == "range":
             found = self._range(request)

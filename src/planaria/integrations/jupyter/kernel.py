@@ -346,7 +346,7 @@ class JupyterKernel:
 
     async def _ask(self, asker: Message, prompt: str) -> str:
         await self._outputs.drain()
-        while not self._lines.empty():  # answers to questions that were given up
+        while not self._lines.empty():  # answers to questions that were abandoned
             self._lines.get_nowait()
         await self._channels.ask(asker, prompt, password=isinstance(prompt, SecretPrompt))
         return await self._lines.get()

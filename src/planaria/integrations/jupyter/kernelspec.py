@@ -13,8 +13,8 @@ __all__ = ["install", "kernelspec"]
 
 
 def kernelspec(display_name: str, options: Sequence[str] = (), *, shared: bool = False) -> dict[str, Any]:
-    """The contents of `kernel.json`. `options` are given to the kernel; with `shared`, kernels run in the process
-    that starts them.
+    """The contents of `kernel.json`. `options` are given to the kernel; with `shared`, kernels run in the
+    process that starts them.
     """
     spec: dict[str, Any] = {
         "argv": [

@@ -35,7 +35,7 @@ class SharedProvisioner(LocalProvisioner):  # type: ignore[misc,unused-ignore]
 
     image = Unicode("", config=True, help="The image that sessions begin from.")
     memory = Integer(0, config=True, help="Most memory of a sandbox, in bytes; 0 is the usual limit.")
-    timeout = Float(0.0, config=True, help="Stop a cell after so many seconds; 0 is no limit.")
+    timeout = Float(0.0, config=True, help="Stop a cell after so many seconds; 0 for no limit.")
     allow = List(Unicode(), config=True, help="What code may reach, as `planaria.Network` takes it.")
 
     _kernel: JupyterKernel | None = None
