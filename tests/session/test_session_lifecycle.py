@@ -183,7 +183,7 @@ print("end")
     ("arguments", "kind", "message"),
     [
         ({"execution_timeout_ms": 0}, ValueError, "execution_timeout_ms=0"),
-        ({"execution_timeout_ms": "5"}, ValueError, "execution_timeout_ms='5'"),
+        ({"execution_timeout_ms": "5"}, TypeError, "execution_timeout_ms must be a number"),
         ({"limits": {"timeout": 5}}, TypeError, "Limits"),
         ({"limits": 5}, TypeError, "Limits"),
         ({"stdin": 5}, TypeError, "stdin"),
