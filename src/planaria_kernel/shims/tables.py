@@ -11,7 +11,7 @@ __all__ = ["install"]
 
 _HELP: Final = (
     "the sandbox has no package for parquet: pyarrow and fastparquet are native. Read or write the file on "
-    "the host (pip install pyarrow there) and hand the DataFrame over as a value, or use to_csv() or to_pickle()"
+    "the host (pip install pyarrow there) and hand over the DataFrame, or use to_csv() or to_pickle()"
 )
 
 
