@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+INTEGRATIONS := .venv-integrations
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
 # Each process of the tests would compile every module and rewrite every assertion anew.
@@ -11,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
 
-.PHONY: install demo lint check test conformance coverage docs dist figures bench fuzz tools clean
+.PHONY: install demo lint check test integrations conformance coverage docs dist figures bench fuzz tools clean
 
 install: $(VENV)/installed
 
@@ -55,6 +56,18 @@ check: lint
 test: $(VENV)/ready-for-tests tools
 	$(BIN)/planaria setup --full
 	@$(MAKE) --no-print-directory lint; linted=$$?; $(PYTEST) && exit $$linted
+
+# The adapters for frameworks, with the suites that those bring along; in an environment of their own.
+FRAMEWORKS := tests/integrations/frameworks
+
+integrations: $(INTEGRATIONS)/installed
+	$(INTEGRATIONS)/bin/planaria setup --full
+	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
+
+$(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
+	$(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e . -r $(FRAMEWORKS)/requirements.txt
+	touch $@
 
 # Cases that are not part of this repository: `make conformance CASES=directory`.
 conformance: $(VENV)/ready-for-tests
@@ -132,4 +145,4 @@ fuzz: $(VENV)/ready-for-tests
 	$(BIN)/python fuzz/snapshot.py -max_total_time=60
 
 clean:
-	rm -rf $(VENV) $(PEERS) out dist site htmlcov .coverage
+	rm -rf $(VENV) $(PEERS) $(INTEGRATIONS) out dist site htmlcov .coverage

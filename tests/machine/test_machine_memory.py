@@ -156,7 +156,7 @@ def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
 @given(_PAGE_SETS, _PAGE_SETS)
 def test_going_back(changed: set[int], kept: set[int]) -> None:
     """A memory goes back to any earlier state: pages of that state are written, all other changed ones are the
-    file's again, or zero behind it, and are no longer told as changed.
+    file's again, or zero behind it, and are no longer reported as changed.
     """
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)
@@ -202,7 +202,7 @@ def test_captures_and_threads() -> None:
 
 
 def test_files_close_themselves() -> None:
-    """A memory file gives its descriptor back when nobody has it any more, and refuses odd sizes."""
+    """A memory file gives its descriptor back when it has no owner any more, and refuses odd sizes."""
     file = file_of(bytes(WASM_PAGE_BYTES))
     descriptor = file._contents.descriptor
     del file
@@ -219,7 +219,7 @@ def test_files_close_themselves() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(_PAGE_SETS, max_size=6))
 def test_what_was_written(rounds: list[set[int]]) -> None:
-    """Write protection tells all changed pages at first, and from then on those written since it told last."""
+    """Write protection reports all changed pages at first, and from then on those written since its last report."""
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)
     if not write_protection.protect(area.base, 2 * SIZE):

@@ -1,4 +1,4 @@
-"""Moving up from the core tier to the full one, at a rest or in the midst of an execution."""
+"""Moving up from the core tier to the full one, at a rest or in the middle of an execution."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_foreseen(on_core: Callable[..., Any]) -> None:
 
 
 def test_unforeseen(on_core: Callable[..., Any]) -> None:
-    """An import that nobody could foresee runs the execution again from its beginning, once and unseen."""
+    """An import that could not be foreseen runs the execution again from its beginning, once and unseen."""
     session = on_core()
     session.execute("import importlib\nx = 1")
     result = session.execute(

@@ -146,7 +146,7 @@ def test_undo_takes_back_everything(session: Any) -> None:
 
 
 def test_history(session: Any) -> None:
-    """History tells code, error and checkpoint of each execution that led here."""
+    """History has code, error and checkpoint of each execution that led here."""
     session.checkpoint("begin")
     session.execute("x = 1")
     session.run("1 / 0")
@@ -227,7 +227,7 @@ def test_reset_begins_a_new_history(session: Any) -> None:
 
 
 def test_answers_on_their_way_do_not_cross(new_session: Callable[..., Any]) -> None:
-    """After an undo the answer to a call of the undone time reaches nobody."""
+    """After an undo the answer to a call of the undone time is dropped."""
 
     async def slow(x: str) -> str:
         await asyncio.sleep(0.3 if x == "old" else 0.6)

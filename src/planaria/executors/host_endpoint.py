@@ -33,6 +33,7 @@ from planaria.executors.messages import (
     Resume,
     RunCode,
     RunScript,
+    SecretPrompt,
     Suspended,
     TierMissing,
     Waiting,
@@ -140,6 +141,9 @@ class HostEndpoint:
             match self.decode(request[1:]):
                 case str(prompt):
                     return encode(answer_frame(self._ask(lambda: self._host.input(prompt))))
+                case (str(prompt), True):
+                    secret = SecretPrompt(prompt)
+                    return encode(answer_frame(self._ask(lambda: self._host.input(secret))))
         else:
             return None
         raise unknown_request(request)
@@ -223,8 +227,8 @@ def command_frame(command: Command) -> Frame:
             return ("resume", [_call_answer_frame(one) for one in answers])
         case Query(name, arguments):
             return (name, *arguments)
-        case RunScript(source, stdin):
-            return ("bash", source, stdin)
+        case RunScript(source, stdin, is_program):
+            return ("bash_program" if is_program else "bash", source, stdin)
         case Cancel(kind, message):
             return ("cancel", kind, message)
         case Configure(settings):

@@ -30,10 +30,17 @@ __all__ = [
     "Resume",
     "RunCode",
     "RunScript",
+    "SecretPrompt",
     "Suspended",
     "TierMissing",
     "Waiting",
 ]
+
+
+class SecretPrompt(str):
+    """The prompt of a `getpass()`: what is answered should not be shown."""
+
+    __slots__ = ()
 
 
 class Request(IntEnum):
@@ -68,10 +75,11 @@ class RunCode:
 
 @dataclass(frozen=True, slots=True)
 class RunScript:
-    """Run a script in the session's shell."""
+    """Run a script in the session's shell, or as a program of its own, which leaves nothing in the shell."""
 
     source: str
     stdin: bytes = b""
+    is_program: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +127,8 @@ class Ok:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A host call raised an exception of a builtin type; with `fields`, of one in `planaria.errors`, which
-    takes them as keyword arguments.
+    """A host call raised an exception of a builtin type, whose arguments may be the field `args`; with other
+    `fields`, of one in `planaria.errors`, which takes them as keyword arguments.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""A machine: one WebAssembly instance with its memory, its door and its way of being stopped.
+"""A machine: one WebAssembly instance with its memory, its host calls and its way of being stopped.
 
 Between two calls the WebAssembly stack is empty, so linear memory and the system interface's tables are
 the whole state of the guest; `Machine.pages` reads what changed since the image, and a new machine made from
@@ -99,7 +99,7 @@ _main_thread: Final = threading.main_thread().ident
 class Machine:
     """One instance. One thread at a time may be inside; `Session` sees to that.
 
-    `door` answers the guest's requests, a function or a weak reference to a method.
+    `answer` answers the guest's requests: a function or a weak reference to a method.
     `memory_limit` is in bytes. The machine closes itself when it traps.
     """
 
@@ -107,17 +107,17 @@ class Machine:
         self,
         module: wasmtime.Module,
         wasi: Wasi,
-        door: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
+        answer: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
         *,
         memory_limit: int | None = None,
     ) -> None:
         check_mappings(mapped_spans() + _MAPPINGS * (len(_machines) + 1))
         self.module = module
-        #: Gives the door; None when what it belongs to is gone.
-        self.find_door: Callable[[], Callable[[bytes], bytes] | None] = (
-            door if isinstance(door, WeakMethod) else lambda: door
+        #: Gives what answers requests; None when its object is gone.
+        self.find_answer: Callable[[], Callable[[bytes], bytes] | None] = (
+            answer if isinstance(answer, WeakMethod) else lambda: answer
         )
-        #: Answers a request in short when the guest has no memory for the door's reply.
+        #: Answers a request in short when the guest has no memory for the reply.
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
@@ -361,7 +361,7 @@ class Machine:
         """Call the guest's function object at address `function` without arguments.
 
         Returns None, or why an interrupt was raised in the guest meanwhile. Raises `Stopped` when the guest
-        did not come back, and whatever the door or a system function failed with.
+        did not come back, and whatever a host call or a system function failed with.
         """
 
         def run() -> None:
@@ -374,14 +374,16 @@ class Machine:
         """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
-        self._kill = self._delivered = False
+        self._kill = self._delivered = self._raised = False
         self.failure = None
         self._forget_calls()
         self._cpu_clock = None
 
         def run() -> Result:
             outer, current.machine = current.machine, self
-            waiting, interruption.current.is_due = interruption.current.is_due, self.is_due
+            thread = interruption.current
+            waiting = thread.is_due, thread.take_raised
+            thread.is_due, thread.take_raised = self.is_due, self.take_raised
             self._thread = threading.get_ident()
             self._running = True
             if guard.cpu is not None:
@@ -392,7 +394,7 @@ class Machine:
             finally:
                 self._running = False
                 current.machine = outer
-                interruption.current.is_due = waiting
+                thread.is_due, thread.take_raised = waiting
 
         handler = self._take_signals()
         ticker = _ticker()
@@ -477,6 +479,11 @@ class Machine:
         """Whether the guest is to be interrupted as soon as the host function it waits for ends."""
         return self._kill or (self._reason is not None and not self._delivered)
 
+    def take_raised(self) -> bool:
+        """Whether an interrupt was raised in the guest since the last time that this was asked."""
+        raised, self._raised = self._raised, False
+        return raised
+
     def _used_up(self, clock: int) -> bool:
         try:
             return time.clock_gettime(clock) >= (self._cpu_deadline or 0)
@@ -495,7 +502,7 @@ class Machine:
 
     def _raise_interrupt(self) -> None:
         """Have CPython raise KeyboardInterrupt at the next line it executes."""
-        self._delivered = True
+        self._delivered = self._raised = True
         if self._interrupted_at is None:
             self._interrupted_at = time.monotonic()
         self._store.set_epoch_deadline(_FAR_AWAY)  # the call below must not be visited

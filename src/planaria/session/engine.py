@@ -48,13 +48,14 @@ from planaria.session.log import log, log_end
 from planaria.session.phases import Phase, Step
 from planaria.session.result import Result
 from planaria.session.sandbox_setup import sandbox_setup
-from planaria.session.settings import SessionSettings
+from planaria.session.settings import SessionSettings, checked_time
 from planaria.session.weak_host import WeakHost
 from planaria.snapshot.state import SessionState
 from planaria_kernel.errors import DecodeLimitError
 
 if TYPE_CHECKING:
     from planaria.network.policy import NetworkRequest
+    from planaria.session.collector import Listeners
     from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
 
@@ -249,16 +250,17 @@ class SessionEngine:
         timeout: float | NotGiven | None,
         name: str | None = None,
         stdin: bytes | None = None,
+        program: Listeners | None = None,
     ) -> ExecutionState:
-        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script."""
+        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script. With
+        `program`, which gets its output, the script is a program of its own (see `RunScript`).
+        """
         if not isinstance(source, str):
             raise TypeError(f"code must be a str, not {type(source).__name__}")
         bounds = self.settings.bounds
         seconds = bounds.timeout if isinstance(timeout, NotGiven) else timeout
-        if seconds is not None and (
-            isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
-        ):
-            raise ValueError(f"timeout={timeout!r}: must be greater than 0; use None for no limit")
+        if seconds is not None and not (type(seconds) in (float, int) and seconds > 0):
+            checked_time("timeout", seconds)
         if self.execution is not None:
             raise SessionBusy(
                 "an execution waits in this session; "
@@ -272,12 +274,14 @@ class SessionEngine:
             history.checkpoint(self.state, needed=may_move_up)
         self.count += 1
         self.execution = execution = ExecutionState(
-            RunCode(source, self.count, tier, name) if stdin is None else RunScript(source, stdin),
+            RunCode(source, self.count, tier, name)
+            if stdin is None
+            else RunScript(source, stdin, is_program=program is not None),
             self.count,
             bounds,
             seconds,
             alarm=self.host_calls.alarm,
-            listeners=self.settings.listeners,
+            listeners=self.settings.listeners if program is None else program,
             pending=self.pending,
         )
         return execution
