@@ -268,10 +268,12 @@ class SessionEngine:
             )
         history, tier = self.history, self.executor.tier
         history.undone.clear()
-        if history.has_changed and "rewind" in self.executor.capabilities:
-            # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
-            may_move_up = tier == "core" and (stdin is not None or "(" in source)
-            history.checkpoint(self.state, needed=may_move_up)
+        if history.has_changed:
+            history.remember()
+            if "rewind" in self.executor.capabilities:
+                # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
+                may_move_up = tier == "core" and (stdin is not None or "(" in source)
+                history.checkpoint(self.state, needed=may_move_up)
         self.count += 1
         self.execution = execution = ExecutionState(
             RunCode(source, self.count, tier, name)
@@ -472,7 +474,7 @@ class SessionEngine:
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
-        self.history.remember(entry)
+        self.history.recent.append(entry)
         execution.result = result
         if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
             log_end(id(self), result, execution.stop)
