@@ -15,10 +15,15 @@ from redis_server import RedisServer
 # Before planaria is imported: a test run must not start a compilation that outlives it.
 os.environ["PLANARIA_BACKGROUND_COMPILE"] = "0"
 
-# How long an example takes says nothing on a machine that has other work to do.
-hypothesis.settings.register_profile(
-    "planaria", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
+# How long an example takes says nothing on a machine that has other work to do. The examples are the same each
+# time, so that a change is judged by what it does; `--hypothesis-profile=random` looks for new ones.
+for profile, derandomize in (("planaria", True), ("random", False)):
+    hypothesis.settings.register_profile(
+        profile,
+        deadline=None,
+        derandomize=derandomize,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
 hypothesis.settings.load_profile("planaria")
 
 

@@ -21,7 +21,7 @@ import tokenize
 from pathlib import Path
 
 SESSION = Path(__file__).resolve().parent.parent / "src" / "planaria" / "session"
-MODULES = ("bash", "execution", "sandbox", "session", "workspace")
+MODULES = ("bash", "constructors", "sandbox", "session", "workspace")
 
 NAMES = {
     "__aenter__": "__enter__",
@@ -35,11 +35,13 @@ NAMES = {
             "Sandbox",
             "Session",
             "SessionArtifacts",
+            "SessionConstructors",
             "SessionDependencies",
             "SessionTools",
             "SessionWorkflows",
             "SessionWorkspace",
             "Turns",
+            "WorkspaceMethods",
         )
     },
 }

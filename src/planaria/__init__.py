@@ -70,13 +70,13 @@ if TYPE_CHECKING:
     from planaria.network.policy import NetworkRequest as NetworkRequest
     from planaria.network.secrets import Secret as Secret
     from planaria.session._async.bash import AsyncBash as AsyncBash
-    from planaria.session._async.execution import AsyncExecution as AsyncExecution
     from planaria.session._async.sandbox import AsyncSandbox as AsyncSandbox
+    from planaria.session._async.session import AsyncExecution as AsyncExecution
     from planaria.session._async.session import AsyncSession as AsyncSession
     from planaria.session._async.workspace import AsyncSessionWorkspace as AsyncSessionWorkspace
     from planaria.session._sync.bash import Bash as Bash
-    from planaria.session._sync.execution import Execution as Execution
     from planaria.session._sync.sandbox import Sandbox as Sandbox
+    from planaria.session._sync.session import Execution as Execution
     from planaria.session._sync.session import Session as Session
     from planaria.session._sync.workspace import SessionWorkspace as SessionWorkspace
     from planaria.session.analysis import ScriptAnalysis as ScriptAnalysis
@@ -122,7 +122,7 @@ _MODULES = {
     "Artifact": "planaria.workspace.artifacts",
     "ArtifactQuota": "planaria.workspace.artifact_quota",
     "AsyncBash": "planaria.session._async.bash",
-    "AsyncExecution": "planaria.session._async.execution",
+    "AsyncExecution": "planaria.session._async.session",
     "AsyncSandbox": "planaria.session._async.sandbox",
     "AsyncSession": "planaria.session._async.session",
     "AsyncSessionWorkspace": "planaria.session._async.workspace",
@@ -134,7 +134,7 @@ _MODULES = {
     "ContainerExecutor": "planaria.executors.container",
     "Counters": "planaria.session.kernel_queries",
     "Embedder": "planaria.workspace.embedding",
-    "Execution": "planaria.session._sync.execution",
+    "Execution": "planaria.session._sync.session",
     "Executor": "planaria.executors.executor",
     "FileChanges": "planaria.snapshot.difference",
     "FileDifference": "planaria.files.view",

@@ -79,7 +79,9 @@ class Limits:
                 raise TypeError(f"Limits({field.name}={value!r}): must be a number or None")
             if field.name in _COUNTS and not isinstance(value, int):
                 raise TypeError(f"Limits({field.name}={value!r}): must be an integer")
-            if math.isnan(value) or value < 0:
+            if math.isnan(value):
+                raise ValueError(f"Limits({field.name}={value!r}): must be a number or None")
+            if value < 0:
                 raise ValueError(f"Limits({field.name}={value!r}): must not be negative")
             if field.name in _TIMES and not value:
                 raise ValueError(f"Limits({field.name}=0): must be greater than 0; use None for no limit")

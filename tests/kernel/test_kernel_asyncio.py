@@ -82,7 +82,7 @@ def test_many_round_trips(host: Any) -> None:
 
 
 def test_timeout_of_a_call(host: Any) -> None:
-    """A call that is given up does not disturb what comes after, even when its answer comes late."""
+    """A call that is abandoned does not disturb what comes after, even when its answer comes late."""
     host.declare("f")
     now = 100.0
     host.kernel.loop.time = lambda: now
@@ -123,7 +123,7 @@ def test_create_task_of_a_call(host: Any) -> None:
 
 
 def test_calls_given_up(host: Any) -> None:
-    """The report names the calls that the host was told and nobody awaits any more, each once."""
+    """The report names the calls that the host knows and that are awaited no longer, each once."""
     host.declare("f")
     report = host.run(
         "import asyncio\n"
@@ -140,7 +140,7 @@ def test_calls_given_up(host: Any) -> None:
 
 
 def test_calls_given_up_at_the_end(host: Any) -> None:
-    """A call given up when the cell ends is named in the last report; one never told is not named at all."""
+    """A call abandoned when the cell ends is named in the last report; one that the host does not know is not named at all."""
     host.declare("f")
     report = host.run(
         "import asyncio\ntask = asyncio.create_task(f(1))\nawait asyncio.sleep(0.001)\n"

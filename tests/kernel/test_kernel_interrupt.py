@@ -68,7 +68,7 @@ def life(host: Any, sources: list[str], at: int) -> tuple[bool, list[tuple[Any, 
 @pytest.mark.filterwarnings("ignore")  # what an interrupt leaves unawaited or unclosed is said as warnings
 @pytest.mark.parametrize("sources", [PLAIN, FAILING, SHOWING, LOGGING, WAITING, RUNNING])
 def test_interrupt_at_every_line(host: Any, sources: list[str]) -> None:
-    """Whichever line an interrupt hits, there is one report for each entry and the kernel lives on."""
+    """Whichever line an interrupt hits, there is one report for each entry and the kernel stays usable."""
     host.declare("f")
     at = 0
     interrupted = 0

@@ -65,7 +65,7 @@ def test_tasks_across_executions(new_session: Callable[..., Any]) -> None:
 
 
 def test_waiting_for_ever(session: Any) -> None:
-    """Code that waits for what cannot come is told so."""
+    """Code that waits for what cannot come gets an error that says so."""
     error = session.run("import asyncio\nawait asyncio.Event().wait()").error
     assert (error.type, "forever" in error.message) == ("RuntimeError", True)
     assert session.execute("1").value == 1

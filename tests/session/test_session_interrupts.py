@@ -88,7 +88,7 @@ time.sleep(60)
 
 
 def test_control_c_twice(new_session: Callable[..., Any]) -> None:
-    """A second SIGINT stops code that does not heed the first one, without the time of grace."""
+    """A second SIGINT stops code that ignores the first one, without the time of grace."""
     session = new_session(limits=planaria.Limits(grace=600.0))
     session.execute("n = 0")
     session.checkpoint("here")

@@ -68,10 +68,11 @@ class RunCode:
 
 @dataclass(frozen=True, slots=True)
 class RunScript:
-    """Run a script in the session's shell."""
+    """Run a script in the session's shell, or as a program of its own, which leaves nothing in the shell."""
 
     source: str
     stdin: bytes = b""
+    is_program: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ import inspect
 import keyword
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, overload
+from typing import Final, TypeVar, overload
 
 from planaria.errors import (
     ArtifactError,
     CallbackError,
     DependencyError,
+    EncodeError,
     SessionError,
     StorageError,
     ToolCallError,
@@ -20,13 +21,16 @@ from planaria.errors import (
 )
 from planaria.executors.messages import Raised
 from planaria.snapshot.record import Declaration
+from planaria_kernel.protocol import encode
 
-__all__ = ["Callback", "CallbackRegistry", "Callbacks", "raised"]
+__all__ = ["Callback", "CallbackRegistry", "Callbacks", "not_serialisable", "raised", "too_large"]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 #: What arrives in the sandbox as what it is.
 _OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
+#: Answers of fewer bytes are sent again when others did not fit into the sandbox's memory.
+_SMALL_ANSWER: Final = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +215,14 @@ class CallbackRegistry:
 Callbacks = CallbackRegistry | Iterable[Callback | Mapping[str, object] | Callable[..., object]]
 
 
+#: Builtin exceptions that cannot be made of a message alone.
+_MADE_OF_MORE: Final = (UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
+
+
 def raised(error: BaseException) -> Raised:
     """A host exception as it arrives in the sandbox: with the nearest builtin class of its ancestors.
+
+    A UnicodeDecodeError arrives as a UnicodeError, which takes a message alone.
 
     Names of host files are left out. Exceptions of a session or a workspace arrive as what they are.
     """
@@ -222,7 +232,11 @@ def raised(error: BaseException) -> Raised:
         return Raised("SessionError", str(error), {})
     if isinstance(error, _OWN):
         return Raised(type(error).__name__, str(error), {})
-    kind = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
+    kind = next(
+        cls.__name__
+        for cls in type(error).__mro__
+        if getattr(builtins, cls.__name__, None) is cls and cls not in _MADE_OF_MORE
+    )
     if isinstance(error, OSError) and error.errno is not None:
         return Raised(kind, f"[Errno {error.errno}] {error.strerror}")
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
@@ -231,3 +245,22 @@ def raised(error: BaseException) -> Raised:
         return Raised(kind, str(error))
     except Exception:
         return Raised(kind, f"<{type(error).__name__} without a message>")
+
+
+def not_serialisable(value: object) -> Raised | None:
+    """The exception in place of a callback's result, if that cannot be sent."""
+    try:
+        encode(value)
+    except EncodeError as error:
+        return Raised("TypeError", f"the callback returned a value that cannot be serialised: {error}")
+    return None
+
+
+def too_large(value: object) -> Raised | None:
+    """As `not_serialisable`, when the sandbox had no memory for the answers together."""
+    size = len(encode(value))
+    if size < _SMALL_ANSWER:
+        return None
+    return Raised(
+        "MemoryError", f"the callback's result of {size} bytes does not fit into the memory of this sandbox"
+    )

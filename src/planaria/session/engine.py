@@ -9,9 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-from dataclasses import asdict
-from enum import Enum, auto
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from planaria.errors import (
@@ -24,14 +21,12 @@ from planaria.errors import (
     SessionClosed,
     SessionError,
 )
-from planaria.executors.executor import Entered, Executor, SandboxSetup, Snapshots, TierNeeded
+from planaria.executors.executor import Executor, SandboxSetup, Snapshots, TierNeeded
 from planaria.executors.messages import (
-    Answered,
     Done,
     Failed,
     HostCall,
     Query,
-    Raised,
     Refused,
     Report,
     RunCode,
@@ -41,59 +36,34 @@ from planaria.executors.messages import (
 )
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.view import Files
-from planaria.limits import Guard, NotGiven, ShellLimits, Stopped
-from planaria.session.error_mapping import effect_of, error_of
+from planaria.limits import Guard, NotGiven, Stopped
+from planaria.session.callbacks import not_serialisable, too_large
+from planaria.session.error_mapping import answer_of, effect_of, error_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.forgotten_await import with_hint
-from planaria.session.history import History, HistoryEntry, Past, Point
+from planaria.session.history import History, HistoryEntry, Point
 from planaria.session.host_calls import HostCalls, calling_back, end_tool_calls
+from planaria.session.kernel_settings import kernel_settings
+from planaria.session.log import log, log_end
+from planaria.session.phases import Phase, Step
 from planaria.session.result import Result
 from planaria.session.sandbox_setup import sandbox_setup
-from planaria.session.settings import SessionSettings
+from planaria.session.settings import SessionSettings, checked_time
 from planaria.session.weak_host import WeakHost
-from planaria.snapshot.state import SessionState, WaitingRun
+from planaria.snapshot.state import SessionState
 from planaria_kernel.errors import DecodeLimitError
-from planaria_kernel.protocol import MAX_BYTES, Budget, Repr, decode, encode
 
 if TYPE_CHECKING:
+    from planaria.network.policy import NetworkRequest
+    from planaria.session.collector import Listeners
     from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
 
-__all__ = ["Phase", "SessionEngine", "Step"]
-
-_log: Final = logging.getLogger("planaria.session")
-_log.addHandler(logging.NullHandler())
+__all__ = ["SessionEngine"]
 
 _HOME: Final = "/home/user"
 #: Seconds in which the kernel answers a query.
 _PATIENCE: Final = 60.0
-#: Answers of fewer bytes are sent again when others did not fit into the sandbox's memory.
-_SMALL_ANSWER: Final = 65536
-
-
-class Phase(Enum):
-    """How far a session is from being usable."""
-
-    NEW = auto()
-    """The kernel does not run yet."""
-    STARTED = auto()
-    """The kernel runs; the dependencies have to be installed before anything is executed."""
-    READY = auto()
-    BROKEN = auto()
-    """The kernel is gone, and is brought back from a checkpoint before the session is used again."""
-    CLOSED = auto()
-
-
-class Step(Enum):
-    """What an execution needs next from the session that drives it."""
-
-    ENTER = auto()
-    """Call `SessionEngine.enter`, which blocks."""
-    WAIT = auto()
-    """Wait for the alarm of its host calls, at most `ExecutionState.seconds_left`."""
-    PAUSE = auto()
-    """Leave it alone: only `Execution.resolve` and the like could get it further."""
-    OVER = auto()
 
 
 class SessionEngine:
@@ -122,7 +92,7 @@ class SessionEngine:
         if settings.has_workspace:
             from planaria.session.workspace_link import open_workspace
 
-            self._link(open_workspace(self))
+            self._link(open_workspace(settings, self.executor, self))
 
     def _forget(self) -> None:
         """Nothing has been executed yet."""
@@ -146,7 +116,7 @@ class SessionEngine:
         begun = time.monotonic()
         self.executor.start(WeakHost(self), self.settings.bounds, self._setup)
         self.configure()
-        _log.debug("session %#x started in %.1f ms", id(self), (time.monotonic() - begun) * 1e3)
+        log.debug("session %#x started in %.1f ms", id(self), (time.monotonic() - begun) * 1e3)
         self.phase = Phase.STARTED if self.settings.sync_deps_on_start else Phase.READY
 
     def ensure_started(self) -> None:
@@ -232,35 +202,19 @@ class SessionEngine:
 
     def configure(self) -> None:
         """Configure a fresh kernel for this session."""
-        given, bounds = self.settings, self.settings.bounds
-        settings: dict[str, object] = {
-            "callbacks": [callback.declaration() for callback in given.registry],
-            "recursion_limit": bounds.recursion,
-            "value_limit": MAX_BYTES if bounds.value is None else bounds.value,
-            "argv": list(given.argv),
-        }
-        if "shell" in self.executor.capabilities:
-            settings |= self.shell_settings()
-        if self.workspace is not None:
-            settings |= self.workspace.settings()
-        if given.env:
-            settings["environ"] = dict(given.env)
-        if self.network is not None:
-            settings |= self.network.settings(settings.get("environ"))
-        usual = self.executor.settings
+        given, usual = self.settings, self.executor.settings
+        settings = kernel_settings(
+            given,
+            has_shell="shell" in self.executor.capabilities,
+            workspace=self.workspace,
+            network=self.network,
+        )
         news = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
         seed: dict[str, object] = {"reseed": os.urandom(16)} if given.seed is None else {"seed": given.seed}
         if news:
-            _checked_answer("configure", self.executor.configure({**news, **seed}))
+            answer_of("configure", self.executor.configure({**news, **seed}))
         else:
             self.executor.configure_later(seed)
-
-    def shell_settings(self) -> dict[str, object]:
-        """The settings of the kernel's shell."""
-        return {
-            "commands": list(self.settings.shell_commands),
-            "shell_limits": _as_settings(self.settings.shell_bounds),
-        }
 
     def refresh_packages(self) -> None:
         """Have the kernel look for packages that were installed or removed meanwhile."""
@@ -283,7 +237,7 @@ class SessionEngine:
                 f"{name}: the sandbox did not answer ({stopped}); {effect_of(stop)}", state=stop.state.value
             )
             raise error from None
-        answer = _checked_answer(name, entered)
+        answer = answer_of(name, entered)
         if entered.reason == "interrupt":
             raise KeyboardInterrupt
         return answer
@@ -296,16 +250,17 @@ class SessionEngine:
         timeout: float | NotGiven | None,
         name: str | None = None,
         stdin: bytes | None = None,
+        program: Listeners | None = None,
     ) -> ExecutionState:
-        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script."""
+        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script. With
+        `program`, which gets its output, the script is a program of its own (see `RunScript`).
+        """
         if not isinstance(source, str):
             raise TypeError(f"code must be a str, not {type(source).__name__}")
         bounds = self.settings.bounds
         seconds = bounds.timeout if isinstance(timeout, NotGiven) else timeout
-        if seconds is not None and (
-            isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
-        ):
-            raise ValueError(f"timeout={timeout!r}: must be greater than 0; use None for no limit")
+        if seconds is not None and not (type(seconds) in (float, int) and seconds > 0):
+            checked_time("timeout", seconds)
         if self.execution is not None:
             raise SessionBusy(
                 "an execution waits in this session; "
@@ -314,15 +269,19 @@ class SessionEngine:
         history, tier = self.history, self.executor.tier
         history.undone.clear()
         if history.has_changed and "rewind" in self.executor.capabilities:
-            history.checkpoint(self.state)
+            # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
+            may_move_up = tier == "core" and (stdin is not None or "(" in source)
+            history.checkpoint(self.state, needed=may_move_up)
         self.count += 1
         self.execution = execution = ExecutionState(
-            RunCode(source, self.count, tier, name) if stdin is None else RunScript(source, stdin),
+            RunCode(source, self.count, tier, name)
+            if stdin is None
+            else RunScript(source, stdin, is_program=program is not None),
             self.count,
             bounds,
             seconds,
             alarm=self.host_calls.alarm,
-            listeners=self.settings.listeners,
+            listeners=self.settings.listeners if program is None else program,
             pending=self.pending,
         )
         return execution
@@ -354,7 +313,7 @@ class SessionEngine:
             self._begin_again(execution, needed)
             return
         except EncodeError:  # nothing was entered
-            execution.refuse_answers(_not_serialisable)
+            execution.refuse_answers(not_serialisable)
             return
         except DecodeLimitError as error:
             if error.limit == "memory":
@@ -390,11 +349,11 @@ class SessionEngine:
                 return True
             case TierMissing():
                 # Nothing has been run: the source imports modules that only the full tier has.
-                self._snapshots("tier").move_up()
+                self.snapshots_for("tier").move_up()
                 execution.begin_again(self.executor.tier)
                 return True
             case Refused():
-                execution.refuse_answers(_too_large)
+                execution.refuse_answers(too_large)
                 return False
         self._crashed(execution, Stopped(f"the kernel sent an unknown report: {str(report)[:200]}", None))
         return False
@@ -406,15 +365,15 @@ class SessionEngine:
         full tier, unless something of it was seen outside.
         """
         point = self.history.before(self.count - 1)
-        assert point is not None, "on the core tier there is a point before every execution"
-        snapshots = self._snapshots("tier")
+        if point is None:
+            self._crashed(execution, Stopped(f"an import of {needed} needs the full runtime", None))
+            return
+        snapshots = self.snapshots_for("tier")
         snapshots.restore(point.state.kernel)
         snapshots.move_up()
         self.host_calls.drop_answers()
         pending = {call.id: call for call in point.state.pending}
-        output = execution.output
-        was_heard = self.settings.listeners.any and output is not None and output.has_output
-        if not execution.is_noticed and not was_heard:
+        if not execution.was_seen:
             execution.begin_again(self.executor.tier, pending)
             return
         execution.pending = pending
@@ -478,12 +437,15 @@ class SessionEngine:
         if execution.outcome is None:
             execution.pause()
             self.history.has_changed = True
-            result = self._result(execution)
+            result = execution.result_so_far(self._take_requests(), self.executor.memory_bytes)
             result.suspended = [
                 call for call in execution.pending.values() if not self.host_calls.is_held(call)
             ]
             return result
         return self._finish(execution, execution.outcome)
+
+    def _take_requests(self) -> list[NetworkRequest]:
+        return [] if self.network is None else self.network.take_records()
 
     def _finish(self, execution: ExecutionState, outcome: Done | Failed) -> Result:
         self._end(execution)
@@ -495,10 +457,10 @@ class SessionEngine:
                 stop.listener_error = stop.listener_error or failure
         if execution.tool_calls:
             end_tool_calls(execution, "cancelled" if stop.reason is None else "interrupted")
-        result = self._result(execution)
+        result = execution.result_so_far(self._take_requests(), self.executor.memory_bytes)
         if type(outcome) is Done and outcome.value is not None:
             try:
-                result.value = self._value(execution, outcome.value)
+                result.value = execution.decoded(outcome.value)
             except ProtocolError as damage:
                 outcome = Failed("ProtocolError", f"the value is damaged: {damage}")
         if type(outcome) is Done:
@@ -510,60 +472,15 @@ class SessionEngine:
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
-        self.history.past = Past(entry, self.history.past)
+        self.history.remember(entry)
         execution.result = result
-        if _log.isEnabledFor(logging.WARNING):
-            self._log_end(execution, result)
+        if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
+            log_end(id(self), result, execution.stop)
         if stop.interruption is not None:
             # The cause says what was printed and where the code was stopped.
             raise stop.interruption from (stop.listener_error or result.error)
         if stop.listener_error is not None:
             raise stop.listener_error
-        return result
-
-    @staticmethod
-    def _value(execution: ExecutionState, encoded: bytes) -> object:
-        """The value of an execution; what cannot be decoded is replaced by a Repr that says why."""
-        limits = execution.limits
-        deadline = None if execution.deadline is None else execution.deadline + limits.grace
-        try:
-            return decode(encoded, Budget(deadline, limits.decoded()), [])
-        except DecodeLimitError as error:
-            return Repr(f"a value of {len(encoded)} bytes that cannot be decoded: {error}", "undecodable")
-
-    def _log_end(self, execution: ExecutionState, result: Result) -> None:
-        """Log how an execution ended: a stop or crash as a warning, other ends for debugging."""
-        stop, error = execution.stop, result.error
-        is_stopped = stop.reason is not None or stop.crash is not None
-        if is_stopped or _log.isEnabledFor(logging.DEBUG):
-            _log.log(
-                logging.WARNING if is_stopped else logging.DEBUG,
-                "session %#x execution %d: %s in %.1f ms, %d callbacks, %d MiB",
-                *(id(self), result.execution_count),
-                # The text of an exception is the code's, and stays out of the log.
-                str(error) if is_stopped else "ok" if error is None else getattr(error, "type", "error"),
-                *(result.duration_ms, result.callback_invocations, result.peak_memory_bytes >> 20),
-            )
-
-    def _result(self, execution: ExecutionState) -> Result:
-        """What an execution has come to so far."""
-        result = Result(
-            execution_count=execution.count,
-            duration_ms=(time.monotonic() - execution.started) * 1e3,
-            callback_invocations=execution.callbacks,
-            tool_calls=list(execution.tool_calls),
-            requests=[] if self.network is None else self.network.take_records(),
-            peak_memory_bytes=self.executor.memory_bytes,
-        )
-        if (output := execution.output) is not None:
-            result.stdout_bytes, result.stderr_bytes = output.stdout, output.stderr
-            result.outputs = list(output.outputs)
-            result.stdout_truncated, result.stderr_truncated = output.truncated
-            (
-                (result.stdout_omitted_bytes, result.stdout_omitted_lines),
-                (result.stderr_omitted_bytes, result.stderr_omitted_lines),
-            ) = output.omitted
-            result.outputs_truncated = output.outputs_truncated
         return result
 
     # -- state ---------------------------------------------------------------------------------------------
@@ -580,7 +497,7 @@ class SessionEngine:
         self.executor.reset()
         self._forget()
         self.configure()
-        _log.debug("session %#x was reset", id(self))
+        log.debug("session %#x was reset", id(self))
 
     def recover(self, most: int) -> Point | None:
         """After a hard stop: go back to the newest checkpoint with at most `most` executions, and its
@@ -592,7 +509,7 @@ class SessionEngine:
             self.executor.reset()
             self.configure()
         else:
-            self._snapshots("rewind").restore(point.state.kernel)
+            self.snapshots_for("rewind").restore(point.state.kernel)
         self.pending = {} if point is None else {call.id: call for call in point.state.pending}
         return point
 
@@ -604,7 +521,7 @@ class SessionEngine:
             stop.rewound_to = point.state.count
         return dict(self.pending)
 
-    def _snapshots(self, capability: str) -> Snapshots:
+    def snapshots_for(self, capability: str) -> Snapshots:
         """The part of the executor that captures and restores. Raises CapabilityError."""
         snapshots = self.executor.snapshots
         if snapshots is None:
@@ -613,22 +530,10 @@ class SessionEngine:
 
     def state(self, *, complete: bool = False, shared: bool = False) -> SessionState:
         """The present state; the kernel must be at rest. For the options see `WasmExecutor.capture`."""
-        execution = self.execution
-        run = None
-        if execution is not None:
-            wake_at, output = execution.wake_at, execution.output
-            run = WaitingRun(
-                execution.source,
-                execution.count,
-                tuple(execution.pending.values()),
-                dict(execution.suspended),
-                None if wake_at is None else wake_at - time.monotonic(),
-                b"" if output is None else output.stdout,
-                b"" if output is None else output.stderr,
-            )
+        run = None if self.execution is None else self.execution.waiting_run()
         points = self.history.points
         known = points[-1].state.kernel if points else None
-        kernel = self._snapshots("snapshot").capture(known, complete=complete, shared=shared)
+        kernel = self.snapshots_for("snapshot").capture(known, complete=complete, shared=shared)
         return SessionState(kernel, self.count, tuple(self.pending.values()), run)
 
     def adopt(self, state: SessionState) -> None:
@@ -638,34 +543,18 @@ class SessionEngine:
             self.network.close(self.host_calls.awaiting_loop())
         self.count = state.count
         self.pending = {call.id: call for call in state.pending}
-        self.execution = None if state.run is None else self._waiting(state.run)
+        self.execution = None
+        if state.run is not None:
+            self.execution = ExecutionState.restored(
+                state.run,
+                self.executor.tier,
+                self.settings.bounds,
+                alarm=self.host_calls.alarm,
+                listeners=self.settings.listeners,
+            )
 
-    def _waiting(self, waiting: WaitingRun) -> ExecutionState:
-        bounds = self.settings.bounds
-        execution = ExecutionState(
-            RunCode(waiting.source, waiting.count, self.executor.tier),
-            waiting.count,
-            bounds,
-            bounds.timeout,
-            alarm=self.host_calls.alarm,
-            listeners=self.settings.listeners,
-            pending={call.id: call for call in waiting.pending},
-        )
-        execution.waits(waiting.wake_in)
-        execution.inside = False
-        execution.suspended = dict(waiting.suspended)
-        execution.restore_output(waiting.stdout, waiting.stderr)
-        return execution
-
-    def fork(self, n: int, reseed: bool) -> list[SessionEngine]:
-        """`n` engines that continue from the present state."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise ValueError(f"fork(n={n!r}): n must be a non-negative integer")
-        snapshots = self._snapshots("fork")
-        state = self.state(shared=True)
-        return [self._copy(snapshots, state, reseed) for _ in range(n)]
-
-    def _copy(self, snapshots: Snapshots, state: SessionState, reseed: bool) -> SessionEngine:
+    def copy(self, state: SessionState, *, reseed: bool) -> SessionEngine:
+        """An engine that continues from `state`, which is this one's present one."""
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
         other.workspace = other.network = None
@@ -674,98 +563,14 @@ class SessionEngine:
         other._setup = self._setup
         files = self.executor.files
         assert files is not None
-        other.executor = snapshots.spawn(WeakHost(other), state.kernel, files.fork())
+        other.executor = self.snapshots_for("fork").spawn(WeakHost(other), state.kernel, files.fork())
         other.host_calls = self.host_calls.copy_for(other.executor)
         other.history = self.history.fork()
         if self.workspace is not None:
-            other._link(self.workspace.linked_to(other))
+            other._link(self.workspace.linked_to(other.executor, other))
         if self.network is not None:
             other._connect(self.network.copy())
         other.adopt(state)
         if reseed and self.settings.seed is None:
             other.executor.configure_later({"reseed": os.urandom(16)})
         return other
-
-    # -- going back ----------------------------------------------------------------------------------------
-
-    def checkpoint(self, label: str) -> None:
-        """Keep the present state under a label."""
-        if not isinstance(label, str) or not label:
-            raise TypeError("the label of a checkpoint must be a non-empty str")
-        self.executor.require("rewind")
-        self.history.add(self.state(), label)
-
-    def _go_to(self, point: Point) -> None:
-        _log.debug("session %#x goes to the state after execution %d", id(self), point.state.count)
-        self._snapshots("rewind").restore(point.state.kernel)
-        self.adopt(point.state)
-
-    def rewind(self, place: str | int) -> None:
-        """Go back to a checkpoint by its label, or to the state after so many executions."""
-        self.executor.require("rewind")
-        point = self.history.find(place)
-        self._go_to(point)
-        self.history.go_to(point)
-        self.history.undone.clear()
-
-    def undo(self, n: int) -> None:
-        """Take back the last `n` executions."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ValueError(f"undo(n={n!r}): n must be a positive integer")
-        self.executor.require("rewind")
-        history = self.history
-        point = history.to_undo(n, self.count)
-        left = [
-            *history.between(point.state.count, self.count),
-            Point(self.state(), None, history.past),
-        ]
-        self._go_to(point)
-        history.go_to(point)
-        history.undone.extend(reversed(left))
-
-    def redo(self) -> None:
-        """Take back an undo."""
-        history = self.history
-        if not history.undone:
-            raise SessionError("there is nothing to redo")
-        history.add(self.state())
-        point = history.undone.pop()
-        self._go_to(point)
-        history.past = point.past
-        history.has_changed = True
-
-
-def _checked_answer(name: str, entered: Entered) -> object:
-    match entered.report:
-        case Done():
-            return None
-        case Answered(value):
-            return value
-        case Failed(kind, message):
-            raise SessionError(f"{name}: {kind}: {message}")
-    raise ProtocolError(f"the kernel answered {name!r} with {type(entered.report).__name__}")
-
-
-def _not_serialisable(value: object) -> Raised | None:
-    """The exception in place of a callback's result, if that cannot be sent."""
-    try:
-        encode(value)
-    except EncodeError as error:
-        return Raised("TypeError", f"the callback returned a value that cannot be serialised: {error}")
-    return None
-
-
-def _too_large(value: object) -> Raised | None:
-    """As `_not_serialisable`, when the sandbox had no memory for the answers together."""
-    size = len(encode(value))
-    if size < _SMALL_ANSWER:
-        return None
-    return Raised(
-        "MemoryError", f"the callback's result of {size} bytes does not fit into the memory of this sandbox"
-    )
-
-
-@cache
-def _as_settings(limits: ShellLimits) -> dict[str, object]:
-    """As the kernel takes them; not to be changed."""
-    return asdict(limits)

@@ -11,14 +11,16 @@ from planaria.errors import (
     Interrupted,
     LimitError,
     PlanariaError,
+    ProtocolError,
     SessionError,
     TimeoutError,
 )
-from planaria.executors.messages import Failed
+from planaria.executors.executor import Entered
+from planaria.executors.messages import Answered, Done, Failed
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.result import Result
 
-__all__ = ["effect_of", "error_of", "with_traceback"]
+__all__ = ["answer_of", "effect_of", "error_of", "with_traceback"]
 
 #: Added when the execution before ran out of time, too: the state may be one in which every execution does.
 _NEVER_ENDS: Final = (
@@ -118,3 +120,15 @@ def _placed(error: _Stopped, execution: ExecutionState, outcome: Failed) -> _Sto
     error.state, error.rewound_to = execution.stop.state.value, execution.stop.rewound_to
     error.traceback, error.lineno = outcome.traceback, outcome.lineno
     return error
+
+
+def answer_of(name: str, entered: Entered) -> object:
+    """What the kernel answered to the command `name`. Raises SessionError when it reported an error."""
+    match entered.report:
+        case Done():
+            return None
+        case Answered(value):
+            return value
+        case Failed(kind, message):
+            raise SessionError(f"{name}: {kind}: {message}")
+    raise ProtocolError(f"the kernel answered {name!r} with {type(entered.report).__name__}")

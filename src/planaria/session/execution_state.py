@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from planaria.errors import PlanariaError
 from planaria.executors.messages import (
@@ -31,12 +31,16 @@ from planaria.executors.messages import (
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.session.alarm import Alarm
 from planaria.session.collector import Collector, Listeners
+from planaria.session.result import Result
+from planaria.snapshot.state import WaitingRun
+from planaria_kernel.errors import DecodeLimitError
+from planaria_kernel.protocol import Budget, Repr, decode
 
 if TYPE_CHECKING:
-    from planaria.session.result import Result
+    from planaria.network.policy import NetworkRequest
     from planaria.workspace.tools.call import ToolCall
 
-__all__ = ["ExecutionState", "ExecutionStatus", "Stop", "StopState"]
+__all__ = ["Executing", "ExecutionState", "ExecutionStatus", "Stop", "StopState"]
 
 ExecutionStatus = Literal["running", "waiting", "done", "failed"]
 
@@ -308,3 +312,83 @@ class ExecutionState:
         collector.output(1, stdout)
         collector.output(2, stderr)
         collector.listen(self._listeners or Listeners())
+
+    @property
+    def was_seen(self) -> bool:
+        """Whether something of it was seen outside: its host calls, or what it has printed."""
+        is_heard = self._listeners is not None and self._listeners.any
+        return self.is_noticed or (is_heard and self.output is not None and self.output.has_output)
+
+    # -- results -------------------------------------------------------------------------------------------
+
+    def decoded(self, encoded: bytes) -> object:
+        """Its value; what cannot be decoded is replaced by a Repr that says why. Raises ProtocolError."""
+        deadline = None if self.deadline is None else self.deadline + self.limits.grace
+        try:
+            return decode(encoded, Budget(deadline, self.limits.decoded()), [])
+        except DecodeLimitError as error:
+            return Repr(f"a value of {len(encoded)} bytes that cannot be decoded: {error}", "undecodable")
+
+    def result_so_far(self, requests: list[NetworkRequest], peak_memory_bytes: int) -> Result:
+        """What it has come to so far."""
+        result = Result(
+            execution_count=self.count,
+            duration_ms=(time.monotonic() - self.started) * 1e3,
+            callback_invocations=self.callbacks,
+            tool_calls=list(self.tool_calls),
+            requests=requests,
+            peak_memory_bytes=peak_memory_bytes,
+        )
+        if (output := self.output) is not None:
+            result.stdout_bytes, result.stderr_bytes = output.stdout, output.stderr
+            result.outputs = list(output.outputs)
+            result.stdout_truncated, result.stderr_truncated = output.truncated
+            (
+                (result.stdout_omitted_bytes, result.stdout_omitted_lines),
+                (result.stderr_omitted_bytes, result.stderr_omitted_lines),
+            ) = output.omitted
+            result.outputs_truncated = output.outputs_truncated
+        return result
+
+    # -- waiting -------------------------------------------------------------------------------------------
+
+    def waiting_run(self) -> WaitingRun:
+        """What has to be kept of it while it waits, beside the kernel's memory."""
+        output = self.output
+        return WaitingRun(
+            self.source,
+            self.count,
+            tuple(self.pending.values()),
+            dict(self.suspended),
+            None if self.wake_at is None else self.wake_at - time.monotonic(),
+            b"" if output is None else output.stdout,
+            b"" if output is None else output.stderr,
+        )
+
+    @classmethod
+    def restored(
+        cls, waiting: WaitingRun, tier: str, limits: Limits, *, alarm: Alarm, listeners: Listeners
+    ) -> ExecutionState:
+        """The execution that waited when `waiting` was taken."""
+        execution = cls(
+            RunCode(waiting.source, waiting.count, tier),
+            waiting.count,
+            limits,
+            limits.timeout,
+            alarm=alarm,
+            listeners=listeners,
+            pending={call.id: call for call in waiting.pending},
+        )
+        execution.waits(waiting.wake_in)
+        execution.inside = False
+        execution.suspended = dict(waiting.suspended)
+        execution.restore_output(waiting.stdout, waiting.stderr)
+        return execution
+
+
+class Executing(Protocol):
+    """What has an execution in flight: the engine of a session."""
+
+    @property
+    def execution(self) -> ExecutionState | None:
+        """The execution in flight, or the one that waits."""

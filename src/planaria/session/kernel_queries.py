@@ -25,6 +25,7 @@ __all__ = [
     "evaluate",
     "forget_functions",
     "is_complete",
+    "program_jobs",
     "prompt",
     "restore_state",
     "state",
@@ -121,6 +122,14 @@ def forget_functions(engine: SessionEngine) -> None:
     """Undefine all functions of the shell."""
     engine.history.has_changed = True
     engine.ask("bash_forget_functions")
+
+
+def program_jobs(engine: SessionEngine) -> list[float]:
+    """In how many seconds each job that a program has left behind wants to go on."""
+    match engine.ask("bash_jobs"):
+        case list(delays):
+            return [float(delay) for delay in delays]
+    raise ProtocolError("the kernel answered without jobs")
 
 
 def prompt(engine: SessionEngine) -> Prompt:

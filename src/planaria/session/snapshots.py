@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from typing import Final
 
 from planaria.errors import CrashError, SessionBusy, SessionError, SnapshotError
 from planaria.executors.messages import Configure
@@ -14,6 +12,8 @@ from planaria.images.image import Image
 from planaria.limits import ShellLimits
 from planaria.session.engine import SessionEngine
 from planaria.session.history import History
+from planaria.session.kernel_settings import shell_settings
+from planaria.session.log import log
 from planaria.snapshot.compatibility import Lacking, Missing
 from planaria.snapshot.decode import read_state
 from planaria.snapshot.encode import take
@@ -23,8 +23,6 @@ from planaria.snapshot.snapshot import Snapshot
 from planaria_kernel.protocol import encode
 
 __all__ = ["pickle_variables", "restore_snapshot", "save_as_image", "take_snapshot", "unpickle_variables"]
-
-_log: Final = logging.getLogger("planaria.session")
 
 
 def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
@@ -54,7 +52,7 @@ def restore_snapshot(
     snapshot = given if isinstance(given, Snapshot) else Snapshot(given)
     # A state is left as it is unless this session has other settings.
     is_usual = not engine.settings.shell_commands and engine.settings.shell_bounds == ShellLimits()
-    settings = {} if is_usual else engine.shell_settings()
+    settings = {} if is_usual else shell_settings(engine.settings)
     declarations = _declarations(engine)
     live = snapshot.live
     absent: dict[str, Declaration] = {}
@@ -76,7 +74,7 @@ def restore_snapshot(
         declarations += absent.values()
         tier, known = snapshot.header.tier, list(snapshot.record.declarations)
         if reseed:  # its kernel is configured anyway
-            settings = engine.shell_settings()
+            settings = shell_settings(engine.settings)
         if engine.workspace is not None:
             settings |= engine.workspace.settings()
         if engine.network is not None:
@@ -101,7 +99,7 @@ def restore_snapshot(
     engine.host_calls.missing = absent
     engine.history = History.of(engine.settings.bounds)
     engine.adopt(state)
-    _log.debug("session %#x was restored to the state after execution %d", id(engine), state.count)
+    log.debug("session %#x was restored to the state after execution %d", id(engine), state.count)
 
 
 def pickle_variables(engine: SessionEngine) -> Variables:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from planaria.executors.messages import Answer, Raised
-from planaria.session.execution_state import ExecutionState
-
-if TYPE_CHECKING:
-    from planaria.session.engine import SessionEngine
+from planaria.session.execution_state import Executing, ExecutionState
+from planaria.session.host_calls import HostCalls
 
 __all__ = ["WeakHost"]
+
+
+class _Engine(Executing, Protocol):
+    """The engine of a session."""
+
+    @property
+    def host_calls(self) -> HostCalls:
+        """What answers the calls of the code."""
+
+    def interrupt(self) -> None:
+        """Stop the execution in flight; from any thread."""
 
 
 class WeakHost:
@@ -22,10 +31,10 @@ class WeakHost:
 
     __slots__ = ("_engine",)
 
-    def __init__(self, engine: SessionEngine) -> None:
+    def __init__(self, engine: _Engine) -> None:
         self._engine = weakref.ref(engine)
 
-    def _found(self) -> SessionEngine:
+    def _found(self) -> _Engine:
         engine = self._engine()
         if engine is None:
             raise ReferenceError("the session of this kernel is gone")
@@ -50,7 +59,7 @@ class WeakHost:
                 self._stop(engine, execution, error)
 
     @staticmethod
-    def _stop(engine: SessionEngine, execution: ExecutionState, error: BaseException) -> None:
+    def _stop(engine: _Engine, execution: ExecutionState, error: BaseException) -> None:
         execution.stop.listener_error = execution.stop.listener_error or error
         engine.interrupt()
 

@@ -6,14 +6,16 @@ import weakref
 from typing import TYPE_CHECKING
 
 from planaria.errors import CallbackError, SessionError
+from planaria.executors.executor import Executor
 from planaria.session.callbacks import Callback
+from planaria.session.execution_state import Executing
+from planaria.session.settings import SessionSettings
 from planaria.workspace.dependencies import requirements_of
 from planaria.workspace.guest_calls import OBSERVING, GuestCalls
 from planaria.workspace.installing import Dependencies
 from planaria.workspace.workspace import Workspace, registry_of
 
 if TYPE_CHECKING:
-    from planaria.session.engine import SessionEngine
     from planaria.workspace.tools.call import ToolCall
 
 __all__ = ["WorkspaceLink", "open_workspace"]
@@ -22,9 +24,9 @@ __all__ = ["WorkspaceLink", "open_workspace"]
 _NAMES = frozenset({"tools", "workflows", "artifacts", "deps"})
 
 
-def open_workspace(engine: SessionEngine) -> WorkspaceLink:
+def open_workspace(settings: SessionSettings, executor: Executor, engine: Executing) -> WorkspaceLink:
     """A session's link to a workspace of its own. Raises TypeError, CallbackError, ToolDefinitionError."""
-    settings, options = engine.settings, engine.executor.workspace_options
+    options = executor.workspace_options
     if settings.storage is not None:
         from planaria.workspace.storage.storage import Storage
 
@@ -49,15 +51,15 @@ def open_workspace(engine: SessionEngine) -> WorkspaceLink:
         owns_tools=owns_tools,
         artifact_quota=settings.artifact_quota,
     )
-    return WorkspaceLink(workspace, engine)
+    return WorkspaceLink(workspace, executor, engine)
 
 
 class WorkspaceLink:
     """A session's link to a workspace, which other sessions may have too."""
 
-    def __init__(self, workspace: Workspace, engine: SessionEngine) -> None:
+    def __init__(self, workspace: Workspace, executor: Executor, engine: Executing) -> None:
         self.workspace = workspace
-        self.dependencies = Dependencies(workspace, engine.executor)
+        self.dependencies = Dependencies(workspace, executor)
         self._engine = weakref.ref(engine)
         self._calls = GuestCalls(workspace, self.dependencies, self._trace)
         self._functions = self._calls.functions()
@@ -66,9 +68,9 @@ class WorkspaceLink:
         self._released = False
         workspace.retain()
 
-    def linked_to(self, engine: SessionEngine) -> WorkspaceLink:
+    def linked_to(self, executor: Executor, engine: Executing) -> WorkspaceLink:
         """The link of a copy of this session."""
-        return WorkspaceLink(self.workspace, engine)
+        return WorkspaceLink(self.workspace, executor, engine)
 
     def release(self) -> None:
         """The session does not use it any more."""

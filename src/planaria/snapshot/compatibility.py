@@ -11,8 +11,8 @@ from planaria.errors import SnapshotMismatch
 from planaria.files.filesystem import FileSystem
 from planaria.files.manifest import text_of
 from planaria.files.mount import MountFileSystem
+from planaria.snapshot.parts import SnapshotParts
 from planaria.snapshot.record import WORKSPACE, Declaration, fingerprint
-from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["Lacking", "Missing"]
 
@@ -31,7 +31,7 @@ class Lacking:
     mounts: list[str]
 
     @classmethod
-    def of(cls, snapshot: Snapshot, declarations: Iterable[Declaration], files: FileSystem) -> Lacking:
+    def of(cls, snapshot: SnapshotParts, declarations: Iterable[Declaration], files: FileSystem) -> Lacking:
         """Compare with what the receiving session declares, by names and fingerprints.
 
         Raises SnapshotCorrupt for damaged tables.

@@ -26,7 +26,7 @@ from planaria.snapshot.chunks import CHUNKS, read_chunks
 from planaria.snapshot.header import Header
 from planaria.snapshot.layers import keep_layer_files
 from planaria.snapshot.pages import PAGES, Pages, overlay, read_pages, runs_of, within
-from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.parts import SnapshotParts
 from planaria.snapshot.state import SessionState
 
 __all__ = ["pages_of", "read_state"]
@@ -35,7 +35,7 @@ __all__ = ["pages_of", "read_state"]
 _MOST_FILES: Final = 4 << 30
 
 
-def pages_of(snapshot: Snapshot) -> Pages:
+def pages_of(snapshot: SnapshotParts) -> Pages:
     """The pages of a snapshot and all that it rests on.
 
     Memory only grows, but a session goes back to states in which it was smaller: what was beyond is gone.
@@ -49,7 +49,7 @@ def pages_of(snapshot: Snapshot) -> Pages:
 
 
 def read_state(
-    snapshot: Snapshot,
+    snapshot: SnapshotParts,
     files: FileSystem,
     *,
     memory_limit: int | None = None,

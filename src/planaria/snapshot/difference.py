@@ -18,8 +18,8 @@ from planaria.files.mount import MountFileSystem
 from planaria.limits import Limits
 from planaria.runtime.guest_files import library
 from planaria.snapshot.decode import read_state
+from planaria.snapshot.parts import SnapshotParts
 from planaria.snapshot.restore import ask, revive
-from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["FileChanges", "SnapshotDifference", "Variable", "difference"]
 
@@ -94,7 +94,7 @@ class SnapshotDifference:
         return "\n".join(lines)
 
 
-def difference(before: Snapshot, after: Snapshot) -> SnapshotDifference:
+def difference(before: SnapshotParts, after: SnapshotParts) -> SnapshotDifference:
     """See `Snapshot.diff`."""
     old, new = _Kernel(before), _Kernel(after)
     try:
@@ -135,7 +135,7 @@ class _Silent:
 class _Kernel:
     """A snapshot restored to be inspected, and discarded afterwards."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: SnapshotParts) -> None:
         files = _tree(snapshot)
         state = read_state(snapshot, files, without_mounts=snapshot.header.mounts)
         self._executor = WasmExecutor()
@@ -166,7 +166,7 @@ class _Kernel:
         self._executor.close()
 
 
-def _tree(snapshot: Snapshot) -> MountFileSystem:
+def _tree(snapshot: SnapshotParts) -> MountFileSystem:
     """A standard tree with everything mounted whose contents are in the snapshot."""
     tree = standard_layout(library=library())
     present = {mount.path for mount in tree.mounts()}

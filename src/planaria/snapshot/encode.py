@@ -27,8 +27,9 @@ from planaria.snapshot.pages import (
     touched_pages,
     within,
 )
+from planaria.snapshot.parts import Live, Origin
 from planaria.snapshot.record import Declaration, Record, fingerprint
-from planaria.snapshot.snapshot import Live, Origin, Snapshot
+from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState
 from planaria.version import __version__
 

@@ -211,9 +211,7 @@ def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) 
             return own(message, **fields)
     kind = getattr(builtins, name, None)
     if isinstance(kind, type) and issubclass(kind, BaseException):
-        if issubclass(kind, OSError) or not issubclass(
-            kind, (UnicodeError, BaseExceptionGroup, StopIteration)
-        ):
+        if issubclass(kind, OSError) or not issubclass(kind, (BaseExceptionGroup, StopIteration)):
             try:
                 return kind(message)
             except Exception:  # a type that wants other arguments; the general form below names it

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TextIO
 
+from planaria_kernel.execution.session_shell import set_owner, shell
 from planaria_kernel.kernel import Kernel
 from planaria_shell import interactive
 from planaria_shell.execution.python_command import exit_outcome, outcome_of
@@ -22,7 +23,7 @@ from planaria_shell.shell import Shell
 from planaria_shell.state.command import COMMANDS, Process
 from planaria_shell.state.limits import Limits
 from planaria_shell.state.resources import System
-from planaria_shell.state.streams import HostInput, TextInput, flush_all
+from planaria_shell.state.streams import BorrowedOutput, HostInput, NullStream, TextInput, flush_all
 from planaria_shell.state.variable import EXPORT, Variable
 from planaria_shell.syntax.analysis import analyze
 
@@ -36,15 +37,6 @@ _YOUNG = 50_000
 
 #: `$?` after Ctrl-C.
 _INTERRUPTED = 130
-
-_only: SessionShell | None = None
-
-
-def shell() -> Shell:
-    """The shell of this sandbox. Raises LookupError where there is none: outside of one."""
-    if _only is None:
-        raise LookupError("this interpreter has no shell of a session")
-    return _only.shell
 
 
 def command(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
@@ -91,14 +83,13 @@ class SessionShell:
         ask: Callable[[str, tuple[Any, ...], dict[str, Any]], Any],
         bound_files: Callable[[int | None, int | None], None] | None = None,
     ) -> None:
-        global _only
         COMMANDS.load()  # into the image, so that no session imports them
         self._ask = ask
         self._bound_files = bound_files
         #: Whether a front end shows prompts.
         self._has_prompt = False
         self.shell = self._new()
-        _only = self
+        set_owner(self)
 
     def _new(self) -> Shell:
         with _SettingsOfTheShell():  # it looks how deep functions may nest
@@ -109,6 +100,8 @@ class SessionShell:
     def connect(self, kernel: Kernel) -> None:
         """Have the kernel hand the commands that concern the shell to this object."""
         kernel.add_command("bash", self.run)
+        kernel.add_command("bash_program", self.run_program)
+        kernel.add_command("bash_jobs", self.jobs)
         kernel.add_command("bash_state", self.state)
         kernel.add_command("bash_restore", self.restore)
         kernel.add_command("bash_forget_functions", self.forget_functions)
@@ -173,6 +166,40 @@ class SessionShell:
                 with suppress(OSError):  # a script may remove the directory it is in
                     os.chdir(shell.cwd)
         return ("done", {"exit_code": status})
+
+    def run_program(self, source: str, stdin: bytes = b"") -> tuple[str, dict[str, Any]]:
+        """Run a script in a subshell whose streams are its own, as a program that the host starts.
+
+        Nothing of it stays in the shell, standard input is `stdin` and no more, and what it leaves in the
+        background goes on in later calls without writing into their output.
+        """
+        shell = self.shell
+        shell.fds[0] = NullStream()
+        child = shell.fork()
+        output, errors = BorrowedOutput(shell.fds[1]), BorrowedOutput(shell.fds[2])
+        for number, stream in ((0, TextInput(stdin)), (1, output), (2, errors)):
+            child.put_stream(number, stream)
+        try:
+            with _SettingsOfTheShell():
+                status = child.run(source)
+                child.let_go()
+                shell.settle_jobs()
+        except KeyboardInterrupt as interrupt:
+            interrupt.script_line = child.line  # type: ignore[attr-defined]
+            child.leave_jobs()
+            shell.kill_jobs_since(child.own_process_id)
+            raise
+        finally:
+            child.leave_jobs()
+            flush_all()
+            output.end()
+            errors.end()
+            shell.system.heed(None, None)
+        return ("done", {"exit_code": status})
+
+    def jobs(self) -> tuple[str, Any]:
+        """In how many seconds each job that has outlived its shell wants to go on."""
+        return ("answer", [job.sleeping for job in self.shell.orphans if job.status is None])
 
     def state(self) -> tuple[str, Any]:
         """The shell's state as a JSON text."""

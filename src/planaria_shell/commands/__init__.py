@@ -1,1 +1,1 @@
-"""The commands by family. The first run of a command imports its module: see `run.command.Registry`."""
+"""The commands by family. The first run of a command imports its module: see `state.command.Registry`."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from planaria_shell.commands.numbers.date.formatting import format_moment
-from planaria_shell.commands.numbers.date.parsing import DateError, parse_moment
-from planaria_shell.commands.numbers.date.zones import UTC, local_zone
+from planaria_shell.toolkit.dates.formatting import format_moment
+from planaria_shell.toolkit.dates.parsing import DateError, parse_moment
+from planaria_shell.toolkit.dates.zones import UTC, local_zone
 
 __all__ = ["format_time", "local_time", "parse_time"]
 

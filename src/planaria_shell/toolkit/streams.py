@@ -23,6 +23,7 @@ __all__ = [
     "create_output",
     "decode",
     "encode",
+    "file_chunks",
     "is_directory",
     "open_input",
     "read_input",
@@ -283,6 +284,12 @@ def open_input(owner: Streams, name: str) -> Source:
         if name in _DEVICES:
             return FileInput(_DEVICES[name]())
         raise
+
+
+def file_chunks(owner: Streams, name: str) -> Iterator[bytes]:
+    """The bytes of a file; `-` is standard input. Raises OSError at the first."""
+    with open_input(owner, name) as source:
+        yield from source.chunks()
 
 
 def read_input(owner: Streams, name: str) -> bytes:

@@ -13,8 +13,8 @@ from harness import ours
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planaria_shell.commands.archives.zstd.format import ZstdCompressor, ZstdDecompressor, ZstdError
-from planaria_shell.commands.archives.zstd.xxhash import XXHash64
+from planaria_shell.commands.archives.zstandard.format import ZstdCompressor, ZstdDecompressor, ZstdError
+from planaria_shell.commands.archives.zstandard.xxhash import XXHash64
 
 needs_zstd = pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
 
@@ -139,7 +139,7 @@ def test_files_are_compressed_beside_themselves(tmp_path: Path) -> None:
 
 
 def test_tar_uses_zstd(tmp_path: Path) -> None:
-    """tar --zstd makes an archive that tar reads again without being told."""
+    """tar --zstd makes an archive that tar reads again without an option."""
     (tmp_path / "a").write_bytes(TEXT)
     assert ours(["tar", "--zstd", "-cf", "t.tar.zst", "a"], cwd=tmp_path).status == 0
     assert ours(["tar", "tf", "t.tar.zst"], cwd=tmp_path).stdout == b"a\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -107,7 +108,7 @@ def test_keywords_and_digits_make_names(registry: ToolRegistry) -> None:
 
 
 def test_unknown_names_get_a_suggestion(registry: ToolRegistry) -> None:
-    """A tool or callable that does not exist is told with the nearest name."""
+    """A tool or callable that does not exist is reported with the nearest name."""
     with pytest.raises(ToolNotFound, match="there is no tool 'duoble'; did you mean 'double'"):
         registry.call("duoble", None, {})
     with pytest.raises(ToolNotFound, match="tool 'double' has no 'twice'; there is 'double'"):
@@ -162,6 +163,20 @@ def test_missing_extra_is_told(
     if module == "pydantic":
         with pytest.raises(ImportError, match=r"pip install 'planaria\[tools\]'"):
             ToolRegistry([double])
+
+
+@pytest.mark.parametrize("module", ["pydantic", "docstring_parser"])
+def test_missing_extra_of_functions(module: str) -> None:
+    """In an environment without a package of the extra, a workspace with functions says what to install."""
+    program = (
+        "import sys; sys.modules[sys.argv[1]] = None\n"
+        "import planaria\n"
+        "def double(x: int) -> int: return 2 * x\n"
+        "try: planaria.ToolRegistry([double])\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, module], capture_output=True, text=True)
+    assert done.stdout.endswith("pip install 'planaria[tools]'\n"), done.stderr
 
 
 def test_scope_holds_everywhere(registry: ToolRegistry) -> None:
@@ -270,7 +285,7 @@ def test_records_do_not_keep_large_arguments(registry: ToolRegistry) -> None:
 
 
 def test_arguments_that_no_python_code_could_give_are_refused(registry: ToolRegistry) -> None:
-    """Names of arguments that are no texts, and names of any length, are refused with a short message."""
+    """Names of arguments that are not strings, and names of any length, are refused with a short message."""
     with pytest.raises(ToolArgumentError, match="argument names must be strings, not 3"):
         registry.call("double", None, {3: 4})  # type: ignore[dict-item]
     long = "x" * 1_000_000
@@ -397,7 +412,7 @@ class AskingLater(Asking):
 
 @pytest.mark.parametrize("asking", [Asking, AskingLater])
 def test_approval_parks_the_call_and_a_decision_goes_on_with_it(registry: ToolRegistry, asking: Any) -> None:
-    """A call that needs approval raises a Suspend that is told apart; True lets it run once, through all middleware."""
+    """A call that needs approval raises Suspend with a reason that says so; True lets it run once, through all middleware."""
     seen: list[str] = []
     registry.middleware += [Recorder("outer", seen), asking(), asking("sure?")]
     trace: list[ToolCall] = []

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
     from planaria.executors.messages import HostCall
-    from planaria.session._async.execution import AsyncExecution
-    from planaria.session._async.session import AsyncSession
+    from planaria.session._async.session import AsyncExecution, AsyncSession
     from planaria.session.result import Result
 
 __all__ = ["answer_pending"]

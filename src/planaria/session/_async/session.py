@@ -1,541 +1,48 @@
-"""Sessions: what runs Python and shell scripts, and keeps their state between calls."""
+"""Sessions, which run Python and shell scripts and keep their state between calls; executions that wait."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from os import PathLike
+import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, overload
+from typing import NoReturn, Self, TypeVar, overload
 
-from planaria.errors import SessionClosed, Suspended
-from planaria.executors.executor import Executor
+from planaria.errors import SessionClosed, SessionError, Suspended
+from planaria.executors.messages import HostCall, Ok, Raised
 from planaria.executors.pickled_variables import Variables
-from planaria.files.quota import Quota
-from planaria.files.storage import Mount, VfsStorage
 from planaria.files.view import Files
 from planaria.images.image import Image
-from planaria.limits import NOT_GIVEN, Limits, NotGiven, ShellLimits
-from planaria.machine.wasi.clock import Clock
-from planaria.session import kernel_queries, snapshots
-from planaria.session._async.execution import AsyncExecution
-from planaria.session._async.turns import AsyncTurns, interruption
-from planaria.session._async.workspace import AsyncSessionWorkspace
+from planaria.limits import NOT_GIVEN, Limits, NotGiven
+from planaria.session import checkpoints, kernel_queries, snapshots
+from planaria.session._async.constructors import AsyncSessionConstructors
+from planaria.session._async.turns import interruption
+from planaria.session._async.workspace import AsyncWorkspaceMethods
 from planaria.session.analysis import ScriptAnalysis
-from planaria.session.callbacks import Callbacks
-from planaria.session.engine import Phase, SessionEngine, Step
+from planaria.session.callbacks import raised
+from planaria.session.collector import Listeners
+from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import with_traceback
-from planaria.session.execution_state import ExecutionState
+from planaria.session.execution_state import ExecutionState, ExecutionStatus
 from planaria.session.history import HistoryEntry
-from planaria.session.parameters import suggest_names
-from planaria.session.result import Completions, Output, Result
-from planaria.session.settings import SessionSettings, bytes_of_stdin
+from planaria.session.phases import Phase, Step
+from planaria.session.result import Completions, Result
+from planaria.session.settings import bytes_of_stdin
 from planaria.snapshot.compatibility import Missing
 from planaria.snapshot.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from planaria.network.policy import Network
-    from planaria.workspace.artifact_quota import ArtifactQuota
-    from planaria.workspace.storage.storage import Storage
-    from planaria.workspace.tools.registry import ToolRegistry
-    from planaria.workspace.tools.variables import ToolEnvironment
+__all__ = ["AsyncExecution", "AsyncSession"]
 
-__all__ = ["AsyncSession"]
-
-Place = str | PathLike[str]
 T = TypeVar("T")
 
-Detail = Literal["names", "signatures", "docstrings"]
 
-
-class AsyncSession:
+class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods):
     """Python in a sandbox, stateful between calls, for asyncio and Trio.
 
     The sandbox runs on a thread beside the event loop. Asynchronous callbacks run on the loop that awaits the
     execution, plain ones on threads; calls awaited together run together. Cancelling the task that awaits an
     execution interrupts the code and keeps the session.
     """
-
-    @suggest_names
-    def __init__(
-        self,
-        *,
-        # settings: begin
-        callbacks: Callbacks = (),
-        limits: Limits | None = None,
-        shell_limits: ShellLimits | None = None,
-        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
-        vfs: VfsStorage | None = None,
-        vfs_mount_path: str = "/data",
-        mounts: Sequence[Mount] = (),
-        quota: Quota | None = None,
-        network: Network | None = None,
-        commands: Mapping[str, Callable[..., object]] | None = None,
-        env: Mapping[str, str] | None = None,
-        stdin: str | Callable[[str], str | None] | None = None,
-        clock: Clock | None = None,
-        seed: int | None = None,
-        on_stdout: Callable[[str], object] | None = None,
-        on_stderr: Callable[[str], object] | None = None,
-        on_output: Callable[[str, str | Output], object] | None = None,
-        on_bytes: Callable[[int, bytes], object] | None = None,
-        argv: Sequence[str] = ("",),
-        image: str | Image | None = None,
-        executor: Executor | None = None,
-        storage: Storage | None = None,
-        tools: ToolRegistry | Iterable[object] | str | PathLike[str] | None = None,
-        tool_environment: ToolEnvironment | None = None,
-        extra_deps: Sequence[str] = (),
-        allow_runtime_deps: bool = True,
-        sync_deps_on_start: bool = False,
-        artifact_quota: ArtifactQuota | None = None,
-        # settings: end
-    ) -> None:
-        """Create a session; the runtime is compiled first when this user has none yet (15 s, once).
-
-        `callbacks` are functions, dicts with name, fn, description and schema, or a `CallbackRegistry`.
-        `limits` and `shell_limits` limit what code and scripts use; `execution_timeout_ms` is
-        `limits.timeout` in milliseconds.
-
-        `vfs` is a storage to share and keep, seen at `vfs_mount_path`; `mounts` are directories of the
-        host; `quota` limits the session's own files (1 GiB and a million nodes unless given).
-
-        `commands` are commands for the shell: functions of arguments (list of str), standard input (bytes)
-        and environment that return a str or bytes to print, an exit status, or (status, output, errors).
-
-        `env` are environment variables beside the usual ones; nothing comes from the host's. `stdin` feeds
-        `input()` and scripts: a string, or a function of the prompt that returns a line or None. `argv` is
-        `sys.argv`, and `$0` and the positional parameters of the shell.
-        `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable.
-
-        `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are called as output
-        arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2, also
-        beyond `limits.output`.
-
-        `image` is what the session begins from: a `planaria.Image`, or the name of one that was built or
-        saved before.
-
-        `executor` runs its kernel, a `WasmExecutor` unless given. What belongs to the sandbox alone (files,
-        images, clock) is refused with another one.
-
-        With `storage`, `tools` or both the session has a workspace: code finds `tools`, `workflows`,
-        `artifacts` and `deps`. `storage` is where it is kept (see `planaria.FileStorage`). `tools` come
-        beside those that the storage defines: a list of functions, objects and `planaria.Tool`s, or a
-        directory of YAML files; or a `planaria.ToolRegistry`, which is taken as it is. `tool_environment` has
-        what definitions may refer to as `${NAME}`. `extra_deps` are requirements of this session beside the
-        configured ones; with `sync_deps_on_start` all of them are installed before anything is executed.
-        Without `allow_runtime_deps` code cannot change the dependencies. `artifact_quota` limits what it
-        keeps as artifacts (4 GiB and 100,000 of them unless given).
-        """
-        self._open(
-            SessionEngine(
-                SessionSettings(
-                    # given: begin
-                    callbacks=callbacks,
-                    limits=limits,
-                    shell_limits=shell_limits,
-                    execution_timeout_ms=execution_timeout_ms,
-                    vfs=vfs,
-                    vfs_mount_path=vfs_mount_path,
-                    mounts=mounts,
-                    quota=quota,
-                    network=network,
-                    commands=commands,
-                    env=env,
-                    stdin=stdin,
-                    clock=clock,
-                    seed=seed,
-                    on_stdout=on_stdout,
-                    on_stderr=on_stderr,
-                    on_output=on_output,
-                    on_bytes=on_bytes,
-                    argv=argv,
-                    image=image,
-                    executor=executor,
-                    storage=storage,
-                    tools=tools,
-                    tool_environment=tool_environment,
-                    extra_deps=extra_deps,
-                    allow_runtime_deps=allow_runtime_deps,
-                    sync_deps_on_start=sync_deps_on_start,
-                    artifact_quota=artifact_quota,
-                    # given: end
-                )
-            )
-        )
-        self._turns.prepare()
-
-    def _open(self, engine: SessionEngine) -> None:
-        self._engine = engine
-        self._turns = AsyncTurns(engine)
-
-    @classmethod
-    def _around(cls, engine: SessionEngine) -> Self:
-        """A session for an engine that exists."""
-        session = cls.__new__(cls)
-        session._open(engine)
-        return session
-
-    # -- other ways to create one ----------------------------------------------------------------------
-
-    @classmethod
-    @suggest_names
-    def from_base(
-        cls,
-        base: Place,
-        *,
-        timeout: float | None = 30.0,
-        extra_deps: Sequence[str] | None = None,
-        allow_runtime_deps: bool = True,
-        sync_deps_on_start: bool = False,
-        # settings: begin without storage extra_deps allow_runtime_deps sync_deps_on_start
-        callbacks: Callbacks = (),
-        limits: Limits | None = None,
-        shell_limits: ShellLimits | None = None,
-        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
-        vfs: VfsStorage | None = None,
-        vfs_mount_path: str = "/data",
-        mounts: Sequence[Mount] = (),
-        quota: Quota | None = None,
-        network: Network | None = None,
-        commands: Mapping[str, Callable[..., object]] | None = None,
-        env: Mapping[str, str] | None = None,
-        stdin: str | Callable[[str], str | None] | None = None,
-        clock: Clock | None = None,
-        seed: int | None = None,
-        on_stdout: Callable[[str], object] | None = None,
-        on_stderr: Callable[[str], object] | None = None,
-        on_output: Callable[[str, str | Output], object] | None = None,
-        on_bytes: Callable[[int, bytes], object] | None = None,
-        argv: Sequence[str] = ("",),
-        image: str | Image | None = None,
-        executor: Executor | None = None,
-        tools: ToolRegistry | Iterable[object] | str | PathLike[str] | None = None,
-        tool_environment: ToolEnvironment | None = None,
-        artifact_quota: ArtifactQuota | None = None,
-        # settings: end
-    ) -> Self:
-        """A sandboxed session with the workspace in the directory `base`, created when it is first written
-        to.
-
-        There, `tools/` has definitions of tools, `workflows/` and `artifacts/` what sessions keep, and
-        `requirements.txt` the dependencies, to which `extra_deps` are added. `timeout` is what an execution
-        may take, in seconds. Without `allow_runtime_deps`, code cannot change the dependencies; with
-        `sync_deps_on_start` they are installed before anything is executed. The other arguments are those of
-        the constructor.
-        """
-        from planaria.workspace.storage.file import FileStorage
-
-        limits = replace(limits or Limits(), timeout=timeout)
-        return cls(
-            storage=FileStorage(base),
-            extra_deps=extra_deps or (),
-            allow_runtime_deps=allow_runtime_deps,
-            sync_deps_on_start=sync_deps_on_start,
-            # given: begin without storage extra_deps allow_runtime_deps sync_deps_on_start
-            callbacks=callbacks,
-            limits=limits,
-            shell_limits=shell_limits,
-            execution_timeout_ms=execution_timeout_ms,
-            vfs=vfs,
-            vfs_mount_path=vfs_mount_path,
-            mounts=mounts,
-            quota=quota,
-            network=network,
-            commands=commands,
-            env=env,
-            stdin=stdin,
-            clock=clock,
-            seed=seed,
-            on_stdout=on_stdout,
-            on_stderr=on_stderr,
-            on_output=on_output,
-            on_bytes=on_bytes,
-            argv=argv,
-            image=image,
-            executor=executor,
-            tools=tools,
-            tool_environment=tool_environment,
-            artifact_quota=artifact_quota,
-            # given: end
-        )
-
-    @classmethod
-    @suggest_names
-    def inprocess(
-        cls,
-        base_path: Place,
-        *,
-        timeout: float | None = 30.0,
-        extra_deps: Sequence[str] | None = None,
-        allow_runtime_deps: bool = True,
-        sync_deps_on_start: bool = False,
-        # settings: begin outside-thread
-        callbacks: Callbacks = (),
-        limits: Limits | None = None,
-        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
-        stdin: str | Callable[[str], str | None] | None = None,
-        on_stdout: Callable[[str], object] | None = None,
-        on_stderr: Callable[[str], object] | None = None,
-        on_output: Callable[[str, str | Output], object] | None = None,
-        on_bytes: Callable[[int, bytes], object] | None = None,
-        tools: ToolRegistry | Iterable[object] | str | PathLike[str] | None = None,
-        tool_environment: ToolEnvironment | None = None,
-        artifact_quota: ArtifactQuota | None = None,
-        # settings: end
-    ) -> Self:
-        """As `from_base`, with the kernel on a thread of this process: the quickest, without isolation."""
-        from planaria.executors.inprocess import InProcessConfig, InProcessExecutor
-
-        config = InProcessConfig(default_timeout=timeout, allow_runtime_deps=allow_runtime_deps)
-        return cls.from_base(
-            base_path,
-            timeout=timeout,
-            extra_deps=extra_deps,
-            allow_runtime_deps=allow_runtime_deps,
-            sync_deps_on_start=sync_deps_on_start,
-            executor=InProcessExecutor(config),
-            # given: begin outside-thread
-            callbacks=callbacks,
-            limits=limits,
-            execution_timeout_ms=execution_timeout_ms,
-            stdin=stdin,
-            on_stdout=on_stdout,
-            on_stderr=on_stderr,
-            on_output=on_output,
-            on_bytes=on_bytes,
-            tools=tools,
-            tool_environment=tool_environment,
-            artifact_quota=artifact_quota,
-            # given: end
-        )
-
-    @classmethod
-    @suggest_names
-    def subprocess(
-        cls,
-        base_path: Place,
-        *,
-        timeout: float | None = 60.0,
-        extra_deps: Sequence[str] | None = None,
-        allow_runtime_deps: bool = True,
-        sync_deps_on_start: bool = False,
-        python_version: str | None = None,
-        cache_venv: bool = True,
-        # settings: begin outside-process
-        callbacks: Callbacks = (),
-        limits: Limits | None = None,
-        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
-        env: Mapping[str, str] | None = None,
-        stdin: str | Callable[[str], str | None] | None = None,
-        seed: int | None = None,
-        on_stdout: Callable[[str], object] | None = None,
-        on_stderr: Callable[[str], object] | None = None,
-        on_output: Callable[[str, str | Output], object] | None = None,
-        on_bytes: Callable[[int, bytes], object] | None = None,
-        argv: Sequence[str] = ("",),
-        tools: ToolRegistry | Iterable[object] | str | PathLike[str] | None = None,
-        tool_environment: ToolEnvironment | None = None,
-        artifact_quota: ArtifactQuota | None = None,
-        # settings: end
-    ) -> Self:
-        """As `from_base`, with the kernel in a process of its own that has a virtual environment.
-
-        The configured dependencies are in it from the beginning. `python_version` is the environment's, this
-        one's unless given; with `cache_venv` it is kept for later sessions that want the same.
-        """
-        from planaria.executors.subprocess import SubprocessConfig, SubprocessExecutor
-
-        config = SubprocessConfig(
-            deps=_configured(base_path, extra_deps),
-            default_timeout=timeout,
-            allow_runtime_deps=allow_runtime_deps,
-            python_version=python_version,
-            cache_venv=cache_venv,
-        )
-        return cls.from_base(
-            base_path,
-            timeout=timeout,
-            extra_deps=extra_deps,
-            allow_runtime_deps=allow_runtime_deps,
-            sync_deps_on_start=sync_deps_on_start,
-            executor=SubprocessExecutor(config),
-            # given: begin outside-process
-            callbacks=callbacks,
-            limits=limits,
-            execution_timeout_ms=execution_timeout_ms,
-            env=env,
-            stdin=stdin,
-            seed=seed,
-            on_stdout=on_stdout,
-            on_stderr=on_stderr,
-            on_output=on_output,
-            on_bytes=on_bytes,
-            argv=argv,
-            tools=tools,
-            tool_environment=tool_environment,
-            artifact_quota=artifact_quota,
-            # given: end
-        )
-
-    @classmethod
-    @suggest_names
-    def container(
-        cls,
-        base_path: Place,
-        *,
-        timeout: float | None = 60.0,
-        extra_deps: Sequence[str] | None = None,
-        allow_runtime_deps: bool = True,
-        sync_deps_on_start: bool = False,
-        image: str | None = None,
-        python_version: str | None = None,
-        network: bool = False,
-        # settings: begin outside-process
-        callbacks: Callbacks = (),
-        limits: Limits | None = None,
-        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
-        env: Mapping[str, str] | None = None,
-        stdin: str | Callable[[str], str | None] | None = None,
-        seed: int | None = None,
-        on_stdout: Callable[[str], object] | None = None,
-        on_stderr: Callable[[str], object] | None = None,
-        on_output: Callable[[str, str | Output], object] | None = None,
-        on_bytes: Callable[[int, bytes], object] | None = None,
-        argv: Sequence[str] = ("",),
-        tools: ToolRegistry | Iterable[object] | str | PathLike[str] | None = None,
-        tool_environment: ToolEnvironment | None = None,
-        artifact_quota: ArtifactQuota | None = None,
-        # settings: end
-    ) -> Self:
-        """As `from_base`, with the kernel in a container of Docker or Podman.
-
-        The configured dependencies are in it from the beginning. `image` has a Python of 3.11 or newer; the
-        official one of `python_version` unless given. Without `network` nothing can be installed later.
-        """
-        from planaria.executors.container import ContainerConfig, ContainerExecutor
-
-        config = ContainerConfig(
-            image=image,
-            network=network,
-            deps=_configured(base_path, extra_deps),
-            default_timeout=timeout,
-            allow_runtime_deps=allow_runtime_deps,
-        )
-        if python_version is not None:
-            config = replace(config, python_version=python_version)
-        return cls.from_base(
-            base_path,
-            timeout=timeout,
-            extra_deps=extra_deps,
-            allow_runtime_deps=allow_runtime_deps,
-            sync_deps_on_start=sync_deps_on_start,
-            executor=ContainerExecutor(config),
-            # given: begin outside-process
-            callbacks=callbacks,
-            limits=limits,
-            execution_timeout_ms=execution_timeout_ms,
-            env=env,
-            stdin=stdin,
-            seed=seed,
-            on_stdout=on_stdout,
-            on_stderr=on_stderr,
-            on_output=on_output,
-            on_bytes=on_bytes,
-            argv=argv,
-            tools=tools,
-            tool_environment=tool_environment,
-            artifact_quota=artifact_quota,
-            # given: end
-        )
-
-    @classmethod
-    @suggest_names
-    def from_snapshot(
-        cls,
-        snapshot: Snapshot | bytes,
-        *,
-        key: bytes | str | None = None,
-        missing: Missing = "error",
-        reseed: bool = True,
-        # settings: begin
-        callbacks: Callbacks = (),
-        limits: Limits | None = None,
-        shell_limits: ShellLimits | None = None,
-        execution_timeout_ms: float | NotGiven | None = NOT_GIVEN,
-        vfs: VfsStorage | None = None,
-        vfs_mount_path: str = "/data",
-        mounts: Sequence[Mount] = (),
-        quota: Quota | None = None,
-        network: Network | None = None,
-        commands: Mapping[str, Callable[..., object]] | None = None,
-        env: Mapping[str, str] | None = None,
-        stdin: str | Callable[[str], str | None] | None = None,
-        clock: Clock | None = None,
-        seed: int | None = None,
-        on_stdout: Callable[[str], object] | None = None,
-        on_stderr: Callable[[str], object] | None = None,
-        on_output: Callable[[str, str | Output], object] | None = None,
-        on_bytes: Callable[[int, bytes], object] | None = None,
-        argv: Sequence[str] = ("",),
-        image: str | Image | None = None,
-        executor: Executor | None = None,
-        storage: Storage | None = None,
-        tools: ToolRegistry | Iterable[object] | str | PathLike[str] | None = None,
-        tool_environment: ToolEnvironment | None = None,
-        extra_deps: Sequence[str] = (),
-        allow_runtime_deps: bool = True,
-        sync_deps_on_start: bool = False,
-        artifact_quota: ArtifactQuota | None = None,
-        # settings: end
-    ) -> Self:
-        """A new session that continues from a snapshot.
-
-        `key`, `missing` and `reseed` are those of `restore_state`, whose errors are raised; the other
-        arguments are the constructor's.
-        """
-        session = cls(
-            # given: begin
-            callbacks=callbacks,
-            limits=limits,
-            shell_limits=shell_limits,
-            execution_timeout_ms=execution_timeout_ms,
-            vfs=vfs,
-            vfs_mount_path=vfs_mount_path,
-            mounts=mounts,
-            quota=quota,
-            network=network,
-            commands=commands,
-            env=env,
-            stdin=stdin,
-            clock=clock,
-            seed=seed,
-            on_stdout=on_stdout,
-            on_stderr=on_stderr,
-            on_output=on_output,
-            on_bytes=on_bytes,
-            argv=argv,
-            image=image,
-            executor=executor,
-            storage=storage,
-            tools=tools,
-            tool_environment=tool_environment,
-            extra_deps=extra_deps,
-            allow_runtime_deps=allow_runtime_deps,
-            sync_deps_on_start=sync_deps_on_start,
-            artifact_quota=artifact_quota,
-            # given: end
-        )
-        engine = session._engine
-        try:
-            if engine.phase is Phase.NEW:
-                engine.start()
-            snapshots.restore_snapshot(engine, snapshot, key, missing, reseed)
-        except BaseException:
-            engine.close()
-            raise
-        return session
 
     # -- executing ------------------------------------------------------------------------------------
 
@@ -589,6 +96,21 @@ class AsyncSession:
         async with self._turns.held():
             self._engine.executor.require("shell")
             execution = self._engine.begin(script, timeout, stdin=bytes_of_stdin(stdin))
+            return await self._advance(execution, sleep=True)
+
+    async def _run_program(
+        self,
+        script: str,
+        timeout: float | NotGiven | None,
+        stdin: bytes,
+        on_bytes: Callable[[int, bytes], object] | None,
+    ) -> Result:
+        """Run a script as a program: it leaves nothing in the shell, and its output goes to `on_bytes` as it
+        comes instead of to the session's listeners.
+        """
+        async with self._turns.held():
+            self._engine.executor.require("shell")
+            execution = self._engine.begin(script, timeout, stdin=stdin, program=Listeners(on_bytes=on_bytes))
             return await self._advance(execution, sleep=True)
 
     async def analyze(self, script: str) -> ScriptAnalysis:
@@ -689,12 +211,12 @@ class AsyncSession:
         With `reseed`, `random`, numpy's global generator and temporary names do not repeat between copies.
         """
         async with self._turns.held():
-            return [self._around(engine) for engine in self._engine.fork(n, reseed)]
+            return [self._around(engine) for engine in checkpoints.fork(self._engine, n, reseed)]
 
     async def checkpoint(self, label: str) -> None:
         """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
         async with self._turns.held():
-            self._engine.checkpoint(label)
+            checkpoints.checkpoint(self._engine, label)
 
     async def rewind(self, place: str | int) -> None:
         """Go back to a checkpoint by its label, or to the state after so many executions.
@@ -702,17 +224,17 @@ class AsyncSession:
         Raises SessionError, and changes nothing, when that state was not kept.
         """
         async with self._turns.held():
-            self._engine.rewind(place)
+            checkpoints.rewind(self._engine, place)
 
     async def undo(self, n: int = 1) -> None:
         """Take back the last `n` executions; `redo` takes that back."""
         async with self._turns.held():
-            self._engine.undo(n)
+            checkpoints.undo(self._engine, n)
 
     async def redo(self) -> None:
         """Take back an `undo`, as long as nothing was executed since."""
         async with self._turns.held():
-            self._engine.redo()
+            checkpoints.redo(self._engine)
 
     @property
     def history(self) -> list[HistoryEntry]:
@@ -806,96 +328,6 @@ class AsyncSession:
         """What the executor of this session supports, by name; see `planaria.Executor.capabilities`."""
         return set(self._engine.executor.capabilities)
 
-    # -- the workspace -----------------------------------------------------------------------------------
-
-    @property
-    def workspace(self) -> AsyncSessionWorkspace:
-        """The workspace, with its tools, workflows, artifacts, dependencies and storage.
-
-        Raises SessionError when this session has none.
-        """
-        return AsyncSessionWorkspace(type(self).__name__, self._engine, self._turns)
-
-    @property
-    def storage(self) -> Storage:
-        """Where the workspace is kept; see `workspace.storage`."""
-        return self.workspace.storage
-
-    @property
-    def tools(self) -> ToolRegistry:
-        """The tools of the workspace; see `workspace.tools.registry`."""
-        return self.workspace.tools.registry
-
-    def tool_stubs(self, detail: Detail = "docstrings") -> str:
-        """The tools as Python signatures; see `workspace.tools.stubs`."""
-        return self.workspace.tools.stubs(detail)
-
-    async def list_tools(self) -> list[dict[str, Any]]:
-        """See `workspace.tools.list`."""
-        return await self.workspace.tools.list()
-
-    async def search_tools(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
-        """See `workspace.tools.search`."""
-        return await self.workspace.tools.search(query, limit)
-
-    async def list_workflows(self) -> list[dict[str, Any]]:
-        """See `workspace.workflows.list`."""
-        return await self.workspace.workflows.list()
-
-    async def search_workflows(self, query: str, limit: int = 5) -> list[dict[str, Any]]:
-        """See `workspace.workflows.search`."""
-        return await self.workspace.workflows.search(query, limit)
-
-    async def get_workflow(self, name: str, version: int | None = None) -> dict[str, Any] | None:
-        """See `workspace.workflows.get`."""
-        return await self.workspace.workflows.get(name, version)
-
-    async def add_workflow(self, name: str, source: str, description: str = "") -> dict[str, Any]:
-        """See `workspace.workflows.add`."""
-        return await self.workspace.workflows.add(name, source, description)
-
-    async def remove_workflow(self, name: str) -> bool:
-        """See `workspace.workflows.remove`."""
-        return await self.workspace.workflows.remove(name)
-
-    async def list_artifacts(self) -> list[dict[str, Any]]:
-        """See `workspace.artifacts.list`."""
-        return await self.workspace.artifacts.list()
-
-    async def save_artifact(
-        self,
-        name: str,
-        data: object,
-        description: str = "",
-        metadata: Mapping[str, object] | None = None,
-    ) -> dict[str, Any]:
-        """See `workspace.artifacts.save`."""
-        return await self.workspace.artifacts.save(name, data, description, metadata)
-
-    async def load_artifact(self, name: str) -> Any:
-        """See `workspace.artifacts.load`."""
-        return await self.workspace.artifacts.load(name)
-
-    async def delete_artifact(self, name: str) -> bool:
-        """See `workspace.artifacts.delete`."""
-        return await self.workspace.artifacts.delete(name)
-
-    async def list_deps(self) -> list[str]:
-        """See `workspace.deps.list`."""
-        return await self.workspace.deps.list()
-
-    async def add_dep(self, package: str) -> dict[str, Any]:
-        """See `workspace.deps.add`."""
-        return await self.workspace.deps.add(package)
-
-    async def remove_dep(self, package: str) -> dict[str, Any]:
-        """See `workspace.deps.remove`."""
-        return await self.workspace.deps.remove(package)
-
-    async def sync_deps(self) -> dict[str, Any]:
-        """See `workspace.deps.sync`."""
-        return await self.workspace.deps.sync()
-
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             f"a {type(self).__name__} cannot be pickled; use snapshot_state(), whose bytes can be stored, "
@@ -932,9 +364,84 @@ class AsyncSession:
         await self.close()
 
 
-def _configured(base: Place, extra_deps: Sequence[str] | None) -> tuple[str, ...]:
-    """The requirements of the workspace in a directory, and others."""
-    from planaria.workspace.dependencies import requirements_of
-    from planaria.workspace.storage.file import FileStorage
+class AsyncExecution:
+    """An execution of an `AsyncSession`; see `AsyncSession.start`."""
 
-    return (*FileStorage(base).get_dependency_list().list(), *requirements_of(extra_deps or ()))
+    def __init__(self, session: AsyncSession, state: ExecutionState) -> None:
+        self.session = session
+        self._state = state
+
+    @property
+    def code(self) -> str:
+        return self._state.source
+
+    @property
+    def status(self) -> ExecutionStatus:
+        """ "running" while it is being driven, "waiting", "done", or "failed" when it raised."""
+        return self._state.status
+
+    @property
+    def pending(self) -> list[HostCall]:
+        """The host calls that wait for an answer, in the order in which they were made."""
+        return list(self._state.pending.values())
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Why calls were suspended, by their ids: what `Suspend` was raised with."""
+        return dict(self._state.suspended)
+
+    @property
+    def next_timer(self) -> float | None:
+        """Seconds until the code goes on by itself; None when only an answer helps."""
+        wake_at = self._state.wake_at
+        return None if wake_at is None else max(0.0, wake_at - time.monotonic())
+
+    def __repr__(self) -> str:
+        waits_for = f" for {self.pending}" if self.pending else ""
+        return f"<{type(self).__name__} {self.status}{waits_for}>"
+
+    async def resolve(self, identifier: int, value: object = None) -> None:
+        """Answer a pending call with a value, and go on as far as that leads.
+
+        Raises KeyError when no such call is pending (it was answered already, or no task awaits it any more).
+        """
+        await self._answer(identifier, Ok(value))
+
+    async def reject(self, identifier: int, error: BaseException | str) -> None:
+        """Answer a pending call with an exception (a str is the message of a RuntimeError), and go on.
+
+        Raises KeyError as `resolve` does.
+        """
+        answer = raised(error) if isinstance(error, BaseException) else Raised("RuntimeError", error)
+        await self._answer(identifier, answer)
+
+    async def _answer(self, identifier: int, answer: Ok | Raised) -> None:
+        state = self._state
+        await self.session._resume(
+            state,
+            lambda engine: engine.host_calls.answer_from_outside(state, identifier, answer),
+            sleep=False,
+        )
+
+    async def step(self) -> ExecutionStatus:
+        """Go on as far as possible without waiting: timers that are due fire."""
+        await self.session._resume(self._state, lambda _: None, sleep=False)
+        return self.status
+
+    async def cancel(self) -> Result:
+        """Raise KeyboardInterrupt where the code waits, and return what comes of it."""
+        return await self.session._resume(
+            self._state, lambda _: self._state.interrupt("interrupt"), sleep=True
+        )
+
+    async def result(self) -> Result:
+        """Go on, sleeping for timers, until the execution is over.
+
+        Raises SessionError when it waits for calls that only `resolve` or `reject` can answer.
+        """
+        if self._state.result is None:
+            await self.session._resume(self._state, lambda _: None, sleep=True)
+        if self._state.result is None:
+            calls = ", ".join(f"{call.name}() (id {call.id})" for call in self.pending) or "a timer"
+            raise SessionError(f"this execution still waits for {calls}: resolve, reject or cancel it first")
+        return self._state.result

@@ -12,8 +12,9 @@ import anyio
 
 from planaria.event_loops import EventLoop, running_loop, until_done
 from planaria.fork import in_forked_child
-from planaria.session.engine import Phase, SessionEngine
+from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
+from planaria.session.phases import Phase
 from planaria.session.worker_threads import submit
 
 __all__ = ["AsyncTurns", "interruption"]

@@ -24,6 +24,7 @@ __all__ = [
     "AsyncSessionTools",
     "AsyncSessionWorkflows",
     "AsyncSessionWorkspace",
+    "AsyncWorkspaceMethods",
 ]
 
 Detail = Literal["names", "signatures", "docstrings"]
@@ -211,3 +212,98 @@ class AsyncSessionDependencies:
 
         async with self._turns.held():
             return await self._turns.call(changed)
+
+
+class AsyncWorkspaceMethods:
+    """The workspace of an `AsyncSession`, and methods of its parts under names of their own."""
+
+    _engine: SessionEngine
+    _turns: AsyncTurns
+
+    @property
+    def workspace(self) -> AsyncSessionWorkspace:
+        """The workspace, with its tools, workflows, artifacts, dependencies and storage.
+
+        Raises SessionError when this session has none.
+        """
+        return AsyncSessionWorkspace(type(self).__name__, self._engine, self._turns)
+
+    @property
+    def storage(self) -> Storage:
+        """Where the workspace is kept; see `workspace.storage`."""
+        return self.workspace.storage
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """The tools of the workspace; see `workspace.tools.registry`."""
+        return self.workspace.tools.registry
+
+    def tool_stubs(self, detail: Detail = "docstrings") -> str:
+        """The tools as Python signatures; see `workspace.tools.stubs`."""
+        return self.workspace.tools.stubs(detail)
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """See `workspace.tools.list`."""
+        return await self.workspace.tools.list()
+
+    async def search_tools(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
+        """See `workspace.tools.search`."""
+        return await self.workspace.tools.search(query, limit)
+
+    async def list_workflows(self) -> list[dict[str, Any]]:
+        """See `workspace.workflows.list`."""
+        return await self.workspace.workflows.list()
+
+    async def search_workflows(self, query: str, limit: int = 5) -> list[dict[str, Any]]:
+        """See `workspace.workflows.search`."""
+        return await self.workspace.workflows.search(query, limit)
+
+    async def get_workflow(self, name: str, version: int | None = None) -> dict[str, Any] | None:
+        """See `workspace.workflows.get`."""
+        return await self.workspace.workflows.get(name, version)
+
+    async def add_workflow(self, name: str, source: str, description: str = "") -> dict[str, Any]:
+        """See `workspace.workflows.add`."""
+        return await self.workspace.workflows.add(name, source, description)
+
+    async def remove_workflow(self, name: str) -> bool:
+        """See `workspace.workflows.remove`."""
+        return await self.workspace.workflows.remove(name)
+
+    async def list_artifacts(self) -> list[dict[str, Any]]:
+        """See `workspace.artifacts.list`."""
+        return await self.workspace.artifacts.list()
+
+    async def save_artifact(
+        self,
+        name: str,
+        data: object,
+        description: str = "",
+        metadata: Mapping[str, object] | None = None,
+    ) -> dict[str, Any]:
+        """See `workspace.artifacts.save`."""
+        return await self.workspace.artifacts.save(name, data, description, metadata)
+
+    async def load_artifact(self, name: str) -> Any:
+        """See `workspace.artifacts.load`."""
+        return await self.workspace.artifacts.load(name)
+
+    async def delete_artifact(self, name: str) -> bool:
+        """See `workspace.artifacts.delete`."""
+        return await self.workspace.artifacts.delete(name)
+
+    async def list_deps(self) -> list[str]:
+        """See `workspace.deps.list`."""
+        return await self.workspace.deps.list()
+
+    async def add_dep(self, package: str) -> dict[str, Any]:
+        """See `workspace.deps.add`."""
+        return await self.workspace.deps.add(package)
+
+    async def remove_dep(self, package: str) -> dict[str, Any]:
+        """See `workspace.deps.remove`."""
+        return await self.workspace.deps.remove(package)
+
+    async def sync_deps(self) -> dict[str, Any]:
+        """See `workspace.deps.sync`."""
+        return await self.workspace.deps.sync()

@@ -12,8 +12,9 @@ from typing import Final, TypeVar
 
 from planaria.errors import SessionBusy
 from planaria.fork import in_forked_child
-from planaria.session.engine import Phase, SessionEngine
+from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
+from planaria.session.phases import Phase
 
 __all__ = ["Turns", "interruption"]
 

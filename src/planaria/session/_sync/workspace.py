@@ -25,6 +25,7 @@ __all__ = [
     "SessionTools",
     "SessionWorkflows",
     "SessionWorkspace",
+    "WorkspaceMethods",
 ]
 
 Detail = Literal["names", "signatures", "docstrings"]
@@ -212,3 +213,98 @@ class SessionDependencies:
 
         with self._turns.held():
             return self._turns.call(changed)
+
+
+class WorkspaceMethods:
+    """The workspace of an `Session`, and methods of its parts under names of their own."""
+
+    _engine: SessionEngine
+    _turns: Turns
+
+    @property
+    def workspace(self) -> SessionWorkspace:
+        """The workspace, with its tools, workflows, artifacts, dependencies and storage.
+
+        Raises SessionError when this session has none.
+        """
+        return SessionWorkspace(type(self).__name__, self._engine, self._turns)
+
+    @property
+    def storage(self) -> Storage:
+        """Where the workspace is kept; see `workspace.storage`."""
+        return self.workspace.storage
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """The tools of the workspace; see `workspace.tools.registry`."""
+        return self.workspace.tools.registry
+
+    def tool_stubs(self, detail: Detail = "docstrings") -> str:
+        """The tools as Python signatures; see `workspace.tools.stubs`."""
+        return self.workspace.tools.stubs(detail)
+
+    def list_tools(self) -> list[dict[str, Any]]:
+        """See `workspace.tools.list`."""
+        return self.workspace.tools.list()
+
+    def search_tools(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
+        """See `workspace.tools.search`."""
+        return self.workspace.tools.search(query, limit)
+
+    def list_workflows(self) -> list[dict[str, Any]]:
+        """See `workspace.workflows.list`."""
+        return self.workspace.workflows.list()
+
+    def search_workflows(self, query: str, limit: int = 5) -> list[dict[str, Any]]:
+        """See `workspace.workflows.search`."""
+        return self.workspace.workflows.search(query, limit)
+
+    def get_workflow(self, name: str, version: int | None = None) -> dict[str, Any] | None:
+        """See `workspace.workflows.get`."""
+        return self.workspace.workflows.get(name, version)
+
+    def add_workflow(self, name: str, source: str, description: str = "") -> dict[str, Any]:
+        """See `workspace.workflows.add`."""
+        return self.workspace.workflows.add(name, source, description)
+
+    def remove_workflow(self, name: str) -> bool:
+        """See `workspace.workflows.remove`."""
+        return self.workspace.workflows.remove(name)
+
+    def list_artifacts(self) -> list[dict[str, Any]]:
+        """See `workspace.artifacts.list`."""
+        return self.workspace.artifacts.list()
+
+    def save_artifact(
+        self,
+        name: str,
+        data: object,
+        description: str = "",
+        metadata: Mapping[str, object] | None = None,
+    ) -> dict[str, Any]:
+        """See `workspace.artifacts.save`."""
+        return self.workspace.artifacts.save(name, data, description, metadata)
+
+    def load_artifact(self, name: str) -> Any:
+        """See `workspace.artifacts.load`."""
+        return self.workspace.artifacts.load(name)
+
+    def delete_artifact(self, name: str) -> bool:
+        """See `workspace.artifacts.delete`."""
+        return self.workspace.artifacts.delete(name)
+
+    def list_deps(self) -> list[str]:
+        """See `workspace.deps.list`."""
+        return self.workspace.deps.list()
+
+    def add_dep(self, package: str) -> dict[str, Any]:
+        """See `workspace.deps.add`."""
+        return self.workspace.deps.add(package)
+
+    def remove_dep(self, package: str) -> dict[str, Any]:
+        """See `workspace.deps.remove`."""
+        return self.workspace.deps.remove(package)
+
+    def sync_deps(self) -> dict[str, Any]:
+        """See `workspace.deps.sync`."""
+        return self.workspace.deps.sync()

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from planaria.errors import ToolDefinitionError
 from planaria.workspace.tools.names import suggestion
-
-if TYPE_CHECKING:
-    from planaria.workspace.tools.tool import Tool
-    from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = [
     "CommandDefinition",
@@ -69,13 +64,6 @@ class ToolDefinition(Definition):
     tags: tuple[str, ...] = ()
     timeout: Annotated[float, Field(gt=0)] | None = 60.0
     """Seconds that one call may take; None for no limit."""
-
-    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> Tool:
-        """The tool; nothing is started yet. `folder` is where the definition's file is, if it is in one.
-
-        Raises Misfit when the pieces do not fit together.
-        """
-        raise NotImplementedError
 
 
 def _type_name(name: Any) -> Any:
@@ -203,9 +191,3 @@ class CommandDefinition(ToolDefinition):
         if isinstance(values, Mapping) and isinstance(values.get("stdin"), bool):
             return {**values, "stdin": {} if values["stdin"] else None}
         return values
-
-    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> Tool:
-        """The tool; nothing is started yet."""
-        from planaria.workspace.tools.command import CommandTool
-
-        return CommandTool(self, environment, folder)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import docstring_parser
-
 __all__ = ["read_docstring"]
 
 
@@ -12,6 +10,8 @@ def read_docstring(text: str | None) -> tuple[str, dict[str, str]]:
 
     Understands the styles of docstring-parser: Google, NumPy, reStructuredText and Epydoc.
     """
+    import docstring_parser  # comes with the extra `tools`
+
     parsed = docstring_parser.parse(text or "")
     return (parsed.description or "").strip(), {
         name.strip().lstrip("*"): " ".join((parameter.description or "").split())

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from planaria.errors import ToolDefinitionError
 from planaria.workspace.tools.definition import Definition, ParameterDefinition, ToolDefinition
-from planaria.workspace.tools.variables import ToolEnvironment
-
-if TYPE_CHECKING:
-    from planaria.workspace.tools.http_tool import HttpTool
 
 __all__ = ["AuthDefinition", "BodyDefinition", "EndpointDefinition", "HttpDefinition", "HttpParameter"]
 
@@ -154,11 +147,3 @@ class HttpDefinition(ToolDefinition):
         if self.only and self.openapi is None:
             raise ValueError("'only' is for 'openapi'")
         return self
-
-    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> HttpTool:
-        """The tool; nothing is sent yet. Raises ToolDefinitionError when httpx is not installed."""
-        if importlib.util.find_spec("httpx") is None:
-            raise ToolDefinitionError("type: http needs the package httpx: pip install 'planaria[http]'")
-        from planaria.workspace.tools.http_tool import HttpTool
-
-        return HttpTool(self, environment, folder)

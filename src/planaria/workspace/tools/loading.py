@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -16,16 +17,42 @@ from planaria.workspace.tools.variables import ToolEnvironment
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-    from planaria.workspace.tools.definition import ToolDefinition
     from planaria.workspace.tools.tool import Tool
 
 __all__ = ["DefinitionText", "load_tools"]
 
-#: Where the definition of each `type` lives; imported when a file has one.
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A `type` of tools. Its modules are imported when a file has one."""
+
+    definition: str
+    """The class of its definitions: a module of this package, and a name."""
+    tool: str
+    """The class of its tools. They are made of a definition, the environment, and the directory that
+    `${TOOL_DIR}` stands for; nothing is started yet. Raises Misfit when the pieces of the definition do not
+    fit together.
+    """
+    needs: str | None = None
+    """A module that has to be there for it."""
+    extra: str = ""
+    """How to install that."""
+
+
 _KINDS: Final = {
-    "cli": ("planaria.workspace.tools.definition", "CommandDefinition"),
-    "mcp": ("planaria.workspace.tools.mcp", "McpDefinition"),
-    "http": ("planaria.workspace.tools.http", "HttpDefinition"),
+    "cli": _Kind("definition.CommandDefinition", "command.CommandTool"),
+    "mcp": _Kind(
+        "mcp.McpDefinition",
+        "mcp.McpTool",
+        "mcp_types",  # the smaller part of the SDK
+        "the package mcp, version 2 or newer: pip install 'planaria[mcp]'",
+    ),
+    "http": _Kind(
+        "http.HttpDefinition",
+        "http_tool.HttpTool",
+        "httpx",
+        "the package httpx: pip install 'planaria[http]'",
+    ),
 }
 _LARGEST: Final = 4 << 20
 #: Aliases count as often as they are used: a text of a few lines can stand for billions of nodes.
@@ -144,10 +171,13 @@ def _make(text: DefinitionText, environment: ToolEnvironment, folder: Path | Non
     if kind not in _KINDS:
         where = f"{text.origin}:{_line(root, ('type',))}: type"
         raise ToolDefinitionError(f"{where}: {kind!r} is not a type of tool{suggestion(str(kind), _KINDS)}")
-    module, name = _KINDS[kind]
-    model: type[ToolDefinition] = getattr(import_module(module), name)
+    chosen = _KINDS[kind]
     try:
-        return model.model_validate(document).make(environment, folder)
+        definition = _class(chosen.definition).model_validate(document)
+        if chosen.needs is not None and find_spec(chosen.needs) is None:
+            raise ToolDefinitionError(f"type: {kind} needs {chosen.extra}")
+        tool: Tool = _class(chosen.tool)(definition, environment, folder)
+        return tool
     except Misfit as error:
         found = [(_line(root, place), ".".join(map(str, place)), message) for place, message in error.found]
         problems = [f"{text.origin}:{line}: {where}: {message}" for line, where, message in found]
@@ -156,6 +186,12 @@ def _make(text: DefinitionText, environment: ToolEnvironment, folder: Path | Non
         told = sorted(_problems(error, root), key=lambda one: one[0])
         problems = [f"{text.origin}:{line}: {problem}" for line, problem in told]
         raise ToolDefinitionError(problems) from None
+
+
+def _class(name: str) -> Any:
+    """A class of this package, by its module and name."""
+    module, _, name = name.partition(".")
+    return getattr(import_module(f"planaria.workspace.tools.{module}"), name)
 
 
 def _check(root: Any) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from planaria.errors import ToolCallError, ToolDefinitionError, ToolNotFound
+from planaria.errors import ToolCallError, ToolNotFound
 from planaria.workspace.tools.background import (
     background_loop,
     close_when_collected,
@@ -71,19 +71,6 @@ class McpDefinition(ToolDefinition):
             wanted = "a 'command'" if self.transport == "stdio" else "a 'url'"
             raise ValueError(f"transport {self.transport!r} needs {wanted}")
         return self
-
-    def make(self, environment: ToolEnvironment, folder: Path | None = None) -> McpTool:
-        """The tool; its server is started when it is first asked for something.
-
-        Raises ToolDefinitionError when the SDK is not installed.
-        """
-        try:
-            import mcp_types  # noqa: F401 - the smaller part of the SDK
-        except ImportError:
-            raise ToolDefinitionError(
-                "type: mcp needs the package mcp, version 2 or newer: pip install 'planaria[mcp]'"
-            ) from None
-        return McpTool(self, environment, folder)
 
 
 @dataclass(frozen=True)

@@ -158,9 +158,12 @@ def python_tool(
     itself is a function besides. Raises ToolDefinitionError when nothing can be made of it.
     """
     try:
+        import docstring_parser  # noqa: F401
         import pydantic  # noqa: F401
     except ImportError as error:
-        raise ImportError("tools of functions need pydantic: pip install 'planaria[tools]'") from error
+        raise ImportError(
+            "tools of functions need pydantic and docstring-parser: pip install 'planaria[tools]'"
+        ) from error
     if inspect.isclass(target):
         raise ToolDefinitionError(f"a tool is a function or an object; make one: {target.__name__}(...)")
     is_function = inspect.isroutine(target) or isinstance(target, functools.partial)

@@ -8,6 +8,7 @@ import os
 import stat
 from typing import Any, Final
 
+from planaria_kernel.execution import session_shell
 from planaria_shell.commands.processes.python import standard
 from planaria_shell.shell import Shell
 from planaria_shell.state.pipes import PipeInput
@@ -24,10 +25,8 @@ def _around() -> Shell:
         shell = getattr(standard.running[-1].process, "shell", None)
         if isinstance(shell, Shell):
             return shell
-    from planaria_kernel.sandbox import bash  # brings all commands, so not before it is needed
-
     try:
-        return bash.shell()
+        return session_shell.shell()
     except LookupError:  # natively, in tests
         if not _own:
             _own.append(Shell())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from planaria_shell.commands.archives.zstd.format import MAGIC, ZstdCompressor, ZstdDecompressor
+from planaria_shell.commands.archives.zstandard.format import MAGIC, ZstdCompressor, ZstdDecompressor
 
 __all__ = ["FORMATS", "CorruptDataError", "Format", "decompressed"]
 

@@ -8,11 +8,11 @@ import struct
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
-from planaria_shell.commands.data.xxd import blocks, file_chunks, window
+from planaria_shell.commands.data.xxd import blocks, window
 from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
-from planaria_shell.toolkit.streams import reason
+from planaria_shell.toolkit.streams import file_chunks, reason
 
 _NAMES = [
     "nul",

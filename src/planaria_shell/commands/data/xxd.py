@@ -6,9 +6,8 @@ import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
-from planaria_shell.toolkit.streams import reason
+from planaria_shell.toolkit.streams import file_chunks, reason
 
 _VISIBLE = bytes(byte if 32 <= byte < 127 else 46 for byte in range(256))
 
@@ -40,16 +39,6 @@ def window(chunks: Iterator[bytes], skip: int, length: int | None) -> Iterator[b
             yield chunk
         if length == 0:
             return
-
-
-def file_chunks(process: Process, name: str) -> Iterator[bytes]:
-    """A file's bytes; raises OSError at the first."""
-    if name == "-":
-        yield from process.stdin.chunks()
-        return
-    with open(process.path(name), "rb") as file:
-        while chunk := file.read(65536):
-            yield chunk
 
 
 @dataclass(slots=True)

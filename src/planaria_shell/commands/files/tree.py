@@ -12,8 +12,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from planaria_shell.commands.numbers.date.command import moment_of
-from planaria_shell.commands.numbers.date.zones import local_zone
 from planaria_shell.state.command import Process
+from planaria_shell.toolkit.dates.zones import local_zone
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import OptionSyntax, UsageError
 

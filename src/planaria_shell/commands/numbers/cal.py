@@ -6,8 +6,8 @@ import calendar
 import re
 from datetime import date, datetime
 
-from planaria_shell.commands.numbers.date.zones import local_zone
-from planaria_shell.toolkit.calendar_names import MONTHS
+from planaria_shell.toolkit.dates.calendar_names import MONTHS
+from planaria_shell.toolkit.dates.zones import local_zone
 from planaria_shell.toolkit.invocation import Invocation, command
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 
-from planaria_shell.commands.data.xxd import file_chunks
 from planaria_shell.toolkit.invocation import Invocation, command
-from planaria_shell.toolkit.streams import reason
+from planaria_shell.toolkit.streams import file_chunks, reason
 
 #: Bytes of the widest character (-e L).
 _WIDEST = 4

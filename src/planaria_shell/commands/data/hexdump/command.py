@@ -6,11 +6,11 @@ import re
 from collections.abc import Generator, Iterator
 
 from planaria_shell.commands.data.hexdump.format import Dump, Format, parse_format
-from planaria_shell.commands.data.xxd import blocks, file_chunks, integer, window
+from planaria_shell.commands.data.xxd import blocks, integer, window
 from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import Arguments, UsageError
-from planaria_shell.toolkit.streams import read_input, reason
+from planaria_shell.toolkit.streams import file_chunks, read_input, reason
 
 _VISIBLE = bytes(byte if 32 <= byte < 127 else 46 for byte in range(256))
 _SHORT = '"%07.7_Ax\\n"'

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planaria_shell.commands.data.jq.paths import Path
-from planaria_shell.commands.data.jq.syntax import Definition, Node
-
-if TYPE_CHECKING:
-    from planaria_shell.commands.data.jq.names import Names
+from planaria_shell.commands.data.jq.syntax import Definition
 
 Environment = tuple[Any, ...]
 Single = Callable[[Any, Environment], Any]
@@ -46,25 +43,6 @@ class TailCall:
         self.function = function
         self.value = value
         self.environment = environment
-
-
-class Closure:
-    """An argument of a function, compiled in the scope of the call."""
-
-    __slots__ = ("_paths", "code", "compiler", "node", "scope")
-
-    def __init__(self, compiler: Names, node: Node, scope: Scope) -> None:
-        self.compiler = compiler
-        self.node = node
-        self.scope = scope
-        self.code = compiler.compile(node, scope)
-        self._paths: Paths | None = None
-
-    @property
-    def paths(self) -> Paths:
-        if self._paths is None:
-            self._paths = self.compiler.paths(self.node, self.scope)
-        return self._paths
 
 
 @dataclass(eq=False)

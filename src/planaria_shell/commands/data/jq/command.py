@@ -11,6 +11,7 @@ from planaria_shell.commands.data.jq import json_reader
 from planaria_shell.commands.data.jq.json_reader import JsonError, Reader, stream_events
 from planaria_shell.commands.data.jq.json_writer import Colors, Writer, to_json
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
+from planaria_shell.commands.data.jq.programs import compile_program
 from planaria_shell.commands.data.jq.runtime import Halt, Runtime
 from planaria_shell.commands.data.jq.values import Break, JqError
 from planaria_shell.state.command import Process
@@ -351,7 +352,7 @@ def jq(call: Invocation) -> Generator[None, None, int]:
     variables = {**options.named, "ARGS": {"positional": options.positional, "named": options.named}}
     variables["__prog_args"] = options.positional
     try:
-        run = runtime.compile(options.filter, variables)
+        run = compile_program(runtime, options.filter, variables)
     except JqSyntaxError as error:
         complain(f"jq: error: {error}\njq: 1 compile error\n")
         return 3

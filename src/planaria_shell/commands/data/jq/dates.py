@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from planaria_shell.commands.data.jq.paths import shown
 from planaria_shell.commands.data.jq.values import JqError, is_number
-from planaria_shell.toolkit.calendar_names import DAYS, MONTHS
+from planaria_shell.toolkit.dates.calendar_names import DAYS, MONTHS
 
 UTC = timezone.utc  # noqa: UP017
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from planaria_shell.commands.data.jq.code import (
-    Closure,
     Code,
     Environment,
     Function,
@@ -33,6 +32,25 @@ Native = Callable[..., Any]
 #: Builtins that see their arguments' expressions: called with the compiler, the arguments and the scope.
 SpecialCode = Callable[[Any, list[Node], Scope], Code]
 SpecialPaths = Callable[[Any, list[Node], Scope], Paths]
+
+
+class Closure:
+    """An argument of a function, compiled in the scope of the call."""
+
+    __slots__ = ("_paths", "code", "compiler", "node", "scope")
+
+    def __init__(self, compiler: Names, node: Node, scope: Scope) -> None:
+        self.compiler = compiler
+        self.node = node
+        self.scope = scope
+        self.code = compiler.compile(node, scope)
+        self._paths: Paths | None = None
+
+    @property
+    def paths(self) -> Paths:
+        if self._paths is None:
+            self._paths = self.compiler.paths(self.node, self.scope)
+        return self._paths
 
 
 class Names(ABC):

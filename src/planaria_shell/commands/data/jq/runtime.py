@@ -1,4 +1,4 @@
-"""A jq program in the making and at work: its builtins, variables, modules and inputs."""
+"""What a jq program finds around it: its inputs, its environment, and the files of modules."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from planaria_shell.commands.data.jq import formats, json_reader
-from planaria_shell.commands.data.jq.code import Code, Scope
-from planaria_shell.commands.data.jq.compiler import Compiler
+from planaria_shell.commands.data.jq import formats
 from planaria_shell.commands.data.jq.json_writer import to_json
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
-from planaria_shell.commands.data.jq.library import definitions
 from planaria_shell.commands.data.jq.parser import parse_program
 from planaria_shell.commands.data.jq.paths import shown
-from planaria_shell.commands.data.jq.runtime_specials import SPECIALS
-from planaria_shell.commands.data.jq.specials import SPECIAL_PATHS
-from planaria_shell.commands.data.jq.syntax import Define, Definition, Identity, Import, Node, Program
-from planaria_shell.commands.data.jq.tables import NATIVES
 from planaria_shell.commands.data.jq.values import JqError, is_number, kind
 
 
@@ -76,16 +69,11 @@ class Runtime:
             raise JqError(f"{kind(value)} ({shown(value)}) halt_error/1: number required")
         raise Halt(value, int(status) & 255, silent=value is None and status == 0)
 
-    def builtins(self) -> list[str]:
-        """`builtins`"""
-        names = {*NATIVES, *SPECIALS, *definitions()}
-        return [f"{name}/{count}" for name, count in sorted(names) if not name.startswith("_")]
-
     def module_metadata(self, name: Any) -> Any:
         """`modulemeta`"""
         if not isinstance(name, str):
             raise JqError("modulemeta input module name must be a string")
-        program = parse_program(self._read_module(name, ".jq"))
+        program = parse_program(self.read_module(name, ".jq"))
         found = dict(program.metadata or {})
         found["deps"] = [
             {
@@ -99,52 +87,8 @@ class Runtime:
         found["defs"] = [f"{item.name}/{len(item.parameters)}" for item in program.definitions]
         return found
 
-    # Programs and modules
-
-    def compile(self, source: str, variables: dict[str, Any]) -> Callable[[Any], Any]:
-        """A program with its global variables, as a function from an input to its results."""
-        program = parse_program(source)
-        compiler = Compiler(NATIVES, SPECIALS, SPECIAL_PATHS, definitions(), self)
-        compiler.source = source
-        data: dict[str, Any] = dict(variables)
-        body = self._link(program, data)
-        scope = Scope({}, {}, {}, 0).bind(*data)
-        environment = tuple(data.values())
-        code: Code = compiler.compile(body, scope)
-        many = code.many
-        return lambda value: many(value, environment)
-
-    def _link(self, program: Program, data: dict[str, Any]) -> Node:
-        """The program's body under the definitions that it has and imports."""
-        body: Node = program.body or Identity()
-        for definition in reversed(self._definitions(program, data, ())):
-            body = Define(definition, body)
-        return body
-
-    def _definitions(
-        self, program: Program, data: dict[str, Any], above: tuple[str, ...]
-    ) -> list[Definition]:
-        found: list[Definition] = []
-        for item in program.imports:
-            if item.data:
-                values = list(self._data(item))
-                data[str(item.name)] = values
-                data[f"{item.name}::{item.name}"] = values
-                continue
-            if item.path in above:
-                raise JqSyntaxError(f"module {item.path} imports itself")
-            module = parse_program(self._read_module(item.path, ".jq", item.metadata))
-            for definition in self._definitions(module, data, (*above, item.path)):
-                found.append(definition)
-                if item.name is not None:
-                    found.append(_forward(definition, item.name))
-        return [*found, *program.definitions]
-
-    def _data(self, item: Import) -> Iterator[Any]:
-        text = self._read_module(item.path, ".json", item.metadata)
-        yield from json_reader.Reader().values(iter((text.encode("utf-8", "surrogateescape"),)))
-
-    def _read_module(self, path: str, extension: str, metadata: Any = None) -> str:
+    def read_module(self, path: str, extension: str, metadata: Any = None) -> str:
+        """The text of a module, which an import's `search` may locate. Raises JqSyntaxError."""
         search = self.search
         if isinstance(metadata, dict) and isinstance(metadata.get("search"), (str, list)):
             extra = metadata["search"]
@@ -158,13 +102,3 @@ class Runtime:
                     with open(name, encoding="utf-8", errors="replace") as file:
                         return file.read()
         raise JqSyntaxError(f"module not found: {path}\n")
-
-
-def _forward(definition: Definition, prefix: str) -> Definition:
-    """`prefix::name`, which calls `name` with its own parameters."""
-    from planaria_shell.commands.data.jq.syntax import Call
-
-    names = [parameter.removeprefix("$") for parameter in definition.parameters]
-    return Definition(
-        f"{prefix}::{definition.name}", names, Call(definition.name, [Call(name, []) for name in names])
-    )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planaria_shell.commands.data.jq import dates
 from planaria_shell.commands.data.jq.code import Code, Environment, Many, Scope, nested
 from planaria_shell.commands.data.jq.compiler import Compiler
+from planaria_shell.commands.data.jq.library import definitions
 from planaria_shell.commands.data.jq.paths import Editor
+from planaria_shell.commands.data.jq.runtime import Runtime
 from planaria_shell.commands.data.jq.specials import SPECIALS, Special, special
 from planaria_shell.commands.data.jq.syntax import Node
+from planaria_shell.commands.data.jq.tables import NATIVES
 from planaria_shell.commands.data.jq.texts import substitute
-
-if TYPE_CHECKING:
-    from planaria_shell.commands.data.jq.runtime import Runtime
 
 __all__ = ["SPECIALS"]
 
@@ -59,6 +59,11 @@ def _substitution(everywhere: bool) -> Special:
     return compile_call
 
 
+def _builtins() -> list[str]:
+    names = {*NATIVES, *SPECIALS, *definitions()}
+    return [f"{name}/{count}" for name, count in sorted(names) if not name.startswith("_")]
+
+
 def _runtime(name: str, function: Callable[[Runtime, Any], Any]) -> None:
     def compile_call(compiler: Compiler, arguments: list[Node], scope: Scope) -> Code:
         runtime = compiler.runtime
@@ -99,7 +104,7 @@ _runtime("gmtime", lambda runtime, value: dates.break_down(value, "gmtime", date
 _runtime(
     "localtime", lambda runtime, value: dates.break_down(value, "localtime", dates.zone(runtime.environment))
 )
-_runtime("builtins", lambda runtime, value: runtime.builtins())
+_runtime("builtins", lambda runtime, value: _builtins())
 _runtime("modulemeta", lambda runtime, value: runtime.module_metadata(value))
 
 _with_argument("halt_error", lambda runtime, value, status: runtime.halt(value, status))

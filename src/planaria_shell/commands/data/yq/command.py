@@ -11,6 +11,7 @@ from typing import Any
 from planaria_shell.commands.data.jq.json_reader import JsonError, Reader
 from planaria_shell.commands.data.jq.json_writer import Writer
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
+from planaria_shell.commands.data.jq.programs import compile_program
 from planaria_shell.commands.data.jq.runtime import Halt, Runtime
 from planaria_shell.commands.data.jq.values import Break, JqError, truthy
 from planaria_shell.commands.data.yq import formats, inputs, natives, reader, writer
@@ -134,7 +135,7 @@ class _Runner:
         # What takes the comments away gives up how things were written, too.
         self.path = None if COMMENTS.search(self.expression) else kept_path(self.source)
         if not any(f"${name}" in self.source for name in _VARIABLES):
-            self.compiled = self.runtime.compile(self.source, self.loaded)
+            self.compiled = compile_program(self.runtime, self.source, self.loaded)
 
     def read(self, name: str) -> list[_Document]:
         """The documents of a file, at least one."""
@@ -180,7 +181,7 @@ class _Runner:
     def _run(self, document: _Document, variables: dict[str, Any]) -> list[Any]:
         compiled = self.compiled
         if compiled is None:
-            compiled = self.runtime.compile(self.source, {**self.loaded, **variables})
+            compiled = compile_program(self.runtime, self.source, {**self.loaded, **variables})
         results: list[Any] = []
         try:
             for value in compiled(document.value):

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from datetime import datetime
 
-from planaria_shell.commands.numbers.date.zones import UTC
+from planaria_shell.toolkit.dates.zones import UTC
 
 Kind = tuple[str, str]
 

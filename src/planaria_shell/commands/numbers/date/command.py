@@ -7,10 +7,10 @@ import time
 from collections.abc import Generator
 from datetime import datetime, timedelta, tzinfo
 
-from planaria_shell.commands.numbers.date.formatting import format_moment
-from planaria_shell.commands.numbers.date.parsing import DateError, parse_moment
-from planaria_shell.commands.numbers.date.zones import UTC, local_zone
 from planaria_shell.state.command import Process
+from planaria_shell.toolkit.dates.formatting import format_moment
+from planaria_shell.toolkit.dates.parsing import DateError, parse_moment
+from planaria_shell.toolkit.dates.zones import UTC, local_zone
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.streams import read_input, reason

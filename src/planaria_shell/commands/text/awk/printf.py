@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from planaria_shell.commands.text.awk.syntax import fatal
-from planaria_shell.commands.text.awk.values import Conversion, Input, looks_numeric, number, special_text
+from planaria_shell.commands.text.awk.values import Input, looks_numeric, number, number_text, special_text
 
 _DIRECTIVE = re.compile(
     r"%(?P<position>\d+\$)?(?P<flags>[-+ #0']*)(?P<width>\*|\d+)?"
@@ -52,9 +52,8 @@ def _pieces(template: str) -> tuple[_Piece, ...]:
             pieces.append((directive, kind, stars, at, position))
 
 
-def format_values(template: str, values: Sequence[Any], text: Callable[[Any], str] | None = None) -> str:
-    """The text of a format and its values; `text` converts numbers for %s. Raises AwkError."""
-    convert = text or Conversion().text
+def format_values(template: str, values: Sequence[Any], text: Callable[[Any], str] = number_text) -> str:
+    """The text of a format and its values; `text` converts those for %s. Raises AwkError."""
     parts: list[str] = []
     used = 0
     for piece in _pieces(template):
@@ -84,7 +83,7 @@ def format_values(template: str, values: Sequence[Any], text: Callable[[Any], st
         else:
             value = values[used]
             used += 1
-        parts.append(_one(directive, kind, value, convert))
+        parts.append(_one(directive, kind, value, text))
     return "".join(parts)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
+from planaria_shell.commands.text.awk.conversion import Conversion
 from planaria_shell.commands.text.awk.lexer import unescape
 from planaria_shell.commands.text.awk.output import Printing, Sink
 from planaria_shell.commands.text.awk.records import RecordReader, is_plain
@@ -25,7 +27,7 @@ from planaria_shell.commands.text.awk.symbols import (
     SymbolTable,
 )
 from planaria_shell.commands.text.awk.syntax import AwkError, fatal, running_line
-from planaria_shell.commands.text.awk.values import Array, Conversion, Input, number
+from planaria_shell.commands.text.awk.values import Array, Input, number
 from planaria_shell.state.command import Process
 from planaria_shell.toolkit.regex.posix import Pattern, compile_extended
 from planaria_shell.toolkit.regex.syntax import RegexError
@@ -79,7 +81,7 @@ class Runtime(Printing):
         self.ARGC: Any = float(len(arguments))
         self.environment = Array({name: Input(value) for name, value in process.env.items()})
         self.information = Array({"version": "5.2.1", "FS": "FS", "platform": "posix"})
-        self.symbols = SymbolTable(self)
+        self.symbols = SymbolTable(partial(getattr, self), self.assign)
         self.functions = FunctionTable()
         self.reader: RecordReader | None = None
         #: With `-i inplace` what is printed while a file is read takes its place; the parts of it so far.

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planaria_shell.commands.text.awk.syntax import fatal
 from planaria_shell.commands.text.awk.values import Array
-
-if TYPE_CHECKING:
-    from planaria_shell.commands.text.awk.runtime import Runtime
 
 #: Special variables that programs read as attributes of the runtime.
 SPECIAL = frozenset((
@@ -25,11 +22,14 @@ SPECIAL_TEXTS = frozenset(
 class SymbolTable(Array):
     """SYMTAB: the global variables by name, to read and to assign."""
 
-    __slots__ = ("_assign", "_lookup", "_names", "_runtime")
+    __slots__ = ("_assign", "_assign_special", "_lookup", "_lookup_special", "_names")
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(
+        self, lookup_special: Callable[[str], Any], assign_special: Callable[[str, Any], None]
+    ) -> None:
         super().__init__()
-        self._runtime = runtime
+        self._lookup_special = lookup_special
+        self._assign_special = assign_special
         self._names: list[str] = []
         self._lookup: Callable[[str], Any] = lambda name: None
         self._assign: Callable[[str, Any], None] = lambda name, value: None
@@ -51,7 +51,7 @@ class SymbolTable(Array):
 
     def __getitem__(self, key: str) -> Any:
         if key in SPECIAL or key == "ARGC":
-            return getattr(self._runtime, key)
+            return self._lookup_special(key)
         return self._lookup(key)
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -63,7 +63,7 @@ class SymbolTable(Array):
         if key not in self:
             raise fatal("cannot assign to arbitrary elements of SYMTAB")
         if key in SPECIAL or key == "ARGC":
-            self._runtime.assign(key, value)
+            self._assign_special(key, value)
         else:
             self._assign(key, value)
 

@@ -100,87 +100,16 @@ def truth(value: Any) -> bool:
     return bool(value)
 
 
-def format_float(value: float, template: str) -> str:
-    """A number as text: integers plainly, others by the template (CONVFMT or OFMT)."""
+def number_text(value: float) -> str:
+    """A number as text with the usual CONVFMT: integers plainly, others with six digits."""
     if value - value != 0.0:
         return special_text(value)
     if value == int(value):
         return str(int(value))
-    if template == "%.6g":
-        return f"{value:.6g}"
-    from planaria_shell.commands.text.awk.printf import format_values
-
-    return format_values(template, (value,))
+    return f"{value:.6g}"
 
 
 def special_text(value: float) -> str:
     """Infinities and not-a-number as gawk shows them, always with a sign."""
     sign = "-" if math.copysign(1.0, value) < 0 else "+"
     return sign + ("nan" if value != value else "inf")
-
-
-class Conversion:
-    """Numbers to text by one template, with the texts of recent numbers kept."""
-
-    def __init__(self) -> None:
-        self.template = "%.6g"
-        #: IGNORECASE, for comparisons.
-        self.fold = False
-        self.known: dict[float, str] = {}
-
-    def set(self, template: str) -> None:
-        """Use another template from now on."""
-        self.template = template
-        self.known.clear()
-
-    def number_text(self, value: float) -> str:
-        text = self.known.get(value)
-        if text is None:
-            text = format_float(value, self.template)
-            if len(self.known) > 50_000:
-                self.known.clear()
-            self.known[value] = text
-        return text
-
-    def text(self, value: Any) -> str:
-        """Any value as text."""
-        kind = value.__class__
-        if kind is str or kind is Input:
-            return value  # type: ignore[no-any-return]
-        if kind is float:
-            return self.known.get(value) or self.number_text(value)
-        if value is None:
-            return ""
-        if kind is Regexp:
-            return str(value)
-        raise fatal("attempt to use an array in a scalar context")
-
-    def compare(self, left: Any, right: Any) -> int:
-        """-1, 0 or 1: as numbers when both are numbers or input that looks like one, else as texts."""
-        # An unset value is a number beside a number and the empty text beside a text.
-        kind = left.__class__
-        x = left if kind is float else looks_numeric(left) if kind is Input else 0.0 if left is None else None
-        if x is not None:
-            kind = right.__class__
-            y = right if kind is float else looks_numeric(right) if kind is Input else None
-            if right is None:
-                y = 0.0
-            if y is not None:
-                return -1 if x < y else x > y
-        a, b = self.folded(self.text(left)), self.folded(self.text(right))
-        return (a > b) - (a < b)
-
-    def compare_field(self, text: str, number: float) -> int:
-        """The same for a field and a number."""
-        try:
-            value = float(text)
-            if value - value != 0.0 or "_" in text or not text.isascii():
-                return self.compare(Input(text), number)
-        except ValueError:
-            a, b = self.folded(text), self.folded(self.text(number))
-            return (a > b) - (a < b)
-        return -1 if value < number else value > number
-
-    def folded(self, text: str) -> str:
-        """The text for a comparison: without case when IGNORECASE says so."""
-        return text.lower() if self.fold else text

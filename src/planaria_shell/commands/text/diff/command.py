@@ -10,12 +10,12 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
-from planaria_shell.commands.numbers.date.zones import local_zone
 from planaria_shell.commands.text.diff import styles
 from planaria_shell.commands.text.diff.formats import Formats, formatted
 from planaria_shell.commands.text.diff.hunks import Change, Comparison, compare, split_lines
 from planaria_shell.commands.text.diff.presentation import COLORS, Presentation, palette
 from planaria_shell.state.command import Process
+from planaria_shell.toolkit.dates.zones import local_zone
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import Arguments, UsageError
 from planaria_shell.toolkit.quoting import shell_quote

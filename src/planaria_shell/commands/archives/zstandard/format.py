@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from planaria_shell.commands.archives.zstd.compression import (
+from planaria_shell.commands.archives.zstandard.compression import (
     DEFAULT_LITERALS,
     DEFAULT_MATCHES,
     DEFAULT_OFFSETS,
@@ -15,7 +15,7 @@ from planaria_shell.commands.archives.zstd.compression import (
     MATCH_LENGTHS,
     compressed_block,
 )
-from planaria_shell.commands.archives.zstd.entropy import (
+from planaria_shell.commands.archives.zstandard.entropy import (
     BackwardBits,
     FseTable,
     HuffmanTable,
@@ -23,8 +23,8 @@ from planaria_shell.commands.archives.zstd.entropy import (
     read_fse_table,
     read_huffman_table,
 )
-from planaria_shell.commands.archives.zstd.matching import BLOCK, Matcher
-from planaria_shell.commands.archives.zstd.xxhash import XXHash64
+from planaria_shell.commands.archives.zstandard.matching import BLOCK, Matcher
+from planaria_shell.commands.archives.zstandard.xxhash import XXHash64
 
 __all__ = ["MAGIC", "ZstdCompressor", "ZstdDecompressor", "ZstdError"]
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
-from planaria_shell.commands.numbers.date.words import month_of, unit_of, weekday_of, year_of
-from planaria_shell.commands.numbers.date.zones import UTC, named_zone
+from planaria_shell.toolkit.dates.words import month_of, unit_of, weekday_of, year_of
+from planaria_shell.toolkit.dates.zones import UTC, named_zone
 
 _RELATIVE_DAYS = {"tomorrow": 1, "yesterday": -1, "today": 0, "now": 0}
 _ORDINALS = {

@@ -6,8 +6,8 @@ import math
 import re
 from datetime import datetime
 
-from planaria_shell.commands.numbers.date.zones import UTC
-from planaria_shell.toolkit.calendar_names import DAYS, MONTHS
+from planaria_shell.toolkit.dates.calendar_names import DAYS, MONTHS
+from planaria_shell.toolkit.dates.zones import UTC
 
 _DIRECTIVE = re.compile(r"%([-_0^#+]*)(\d*)([EO]?)(:{0,3}[a-zA-Z%+]|$)")
 

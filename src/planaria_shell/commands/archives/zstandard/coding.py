@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planaria_shell.commands.archives.zstd.entropy import FseTable
+from planaria_shell.commands.archives.zstandard.entropy import FseTable
 
 __all__ = ["FseCoder", "HuffmanCoder", "fse_description"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planaria_shell.toolkit.calendar_names import DAYS, MONTHS
+from planaria_shell.toolkit.dates.calendar_names import DAYS, MONTHS
 
 _UNITS = {
     "year": ("months", 12),

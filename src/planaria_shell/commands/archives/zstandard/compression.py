@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 
-from planaria_shell.commands.archives.zstd.coding import FseCoder, HuffmanCoder, fse_description
-from planaria_shell.commands.archives.zstd.entropy import FseTable
-from planaria_shell.commands.archives.zstd.matching import Sequence
+from planaria_shell.commands.archives.zstandard.coding import FseCoder, HuffmanCoder, fse_description
+from planaria_shell.commands.archives.zstandard.entropy import FseTable
+from planaria_shell.commands.archives.zstandard.matching import Sequence
 
 __all__ = ["LITERAL_LENGTHS", "MATCH_LENGTHS", "compressed_block"]
 

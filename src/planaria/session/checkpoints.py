@@ -1,0 +1,70 @@
+"""Copies of a session, and going back to states that it had."""
+
+from __future__ import annotations
+
+from planaria.errors import SessionError
+from planaria.session.engine import SessionEngine
+from planaria.session.history import Point
+from planaria.session.log import log
+
+__all__ = ["checkpoint", "fork", "redo", "rewind", "undo"]
+
+
+def fork(engine: SessionEngine, n: int, reseed: bool) -> list[SessionEngine]:
+    """`n` engines that continue from the present state."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ValueError(f"fork(n={n!r}): n must be a non-negative integer")
+    engine.snapshots_for("fork")
+    state = engine.state(shared=True)
+    return [engine.copy(state, reseed=reseed) for _ in range(n)]
+
+
+def checkpoint(engine: SessionEngine, label: str) -> None:
+    """Keep the present state under a label."""
+    if not isinstance(label, str) or not label:
+        raise TypeError("the label of a checkpoint must be a non-empty str")
+    engine.executor.require("rewind")
+    engine.history.add(engine.state(), label)
+
+
+def _go_to(engine: SessionEngine, point: Point) -> None:
+    log.debug("session %#x goes to the state after execution %d", id(engine), point.state.count)
+    engine.snapshots_for("rewind").restore(point.state.kernel)
+    engine.adopt(point.state)
+
+
+def rewind(engine: SessionEngine, place: str | int) -> None:
+    """Go back to a checkpoint by its label, or to the state after so many executions."""
+    engine.executor.require("rewind")
+    point = engine.history.find(place)
+    _go_to(engine, point)
+    engine.history.go_to(point)
+    engine.history.undone.clear()
+
+
+def undo(engine: SessionEngine, n: int) -> None:
+    """Take back the last `n` executions."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"undo(n={n!r}): n must be a positive integer")
+    engine.executor.require("rewind")
+    history = engine.history
+    point = history.to_undo(n, engine.count)
+    left = [
+        *history.between(point.state.count, engine.count),
+        Point(engine.state(), None, history.past),
+    ]
+    _go_to(engine, point)
+    history.go_to(point)
+    history.undone.extend(reversed(left))
+
+
+def redo(engine: SessionEngine) -> None:
+    """Take back an undo."""
+    history = engine.history
+    if not history.undone:
+        raise SessionError("there is nothing to redo")
+    history.add(engine.state())
+    point = history.undone.pop()
+    _go_to(engine, point)
+    history.past = point.past
+    history.has_changed = True

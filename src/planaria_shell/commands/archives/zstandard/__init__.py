@@ -1,0 +1,1 @@
+"""The Zstandard format (RFC 8878)."""

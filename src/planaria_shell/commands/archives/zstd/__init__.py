@@ -1,1 +1,0 @@
-"""zstd: the format and the command."""

@@ -1,0 +1,1 @@
+"""Dates as text, as GNU date(1) reads and writes them."""
