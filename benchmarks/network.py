@@ -2,8 +2,8 @@
 
     python benchmarks/network.py
 
-The server is a process of its own. Session and native process take turns, and medians are compared. The memory
-of a long download is what the session's host process grows by while the answer streams.
+The server is a process of its own. Session and native process take turns, and medians are compared. The
+memory of a long download is what the session's host process grows by while the answer streams.
 """
 
 from __future__ import annotations
