@@ -43,8 +43,8 @@ class Limits:
     grace: float = 1.0
     """After an interrupt, how long the code may take to come back before it is stopped hard."""
     callback_timeout: float | None = None
-    """Time of one host callback. With a limit, plain functions run on a thread of their own, which is
-    abandoned when it overruns; without one they run on the calling thread."""
+    """Time of one host callback. One that overruns gives a TimeoutError in the code; the thread of a plain
+    function is abandoned."""
     callbacks: int | None = 10_000
     """Host callbacks in one execution."""
     memory: int | None = 2048 * _MIB

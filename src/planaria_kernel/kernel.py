@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.event_loop.asyncio_run import Execution, Runs
@@ -24,8 +24,13 @@ from planaria_kernel.execution import completion, display, error_reports, import
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME, Cell, compile_cell
 from planaria_kernel.execution.interpreter_state import InterpreterState
+from planaria_kernel.execution.interrupted_imports import import_again, interrupted_modules
+from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
+
+if TYPE_CHECKING:
+    from planaria_kernel.notebook.interactive_shell import InteractiveShell
 
 __all__ = ["Kernel"]
 
@@ -67,6 +72,8 @@ class Kernel:
         #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
         self.displayhook = self._take_value
         self._execution: Execution | None = None
+        #: The modules that KeyboardInterrupt was raised in while the present command imported them.
+        self._interrupted: dict[str, ModuleType] = {}
         self._interpreter: InterpreterState | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls(self.call_blocking)
@@ -80,6 +87,7 @@ class Kernel:
         self.names: dict[str, Any] = {}
         #: Those of them that are a workspace's.
         self._workspace: dict[str, Any] = {}
+        self._shell: InteractiveShell | None = None
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
         #: Called when a cell has nothing to do or ends: runs queued threads, and says whether there were any.
@@ -98,6 +106,9 @@ class Kernel:
             "complete": self._complete,
             "names": self._user_names,
             "evaluate": self._evaluate,
+            "inspect": self._inspect,
+            "is_complete": self._is_complete,
+            "mime_bundle": self._mime_bundle,
             "refuse": self._refuse_command,
         }
 
@@ -123,6 +134,9 @@ class Kernel:
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
             report = self._own_error(error)
+        if self._interrupted:
+            import_again(self._interrupted)
+            self._interrupted = {}
         calls = self._calls
         if (calls.open or calls.given_up) and report[0] in ("done", "error") and calls.any_given_up():
             report = (report[0], {**report[1], "given_up": calls.take_given_up()})
@@ -222,6 +236,7 @@ class Kernel:
         """
         match trampolines.place_of(frame):
             case "user":
+                self._interrupted |= interrupted_modules(frame)
                 raise KeyboardInterrupt
             case "loop":
                 self.interrupt_loop()
@@ -302,6 +317,9 @@ class Kernel:
             if report is not None:
                 return report
             if execution.coroutine is None:
+                # What tasks called that the cell leaves running is called now, not when another cell waits.
+                if execution.cancelled is None and self._calls.new:
+                    return self._waiting(0.0)
                 return self._finish(execution)
             if execution.cancelled is not None and not execution.future.cancelled():
                 execution.cancelled = None  # the user's code would not have it
@@ -325,7 +343,7 @@ class Kernel:
             self._execution = None
             return self._ended(None, failure, True)
         execution.loop, execution.future = park.loop, park.future
-        return None
+        return self._waiting(0.0) if park.sends_calls else None
 
     def _run_loop(self, execution: Execution) -> Report | None:
         """Run the loop that the cell waits in until what it waits for is done (None), or nothing is ready."""
@@ -354,6 +372,10 @@ class Kernel:
                 return ("waiting", calls, timer, self._calls.take_given_up())
             never = "waiting forever: no task can go on, no timer is set and no host call is open"
             self._stop(execution, RuntimeError(never))
+
+    def _waiting(self, seconds: float | None) -> Report:
+        """The report of a cell that waits for so many seconds at most, with the calls that it has made."""
+        return ("waiting", self._calls.take_new(), seconds, self._calls.take_given_up())
 
     def _finish(self, execution: Execution) -> Report:
         """The report of a cell that was a task, and is done."""
@@ -468,7 +490,10 @@ class Kernel:
         status, *answer = decode(self._call_host(b"C" + request))
         if status == "ok":
             return answer[0]
-        raise error_reports.exception_of(*answer)
+        error = error_reports.exception_of(*answer)
+        if isinstance(error, KeyboardInterrupt):
+            self._interrupted |= interrupted_modules(sys._getframe(1))
+        raise error
 
     @property
     def call_awaited(self) -> Callable[..., Coroutine[Any, Any, Any]]:
@@ -531,11 +556,22 @@ class Kernel:
             **self._callbacks.names,
             **self._workspace,
             "display": self.display.show,
+            "update_display": self.display.update,
             "clear_output": self.display.clear,
+            "get_ipython": self.get_ipython,
+            MAGICS: self.get_ipython,
             RUN_NAME: self._runs.run_equivalent,
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def get_ipython(self) -> InteractiveShell:
+        """The session as code sees it, and its magics."""
+        if self._shell is None:
+            from planaria_kernel.notebook.interactive_shell import InteractiveShell
+
+            self._shell = InteractiveShell(self.main.__dict__, self.display, lambda: self._workspace)
+        return self._shell
 
     def _namespaces(self, settings: dict[str, Any]) -> dict[str, Any]:
         return namespaces(
@@ -569,6 +605,29 @@ class Kernel:
     def _complete(self, text: str, cursor: int) -> Report:
         space = {**self.names, **self.main.__dict__}
         return ("answer", trampolines.call(completion.complete, text, cursor, space))
+
+    def _inspect(self, text: str, cursor: int, detail: int) -> Report:
+        """A text about the name at a cursor, or None."""
+        from planaria_kernel.notebook.describing import describe, name_at
+
+        name = name_at(text, cursor)
+        space = {**self.names, **self.main.__dict__}
+        found = trampolines.call(lambda: describe(name, space, with_source=detail > 0)) if name else None
+        return ("answer", found)
+
+    def _is_complete(self, text: str) -> Report:
+        from planaria_kernel.notebook.completeness import completeness
+
+        return ("answer", trampolines.call(completeness, text))
+
+    def _mime_bundle(self, expression: str) -> Report:
+        """The representations of an expression's value and their metadata; or what it raised."""
+        try:
+            code = compile(expression, "<expression>", "eval")
+            value = trampolines.call(self._context.run, eval, code, self.main.__dict__)
+            return ("answer", list(trampolines.call(display.mime_bundle, value)))
+        except Exception as error:
+            return ("answer", (type(error).__name__, f"{error}"))
 
     def _user_names(self) -> Report:
         return ("answer", trampolines.call(names.user_names, self.main))

@@ -156,14 +156,12 @@ def test_callbacks_awaited_and_blocking(home: Home) -> None:
 
 
 def test_callback_runs_where_the_caller_is(home: Home) -> None:
-    """A plain callback that the code blocks for runs on the thread that executes."""
+    """A plain callback declared for the caller's thread runs on the thread that executes."""
     threads: list[threading.Thread] = []
-    with Session(
-        executor=home(),
-        callbacks=[{"name": "mark", "fn": lambda: threads.append(threading.current_thread())}],
-    ) as session:
-        session.execute("mark.call()")
-    assert threads == [threading.current_thread()]
+    mark = {"name": "mark", "fn": lambda: threads.append(threading.current_thread())}
+    with Session(executor=home(), callbacks=[{**mark, "on_caller_thread": True}]) as session:
+        session.execute("mark.call()\nawait mark()")
+    assert threads == [threading.current_thread()] * 2
 
 
 def test_reentering_is_refused(home: Home) -> None:

@@ -30,10 +30,17 @@ __all__ = [
     "Resume",
     "RunCode",
     "RunScript",
+    "SecretPrompt",
     "Suspended",
     "TierMissing",
     "Waiting",
 ]
+
+
+class SecretPrompt(str):
+    """The prompt of a `getpass()`: what is answered should not be shown."""
+
+    __slots__ = ()
 
 
 class Request(IntEnum):
@@ -120,8 +127,8 @@ class Ok:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A host call raised an exception of a builtin type; with `fields`, of one in `planaria.errors`, which
-    takes them as keyword arguments.
+    """A host call raised an exception of a builtin type, whose arguments may be the field `args`; with other
+    `fields`, of one in `planaria.errors`, which takes them as keyword arguments.
     """
 
     type: str

@@ -374,14 +374,16 @@ class Machine:
         """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
-        self._kill = self._delivered = False
+        self._kill = self._delivered = self._raised = False
         self.failure = None
         self._forget_calls()
         self._cpu_clock = None
 
         def run() -> Result:
             outer, current.machine = current.machine, self
-            waiting, interruption.current.is_due = interruption.current.is_due, self.is_due
+            thread = interruption.current
+            waiting = thread.is_due, thread.take_raised
+            thread.is_due, thread.take_raised = self.is_due, self.take_raised
             self._thread = threading.get_ident()
             self._running = True
             if guard.cpu is not None:
@@ -392,7 +394,7 @@ class Machine:
             finally:
                 self._running = False
                 current.machine = outer
-                interruption.current.is_due = waiting
+                thread.is_due, thread.take_raised = waiting
 
         handler = self._take_signals()
         ticker = _ticker()
@@ -477,6 +479,11 @@ class Machine:
         """Whether the guest is to be interrupted as soon as the host function it waits for ends."""
         return self._kill or (self._reason is not None and not self._delivered)
 
+    def take_raised(self) -> bool:
+        """Whether an interrupt was raised in the guest since the last time that this was asked."""
+        raised, self._raised = self._raised, False
+        return raised
+
     def _used_up(self, clock: int) -> bool:
         try:
             return time.clock_gettime(clock) >= (self._cpu_deadline or 0)
@@ -495,7 +502,7 @@ class Machine:
 
     def _raise_interrupt(self) -> None:
         """Have CPython raise KeyboardInterrupt at the next line it executes."""
-        self._delivered = True
+        self._delivered = self._raised = True
         if self._interrupted_at is None:
             self._interrupted_at = time.monotonic()
         self._store.set_epoch_deadline(_FAR_AWAY)  # the call below must not be visited

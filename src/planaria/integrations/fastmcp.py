@@ -1,0 +1,64 @@
+"""FastMCP: code mode with CPython. Needs `planaria[fastmcp]`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from planaria.limits import Limits
+from planaria.session._async.session import AsyncSession
+
+__all__ = ["PlanariaSandboxProvider"]
+
+_LIMITS: Final = Limits(timeout=30)
+#: The program becomes the body of a function, so that it can `return`; its last expression is a value too.
+_PROGRAM: Final = """
+import ast as _ast
+
+
+async def _run_program(program):
+    body = _ast.parse(program["code"], "<program>").body or [_ast.Pass()]
+    if isinstance(body[-1], _ast.Expr):
+        body[-1] = _ast.copy_location(_ast.Return(body[-1].value), body[-1])
+    module = _ast.parse("async def _program(): pass")
+    module.body[0].body = body
+    names = {**globals(), **program["inputs"]}
+    exec(compile(_ast.fix_missing_locations(module), "<program>", "exec"), names)
+    return await names["_program"]()
+
+
+await _run_program(await _program_given())
+"""
+
+
+class PlanariaSandboxProvider:
+    """The `sandbox_provider` of FastMCP's `CodeMode`: each program of the model runs in a session of its own.
+
+    Args:
+        arguments: those of `planaria.AsyncSession`. Unless `limits` are given, a program may take 30 seconds,
+            the calls of tools included.
+    """
+
+    def __init__(self, **arguments: Any) -> None:
+        self._arguments = {"limits": _LIMITS, **arguments}
+
+    async def run(
+        self,
+        code: str,
+        *,
+        inputs: dict[str, Any] | None = None,
+        external_functions: dict[str, Callable[..., Any]] | None = None,
+    ) -> Any:
+        """Execute a program: what it returns, or the value of its last expression.
+
+        `inputs` are variables, `external_functions` are awaited by the program. Raises what the program
+        raises as ExecutionError, and the other errors of `Session.execute`.
+        """
+        given = {"code": code, "inputs": inputs or {}}
+        callbacks = [
+            *self._arguments.get("callbacks", ()),
+            {"name": "_program_given", "fn": lambda: given},
+            *({"name": name, "fn": function} for name, function in (external_functions or {}).items()),
+        ]
+        async with AsyncSession(**{**self._arguments, "callbacks": callbacks}) as session:
+            return (await session.execute(_PROGRAM, name="<code mode>")).value
