@@ -148,6 +148,13 @@ def test_a_program_that_cannot_be_here_says_what_there_is_instead() -> None:
     )
 
 
+def test_pip_says_where_packages_come_from() -> None:
+    """pip is not found, and the message says how a session gets packages."""
+    session = Session()
+    assert session("pip install attrs") == ("", 127)
+    assert "packages= of the image, or from deps.add(NAME)" in session.errors
+
+
 @pytest.mark.parametrize(
     "command", ["x=$(echo $i | tr 1 2)", "(a+=(y)); (:) &", "cat <(echo $i; :) > /dev/null", "bash -c : $i"]
 )

@@ -9,6 +9,9 @@ __all__ = ["ABSENT"]
 
 _NETWORK = "there is no network in this sandbox"
 _PACKAGES = "packages cannot be installed from within this sandbox"
+_PYTHON_PACKAGES = (
+    "packages come from packages= of the image, or from deps.add(NAME) in Python where there are deps"
+)
 _EDITOR = "there is no terminal to edit on; use sed, a here-document or Python"
 _LANGUAGE = "this sandbox has Python, awk, sed, jq and bc"
 _SYSTEM = "there are no services, devices or containers in this sandbox"
@@ -25,7 +28,8 @@ ABSENT: Final[dict[str, str]] = {
         "vi vim nano emacs": _EDITOR,
         "perl ruby node php lua java go cargo gcc cc g++ clang make cmake": _LANGUAGE,
         "systemctl service docker podman mount umount crontab": _SYSTEM,
-        "apt apt-get dpkg yum dnf apk brew npm npx pip pip3 uv": _PACKAGES,
+        "apt apt-get dpkg yum dnf apk brew npm npx": _PACKAGES,
+        "pip pip3 uv": _PYTHON_PACKAGES,
     }.items()
     for name in names.split()
 }
