@@ -214,7 +214,7 @@ def test_misuse_of_methods(session: Any) -> None:
         (lambda: session.execute(b"1"), TypeError, "code must be a str"),
         (lambda: session.execute("1", timeout=0), ValueError, "timeout=0"),
         (lambda: session.run("1", -5), ValueError, "timeout=-5"),
-        (lambda: session.run("1", "5"), ValueError, "timeout='5'"),
+        (lambda: session.run("1", "5"), TypeError, "timeout must be a number"),
         (lambda: session.fork(-1), ValueError, "fork"),
         (lambda: session.fork("2"), ValueError, "fork"),
         (lambda: session.checkpoint(""), TypeError, "label"),
