@@ -128,10 +128,15 @@ $(PEERS)/installed:
 bench: install $(PEERS)/installed
 	$(BIN)/planaria setup --full
 	@peer=$$(ls $(CURDIR)/$(PEERS)/bin/python 2>/dev/null); \
-	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py,$(sort $(wildcard benchmarks/*.py))); do \
+	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py benchmarks/soak.py,$(sort $(wildcard benchmarks/*.py))); do \
 		echo; echo "## $$program"; PEER_PYTHON=$$peer $(BIN)/python $$program || exit; \
 	done
 	$(BIN)/python benchmarks/figures.py
+
+# Two minutes of everything at random, after which nothing may have grown.
+soak: install
+	$(BIN)/planaria setup
+	$(BIN)/python benchmarks/soak.py
 
 # Coverage-guided; stops after a minute.
 fuzz: $(VENV)/ready-for-tests

@@ -75,7 +75,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 def test_a_comment_after_what_is_shown_is_a_promise(
     tmp_path: Path, source: str, complaint: str | None
 ) -> None:
-    """Comments after a print or an expression that is no call are compared; others are remarks."""
+    """Comments after a print or an expression that is not a call are compared; others are remarks."""
     document = tmp_path / "document.md"
     document.write_text(f"Text\n\n```python\n{source}\n```\n", "utf-8")
     if complaint is None:

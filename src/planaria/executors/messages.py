@@ -120,8 +120,8 @@ class Ok:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A host call raised an exception of a builtin type; with `fields`, of one in `planaria.errors`, which
-    takes them as keyword arguments.
+    """A host call raised an exception of a builtin type, whose arguments may be the field `args`; with other
+    `fields`, of one in `planaria.errors`, which takes them as keyword arguments.
     """
 
     type: str

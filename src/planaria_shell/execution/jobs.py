@@ -49,7 +49,7 @@ __all__ = [
 
 
 StreamCode = Callable[["Interpreter"], Generator[None, None, int]]
-#: Rounds that a job which neither sleeps nor ends gets when a call of the shell ends.
+#: Iterations that a job which neither sleeps nor ends gets when a call of the shell ends.
 _PATIENCE = 10_000
 
 

@@ -171,7 +171,7 @@ class BufferedInput(Stream):
 
 
 class DescriptorInput(BufferedInput):
-    """A file opened for reading; owns its system descriptor unless told otherwise."""
+    """A file opened for reading; owns its system descriptor by default."""
 
     __slots__ = ("deadline", "descriptor", "owned", "path")
 
