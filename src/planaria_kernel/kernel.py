@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.event_loop.asyncio_run import Execution, Runs
@@ -25,8 +25,12 @@ from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME, Cell, compile_cell
 from planaria_kernel.execution.interpreter_state import InterpreterState
 from planaria_kernel.execution.interrupted_imports import import_again, interrupted_modules
+from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
+
+if TYPE_CHECKING:
+    from planaria_kernel.notebook.interactive_shell import InteractiveShell
 
 __all__ = ["Kernel"]
 
@@ -83,6 +87,7 @@ class Kernel:
         self.names: dict[str, Any] = {}
         #: Those of them that are a workspace's.
         self._workspace: dict[str, Any] = {}
+        self._shell: InteractiveShell | None = None
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
         #: Called when a cell has nothing to do or ends: runs queued threads, and says whether there were any.
@@ -101,6 +106,9 @@ class Kernel:
             "complete": self._complete,
             "names": self._user_names,
             "evaluate": self._evaluate,
+            "inspect": self._inspect,
+            "is_complete": self._is_complete,
+            "mime_bundle": self._mime_bundle,
             "refuse": self._refuse_command,
         }
 
@@ -548,11 +556,22 @@ class Kernel:
             **self._callbacks.names,
             **self._workspace,
             "display": self.display.show,
+            "update_display": self.display.update,
             "clear_output": self.display.clear,
+            "get_ipython": self.get_ipython,
+            MAGICS: self.get_ipython,
             RUN_NAME: self._runs.run_equivalent,
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def get_ipython(self) -> InteractiveShell:
+        """The session as code sees it, and its magics."""
+        if self._shell is None:
+            from planaria_kernel.notebook.interactive_shell import InteractiveShell
+
+            self._shell = InteractiveShell(self.main.__dict__, self.display, lambda: self._workspace)
+        return self._shell
 
     def _namespaces(self, settings: dict[str, Any]) -> dict[str, Any]:
         return namespaces(
@@ -586,6 +605,29 @@ class Kernel:
     def _complete(self, text: str, cursor: int) -> Report:
         space = {**self.names, **self.main.__dict__}
         return ("answer", trampolines.call(completion.complete, text, cursor, space))
+
+    def _inspect(self, text: str, cursor: int, detail: int) -> Report:
+        """A text about the name at a cursor, or None."""
+        from planaria_kernel.notebook.describing import describe, name_at
+
+        name = name_at(text, cursor)
+        space = {**self.names, **self.main.__dict__}
+        found = trampolines.call(lambda: describe(name, space, with_source=detail > 0)) if name else None
+        return ("answer", found)
+
+    def _is_complete(self, text: str) -> Report:
+        from planaria_kernel.notebook.completeness import completeness
+
+        return ("answer", trampolines.call(completeness, text))
+
+    def _mime_bundle(self, expression: str) -> Report:
+        """The representations of an expression's value and their metadata; or what it raised."""
+        try:
+            code = compile(expression, "<expression>", "eval")
+            value = trampolines.call(self._context.run, eval, code, self.main.__dict__)
+            return ("answer", list(trampolines.call(display.mime_bundle, value)))
+        except Exception as error:
+            return ("answer", (type(error).__name__, f"{error}"))
 
     def _user_names(self) -> Report:
         return ("answer", trampolines.call(names.user_names, self.main))

@@ -58,7 +58,7 @@ def start(
     sys.displayhook = kernel.displayhook
     sys.meta_path.insert(0, kernel.imports)
     os.environ["MPLBACKEND"] = figures.BACKEND
-    figures.connect(kernel.display.show)
+    figures.connect(kernel.display.show_figure)
     asyncio.set_event_loop(kernel.loop)
     asyncio.new_event_loop = asyncio.events.new_event_loop = kernel.new_loop
     _keep_event_loop(kernel)

@@ -140,7 +140,7 @@ def test_command_that_is_cancelled_before_its_turn_never_begins(backend: Command
 
 
 def test_jobs_outlive_their_command(backend: CommandBackend) -> None:
-    """What a command leaves in the background goes on, and writes into nobody else's output."""
+    """What a command leaves in the background goes on, and writes into no other command's output."""
     done = backend.run("(while [ ! -e go ]; do sleep 0.02; done; echo late; echo done > finished) & echo now")
     assert (done.exit_code, done.stdout) == (0, "now\n")
     assert not backend.files.exists("finished")

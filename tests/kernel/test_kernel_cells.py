@@ -237,17 +237,17 @@ def test_what_is_indented_wrongly_stays_an_error(host: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "hint"),
     [
-        ("%matplotlib inline", "figures are shown as they are"),
-        ("%pip install requests", "deps.add"),
-        ("x = %timeit f()", "timeit module"),
+        ("%load_ext autoreload", "leave it out"),
+        ("%conda install requests", "deps.add"),
+        ("x = %unknown f()", "plain Python"),
         ("%%unknown\nx", "plain Python"),
-        ("x = 1\n!ls", "subprocess.run"),
-        ("files = !ls", "subprocess.run"),
-        ("len?", "help(name)"),
+        ("%cd /\n%unknown", "plain Python"),
+        ("x = 1\n%autoreload 2", "leave it out"),
+        ("%%time\nx = 1\n%unknown", "plain Python"),
     ],
 )
 def test_syntax_of_ipython_is_explained(host: Any, source: str, hint: str) -> None:
-    """A magic command, a shell escape or a question for help is a SyntaxError that says what to write instead."""
+    """A magic that there is not is a SyntaxError that says what to write instead."""
     error = host.error(source)
     assert error["type"] == "SyntaxError"
     assert hint in error["message"]

@@ -219,7 +219,7 @@ def test_files_close_themselves() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(_PAGE_SETS, max_size=6))
 def test_what_was_written(rounds: list[set[int]]) -> None:
-    """Write protection tells all changed pages at first, and from then on those written since it told last."""
+    """Write protection reports all changed pages at first, and from then on those written since its last report."""
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)
     if not write_protection.protect(area.base, 2 * SIZE):

@@ -1,4 +1,4 @@
-"""curl in a session's shell: it reaches what the policy allows."""
+"""curl and wget in a session's shell: they reach what the policy allows."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ def test_curl(connected: Any, scheme: str, http_port: int, https_port: int) -> N
     result = connected.bash(f"curl -sS {scheme}://localhost:{port}/chunked | tr a-z A-Z")
     assert (result.stdout, result.stderr) == ("ONE TWO THREE", "")
     assert [(one.method, one.status) for one in result.requests] == [("GET", 200)]
+
+
+def test_wget(connected: Any, https_port: int) -> None:
+    """wget saves a file over HTTPS, and fails for what the policy refuses with what is allowed."""
+    script = f"wget -q https://localhost:{https_port}/bytes/100000 && wc -c 100000; wget -nv http://evil.test; echo $?"
+    result = connected.bash(script)
+    assert result.stdout == "100000 100000\n4\n"
+    assert result.stderr.startswith("failed: evil.test is not allowed; allowed are localhost:")
 
 
 def test_upload(connected: Any, http_port: int) -> None:

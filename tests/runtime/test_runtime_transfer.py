@@ -75,7 +75,7 @@ def test_a_better_processor_is_refused(exported: Path, empty: CompileCache, tmp_
     with pytest.raises(RuntimeSetupError, match="a processor with avx1024"):
         import_runtime(better, empty)
     plain = changed(exported, tmp_path / "plain", lambda it: it["environment"].update(processor=""))
-    with pytest.raises(RuntimeSetupError, match="another digest"):  # so the processor was no reason
+    with pytest.raises(RuntimeSetupError, match="another digest"):  # so the processor was not the reason
         import_runtime(plain, empty)
 
 

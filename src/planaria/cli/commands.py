@@ -180,6 +180,78 @@ def mcp(
     serve(Server(SessionOptions(**options), store, base, packages), (host, port) if http else None)
 
 
+@commands.group()
+def jupyter() -> None:
+    """The Jupyter kernel: notebooks whose cells run in a sandbox."""
+
+
+@jupyter.command(name="install", context_settings={"ignore_unknown_options": True})
+@click.option("--user", is_flag=True, help="For this user (as without --prefix and --sys-prefix).")
+@click.option("--prefix", metavar="DIR", help="Below this directory, such as that of a virtual environment.")
+@click.option("--sys-prefix", is_flag=True, help="Below the directory of this Python.")
+@click.option("--name", default="planaria", show_default=True, help="The kernel's name.")
+@click.option(
+    "--display-name", default="Python (planaria)", show_default=True, help="The name that front ends show."
+)
+@click.option("--shared", is_flag=True, help="Run all such kernels in the process that starts them.")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS]...")
+def install_jupyter(
+    user: bool,
+    prefix: str | None,
+    sys_prefix: bool,
+    name: str,
+    display_name: str,
+    shared: bool,
+    options: tuple[str, ...],
+) -> None:
+    """Tell Jupyter of the kernel. OPTIONS are those of `planaria jupyter kernel`, for each kernel."""
+    if user + sys_prefix + (prefix is not None) > 1:
+        raise click.UsageError("--user, --prefix and --sys-prefix exclude each other")
+    if shared and options:
+        raise click.UsageError("--shared takes no OPTIONS: its settings stand in kernel.json; see the docs")
+    from planaria.cli.jupyter import install_kernel
+
+    place = sys.prefix if sys_prefix else prefix
+    install_kernel(name, display_name, options, user=place is None, prefix=place, shared=shared)
+
+
+@jupyter.command(name="kernel")
+@click.option(
+    "-f",
+    "connection_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The connection file that Jupyter writes.",
+)
+@click.option(
+    "--base",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="A workspace: code finds its tools, workflows and artifacts, and %pip installs packages.",
+)
+@click.option(
+    "--package",
+    "packages",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="Install this, as in 'attrs>=24'. May be given several times.",
+)
+@click.option("--timeout", type=seconds, metavar="SECONDS", help="Stop a cell after so many seconds.")
+@sandbox_options
+def jupyter_kernel(
+    connection_file: Path,
+    base: Path | None,
+    packages: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Run a kernel; Jupyter does that."""
+    from planaria.cli.jupyter import run_kernel
+    from planaria.cli.mcp import Server
+
+    run_kernel(Server(SessionOptions(**options), None, base, packages), connection_file)
+
+
 @commands.command(short_help="Compile the runtime ahead of time.")
 @click.option("--full", is_flag=True, help="Also what numpy, pandas, scipy and matplotlib need (a minute).")
 @click.option(

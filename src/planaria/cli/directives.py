@@ -51,12 +51,13 @@ def directive_names() -> list[str]:
 def obey(line: str, session: Session) -> str | Cell:
     """Do what a line that begins with `%` says; returns what to show, or to execute.
 
-    Raises DirectiveError when it is not understood, otherwise what the session raises.
+    A line that is for no directive is code. Raises DirectiveError when the arguments are not understood,
+    otherwise what the session raises.
     """
     name, _, rest = line.removeprefix(PREFIX).partition(" ")
     directive = _directives.get(name or "help")
     if directive is None:
-        raise DirectiveError(f"there is no {PREFIX}{name}; {PREFIX}help lists the commands")
+        return Cell(line)  # a magic, which the sandbox knows
     try:
         arguments = [rest] if directive.takes_code and rest.strip() else shlex.split(rest)
     except ValueError as error:
@@ -91,7 +92,8 @@ def _help(_session: Session) -> str:
     width = max(len(directive.usage) for directive in _directives.values())
     lines = [f"{PREFIX}{one.usage:{width}}  {one.purpose}" for one in _directives.values()]
     others = (
-        "!COMMAND runs in the shell, NAME? and NAME?? describe a value, Out[N] and _N are earlier values."
+        "!COMMAND runs in the shell, NAME? and NAME?? describe a value, Out[N] and _N are earlier values, "
+        f"{PREFIX}lsmagic lists what cells have beside these."
     )
     keys = "Alt-Enter runs a cell as it is, Ctrl-C stops it or clears the line, Ctrl-D leaves."
     return "\n".join([*lines, others, keys])

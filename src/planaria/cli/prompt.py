@@ -83,9 +83,7 @@ def _key_bindings() -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         document = buffer.document
-        if document.is_cursor_at_the_end and (
-            document.text.startswith(PREFIX) or is_line(document.text) or is_complete(document.text)
-        ):
+        if document.is_cursor_at_the_end and (is_line(document.text) or is_complete(document.text)):
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n" + indentation(document.current_line_before_cursor))

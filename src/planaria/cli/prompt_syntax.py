@@ -28,6 +28,9 @@ __all__ = [
 
 #: What a line for the shell begins with.
 SHELL: Final = "!"
+#: What a line for the session or a magic begins with, and a cell that is one magic as a whole.
+_MAGIC: Final = "%"
+_CELL_MAGIC: Final = "%%"
 
 _compiler: Final = codeop.CommandCompiler()
 _compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -62,7 +65,9 @@ _PRETTY: Final = (
 
 def is_line(text: str) -> bool:
     """Whether a line is one of these rather than Python: Enter runs it."""
-    return text.startswith(SHELL) or asks_about(text) is not None
+    if text.startswith(_CELL_MAGIC):
+        return False
+    return text.startswith((SHELL, _MAGIC)) or asks_about(text) is not None
 
 
 def asks_about(text: str) -> tuple[str, bool] | None:
@@ -102,11 +107,13 @@ def is_complete(text: str) -> bool:
 
     The text is parsed on the host, but not run there.
 
-    As in Python's own prompt, a block ends with a blank line. What is wrong beyond repair is complete, so
-    that the session reports what is wrong with it.
+    As in Python's own prompt, a block ends with a blank line; so does a cell that is one magic. What is
+    wrong beyond repair is complete, so that the session reports what is wrong with it.
     """
     lines = text.split("\n")
     last = lines[-1]
+    if text.startswith(_CELL_MAGIC):
+        return len(lines) > 1 and not last.strip()
     may_go_on = last.strip() != "" and (last[0].isspace() or last.rstrip().endswith(":"))
     try:
         with warnings.catch_warnings():

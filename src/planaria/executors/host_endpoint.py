@@ -33,6 +33,7 @@ from planaria.executors.messages import (
     Resume,
     RunCode,
     RunScript,
+    SecretPrompt,
     Suspended,
     TierMissing,
     Waiting,
@@ -140,6 +141,9 @@ class HostEndpoint:
             match self.decode(request[1:]):
                 case str(prompt):
                     return encode(answer_frame(self._ask(lambda: self._host.input(prompt))))
+                case (str(prompt), True):
+                    secret = SecretPrompt(prompt)
+                    return encode(answer_frame(self._ask(lambda: self._host.input(secret))))
         else:
             return None
         raise unknown_request(request)

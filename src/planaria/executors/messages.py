@@ -30,10 +30,17 @@ __all__ = [
     "Resume",
     "RunCode",
     "RunScript",
+    "SecretPrompt",
     "Suspended",
     "TierMissing",
     "Waiting",
 ]
+
+
+class SecretPrompt(str):
+    """The prompt of a `getpass()`: what is answered should not be shown."""
+
+    __slots__ = ()
 
 
 class Request(IntEnum):

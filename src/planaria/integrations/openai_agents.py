@@ -127,5 +127,5 @@ def python_tool(session: Session) -> FunctionTool:
 
 
 def _failed(error: Exception) -> ApplyPatchResult:
-    """The model is told what failed, and can try again."""
+    """The model sees what failed, and can try again."""
     return ApplyPatchResult(status="failed", output=str(error))

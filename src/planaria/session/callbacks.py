@@ -237,7 +237,6 @@ def _are_plain(arguments: tuple[object, ...]) -> bool:
 def raised(error: BaseException) -> Raised:
     """A host exception as it arrives in the sandbox: with the nearest builtin class of its ancestors.
 
-
     Names of host files are left out. Exceptions of a session or a workspace arrive as what they are.
     """
     if isinstance(error, ToolCallError):

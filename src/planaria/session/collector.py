@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from planaria.session.result import Output
 
@@ -12,6 +13,8 @@ __all__ = ["Collector", "Listeners"]
 
 #: The end of a stream is cut to its size whenever it is so many bytes larger, and as much again.
 _SLACK: Final = 4096
+#: The key of the metadata that has the identifier of an output; see `planaria_kernel.execution.display`.
+_DISPLAY_ID: Final = "planaria.display_id"
 #: What a rich output costs beside its contents.
 _OUTPUT_BYTES: Final = 200
 
@@ -137,6 +140,8 @@ class Listeners:
         self.stdout: list[Callable[[str], object]] = []
         self.stderr: list[Callable[[str], object]] = []
         self.display: Callable[[Output], object] | None = None
+        #: Gets everything but text as the kernel sends it: kind, contents, metadata, identifier.
+        self.events: Callable[[str, dict[str, Any], dict[str, Any], str | None], object] | None = None
         if on_stdout is not None:
             self.stdout.append(on_stdout)
         if on_stderr is not None:
@@ -149,7 +154,7 @@ class Listeners:
     @property
     def any(self) -> bool:
         """Whether there is a listener."""
-        return bool(self.stdout or self.stderr or self.display or self.bytes)
+        return bool(self.stdout or self.stderr or self.display or self.bytes or self.events)
 
 
 class Collector:
@@ -162,6 +167,7 @@ class Collector:
         self._streams = {1: _Stream(limit, listeners.stdout), 2: _Stream(limit, listeners.stderr)}
         self._display = listeners.display
         self._bytes = listeners.bytes
+        self._events = listeners.events
         self.outputs: list[Output] = []
         self.outputs_truncated = False
         self._room = limit
@@ -171,15 +177,36 @@ class Collector:
             self._bytes(descriptor, data)
         self._streams[descriptor].write(data)
 
-    def display(self, kind: str, data: dict[str, object], metadata: dict[str, object]) -> None:
+    def display(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+        display_id = metadata.pop(_DISPLAY_ID, None)
+        if self._events is not None:
+            self._events(kind, data, metadata, display_id)
         if kind == "clear":
             self.outputs.clear()
-            return
-        output = Output(data, metadata, is_value=kind == "result")
+        elif kind == "page":
+            if self._events is None:  # there is no pager
+                self.output(1, f"{data.get('text/plain', '')}\n".encode("utf-8", "backslashreplace"))
+        elif kind == "update":
+            self._update(Output(data, metadata, display_id=display_id))
+        elif kind in ("display", "result"):
+            self._add(Output(data, metadata, is_value=kind == "result", display_id=display_id))
+
+    def _add(self, output: Output) -> None:
         if self._fits(output):
             self.outputs.append(output)
         else:
             self.outputs_truncated = True
+        if self._display is not None:
+            self._display(output)
+
+    def _update(self, output: Output) -> None:
+        """Replace the outputs that have the identifier of this one."""
+        shown = [number for number, one in enumerate(self.outputs) if one.display_id == output.display_id]
+        if shown and not self._fits(output):
+            self.outputs_truncated = True
+        else:
+            for number in shown:
+                self.outputs[number] = replace(output, is_value=self.outputs[number].is_value)
         if self._display is not None:
             self._display(output)
 
@@ -206,6 +233,7 @@ class Collector:
         self._streams[2].listen(listeners.stderr)
         self._display = listeners.display
         self._bytes = listeners.bytes
+        self._events = listeners.events
 
     @property
     def has_output(self) -> bool:

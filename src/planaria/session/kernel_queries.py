@@ -6,7 +6,14 @@ import json
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from planaria.errors import CrashError, ProtocolError, SessionError, SnapshotCorrupt, SnapshotError
+from planaria.errors import (
+    CrashError,
+    ExecutionError,
+    ProtocolError,
+    SessionError,
+    SnapshotCorrupt,
+    SnapshotError,
+)
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.engine import SessionEngine
 from planaria.session.result import Completions
@@ -19,12 +26,15 @@ __all__ = [
     "analyze",
     "complete_code",
     "complete_command",
+    "completeness",
     "counters",
     "document",
     "document_in",
     "evaluate",
     "forget_functions",
+    "inspect_code",
     "is_complete",
+    "mime_bundle",
     "program_jobs",
     "prompt",
     "restore_state",
@@ -159,6 +169,39 @@ def complete_command(engine: SessionEngine, text: str, cursor: int | None) -> Co
 def complete_code(engine: SessionEngine, text: str, cursor: int | None) -> Completions:
     """See `Session.complete`."""
     return _completions(engine, "complete", text, cursor)
+
+
+def inspect_code(engine: SessionEngine, text: str, cursor: int | None, detail: int = 0) -> str | None:
+    """A text about the name at a cursor, with its source for a `detail` above 0; None when it means nothing.
+
+    Nothing of the user's is run for it but a `repr`.
+    """
+    found = engine.ask("inspect", text, len(text) if cursor is None else cursor, detail)
+    return found if isinstance(found, str) else None
+
+
+def completeness(engine: SessionEngine, text: str) -> dict[str, Any]:
+    """Whether a cell is whole: its `status` is complete, incomplete (with `indent`) or invalid."""
+    match engine.ask("is_complete", text):
+        case {"status": str(status), "indent": str(indent)}:
+            return {"status": status, "indent": indent}
+        case {"status": str(status)}:
+            return {"status": status}
+    raise ProtocolError("the kernel answered without a status")
+
+
+def mime_bundle(engine: SessionEngine, expression: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The representations of an expression's value and their metadata; it is not an execution.
+
+    Raises ExecutionError when the expression raises.
+    """
+    engine.history.has_changed = True
+    match engine.ask("mime_bundle", expression):
+        case [dict(data), dict(metadata)]:
+            return data, metadata
+        case (str(name), str(message)):
+            raise ExecutionError(message, type=name)
+    raise ProtocolError("the kernel answered without representations")
 
 
 def _completions(engine: SessionEngine, query: str, text: str, cursor: int | None) -> Completions:

@@ -42,6 +42,8 @@ class Output:
     metadata: dict[str, Any] = field(default_factory=dict)
     is_value: bool = False
     """Whether it shows the value of the execution, rather than something that was displayed on the way."""
+    display_id: str | None = None
+    """By what `update_display` replaces it; None when it cannot be replaced."""
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None

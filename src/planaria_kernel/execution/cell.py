@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any, Final
 
 from planaria_kernel.execution import foreign_syntax
+from planaria_kernel.execution.magic_syntax import Rewritten, rewritten
 
 __all__ = ["FUTURE_FLAGS", "RUN_NAME", "Cell", "compile_cell"]
 
@@ -27,6 +28,8 @@ _COMPOUND: Final = re.compile(r"\s*(?:(?:if|for|while|with|try|def|class|async|m
 _LOOP_FUNCTIONS: Final = frozenset(
     {"create_task", "ensure_future", "gather", "get_running_loop", "current_task"}
 )
+#: The variable that has the value of a cell whose statements are wrapped.
+_VALUE: Final = "__planaria_value__"
 _AWAIT: Final = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _PARSE: Final = ast.PyCF_ONLY_AST | _AWAIT
 FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -105,10 +108,15 @@ def compile_cell(
         cell = compile_source(source, name, flags, check, capture)
     except SyntaxError as error:
         repaired = foreign_syntax.repaired(source)
-        if repaired == source:
+        magic = rewritten(repaired)
+        if magic is None and repaired == source:
             foreign_syntax.explain(error, source)
             raise
-        cell = compile_source(repaired, name, flags, check, capture)
+        try:
+            cell = compile_source(magic or repaired, name, flags, check, capture)
+        except SyntaxError as error:
+            foreign_syntax.explain(error, source)
+            raise
     if len(source) <= _LONGEST_KEPT:
         if len(_compiled) >= _MOST_COMPILED:
             del _compiled[next(iter(_compiled))]
@@ -122,7 +130,7 @@ def forget() -> None:
 
 
 def compile_source(
-    source: str,
+    source: str | Rewritten,
     name: str,
     flags: int,
     check: Callable[[ast.Module], None] | None,
@@ -135,9 +143,13 @@ def compile_source(
     With `capture`, a single simple statement is compiled without going through a syntax tree, which takes
     half the time; it gives its value to `sys.displayhook`.
     """
+    wrapped = None
+    if isinstance(source, Rewritten):
+        wrapped, source = source if source.wrapper is not None else None, source.source
     if (
         capture
         and check is None
+        and wrapped is None
         and "\n" not in source
         and ";" not in source
         and "__future__" not in source
@@ -156,6 +168,8 @@ def compile_source(
     tree = _parse(source, name, flags)
     if check is not None:
         check(tree)
+    if wrapped is not None:
+        _wrap(tree, wrapped)
     statements = tree.body
     if not statements:
         return Cell(None, None, flags, silent=True)
@@ -176,6 +190,25 @@ def compile_source(
     cell.parks = top.runs and not top.awaits and not top.needs_loop
     cell.awaits = cell.awaits or top.needs_loop
     return cell
+
+
+def _wrap(tree: ast.Module, wrapped: Rewritten) -> None:
+    """Put the statements of a cell into a `with` of its wrapper; its value stays the cell's."""
+    statements = tree.body
+    if not statements:
+        return
+    manager = ast.parse(wrapped.wrapper or "", mode="eval").body
+    last = statements[-1]
+    value = isinstance(last, ast.Expr) and wrapped.keeps_value
+    if isinstance(last, ast.Expr) and value:
+        statements[-1] = ast.copy_location(ast.Assign([ast.Name(_VALUE, ast.Store())], last.value), last)
+    block = ast.copy_location(ast.With([ast.withitem(manager)], statements), statements[0])
+    tree.body = [block]
+    if value:
+        tree.body.append(ast.copy_location(ast.Expr(ast.Name(_VALUE, ast.Load())), last))
+    for node in ast.walk(manager):  # an error in it is one of the first line
+        ast.copy_location(node, statements[0])
+    ast.fix_missing_locations(tree)
 
 
 def _may_run_a_loop(source: str) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["complete"]
+__all__ = ["MISSING", "complete", "value_of"]
 
 MAX_MATCHES: Final = 1000
 
@@ -30,7 +30,7 @@ _IMPORT = re.compile(r"^\s*import\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*([\w.]*)$"
 _FROM = re.compile(r"^\s*from\s+([\w.]*)$")
 _FROM_IMPORT = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+\(?\s*(?:\w+(?:\s+as\s+\w+)?\s*,\s*)*(\w*)$")
 _KEY = re.compile(r"""\[\s*(?:(["'])([^"'\\\n]*)|(-?\w*))$""")
-_MISSING: Final = object()
+MISSING: Final = object()
 
 Space = dict[str, Any]
 
@@ -60,8 +60,8 @@ def _matches(before: str, line: str, space: Space) -> tuple[Iterable[str], str]:
     if match := _IMPORT.match(line) or _FROM.match(line):
         return _module_names(match[1]), match[1]
     if match := _KEY.search(line):
-        owner = _follow(line[: match.start()], space)
-        if owner is not _MISSING:
+        owner = value_of(line[: match.start()], space)
+        if owner is not MISSING:
             quote, inside, bare = match[1], match[2], match[3]
             keys = _keys(owner)
             if quote:
@@ -74,8 +74,8 @@ def _matches(before: str, line: str, space: Space) -> tuple[Iterable[str], str]:
     typed = _NAME_AT_END.search(line)[0]  # type: ignore[index]
     head = line[: len(line) - len(typed)].rstrip()
     if head.endswith("."):
-        owner = _follow(head[:-1], space)
-        return (() if owner is _MISSING else _attributes(owner)), typed
+        owner = value_of(head[:-1], space)
+        return (() if owner is MISSING else _attributes(owner)), typed
     return [*_names(space), *_keyword_arguments(before[: len(before) - len(typed)], space)], typed
 
 
@@ -111,7 +111,7 @@ def _names(space: Space) -> list[str]:
     ]
 
 
-def _follow(expression: str, space: Space) -> Any:
+def value_of(expression: str, space: Space) -> Any:
     """The object that a path of names, attributes and constant keys at the end of the text leads to."""
     match = _PATH_BEFORE_DOT.search(expression)
     if match is None:
@@ -119,26 +119,26 @@ def _follow(expression: str, space: Space) -> Any:
     start = match.start()
     before = expression[:start].rstrip()
     if before.endswith(".") or (start and expression[start - 1].isalnum()):
-        return _MISSING
+        return MISSING
     try:
         return _value(ast.parse(match[0].strip(), mode="eval").body, space)
     except SyntaxError:
-        return _MISSING
+        return MISSING
 
 
 def _literal(expression: str) -> Any:
     """A string literal that ends the text; other expressions would have to be run."""
     match = _LITERAL_BEFORE_DOT.search(expression)
-    return "" if match is not None and match[0][0] in "\"'" else _MISSING
+    return "" if match is not None and match[0][0] in "\"'" else MISSING
 
 
 def _value(node: ast.expr, space: Space) -> Any:
     if isinstance(node, ast.Name):
-        value = space.get(node.id, _MISSING)
-        return getattr(builtins, node.id, _MISSING) if value is _MISSING else value
+        value = space.get(node.id, MISSING)
+        return getattr(builtins, node.id, MISSING) if value is MISSING else value
     if isinstance(node, ast.Attribute):
         owner = _value(node.value, space)
-        return _MISSING if owner is _MISSING else _attribute(owner, node.attr)
+        return MISSING if owner is MISSING else _attribute(owner, node.attr)
     if isinstance(node, ast.Subscript):
         owner = _value(node.value, space)
         key = ast.literal_eval(node.slice)
@@ -146,21 +146,21 @@ def _value(node: ast.expr, space: Space) -> Any:
             try:
                 return owner[key]
             except (LookupError, TypeError):
-                return _MISSING
-    return _MISSING
+                return MISSING
+    return MISSING
 
 
 def _attribute(owner: Any, name: str) -> Any:
     """An attribute without running anything: no properties, no `__getattr__`."""
     if isinstance(owner, ModuleType):
-        return owner.__dict__.get(name, _MISSING)
-    found = inspect.getattr_static(owner, name, _MISSING)
+        return owner.__dict__.get(name, MISSING)
+    found = inspect.getattr_static(owner, name, MISSING)
     if inspect.isfunction(found) and not isinstance(owner, type):
         return found.__get__(owner)
     if isinstance(found, (staticmethod, classmethod)):
         return found.__func__
     if isinstance(found, property) or (hasattr(type(found), "__get__") and not callable(found)):
-        return _MISSING
+        return MISSING
     return found
 
 
@@ -256,8 +256,8 @@ def _keyword_arguments(before: str, space: Space) -> list[str]:
             if depth:
                 depth -= 1
             elif character == "(":
-                function = _follow(before[:place], space)
-                return [] if function is _MISSING else _parameters(function)
+                function = value_of(before[:place], space)
+                return [] if function is MISSING else _parameters(function)
             else:
                 return []
         elif character == "\n" and depth == 0 and before[:place].count("(") == before[:place].count(")"):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from planaria_kernel.execution import figures
 from planaria_kernel.execution.names import short_repr
 
-__all__ = ["Display", "mime_bundle"]
+__all__ = ["DISPLAY_ID", "Display", "DisplayHandle", "mime_bundle"]
+
+#: The key of the metadata under which the host finds the identifier of an output that may be updated.
+DISPLAY_ID: Final = "planaria.display_id"
 
 #: Bytes or characters of one representation; a larger one is left out and the text says so.
 MAX_REPRESENTATION: Final = 32 * 1024 * 1024
@@ -94,8 +99,31 @@ def _is_empty_figure(value: Any) -> bool:
     return _is_figure(value) and figures.is_empty(value)
 
 
+class DisplayHandle:
+    """An output that can be replaced later: what `display(..., display_id=True)` returns."""
+
+    def __init__(self, display: Display, display_id: str) -> None:
+        self._display = display
+        self.display_id = display_id
+
+    def display(self, value: Any, **options: Any) -> None:
+        """Show `value` as one more output of this identifier."""
+        self._display.show(value, display_id=self.display_id, **options)
+
+    def update(self, value: Any, **options: Any) -> None:
+        """Show `value` in place of what the outputs of this identifier show."""
+        self._display.update(value, display_id=self.display_id, **options)
+
+    def __repr__(self) -> str:
+        return f"<DisplayHandle display_id={self.display_id}>"
+
+
 class Display:
-    """What shows things: `send` takes a kind ("display", "result" or "clear"), a bundle and its metadata."""
+    """What shows things: `send` takes a kind, a bundle and its metadata.
+
+    The kinds are "display", "update", "result", "clear", "page" (text about something, for a pager) and those
+    of comms.
+    """
 
     def __init__(self, send: _Send) -> None:
         self._send = send
@@ -103,20 +131,83 @@ class Display:
         self._others: frozenset[int] = frozenset()
 
     def show(
-        self, *objects: Any, include: Any = None, exclude: Any = None, metadata: Any = None, raw: bool = False
-    ) -> None:
-        """Show objects with every representation they have; with `raw`, each is a mime bundle itself."""
+        self,
+        *objects: Any,
+        include: Any = None,
+        exclude: Any = None,
+        metadata: Any = None,
+        raw: bool = False,
+        display_id: str | bool | None = None,
+        clear: bool = False,
+        transient: Any = None,
+    ) -> DisplayHandle | None:
+        """Show objects with every representation they have; with `raw`, each is a mime bundle itself.
+
+        With `display_id` (True makes one) they can be replaced later, by the handle that is returned then or
+        by `update_display`. `clear` forgets what was shown before. `transient` is there for IPython's sake.
+        """
+        if clear:
+            self.clear(wait=True)
+        identifier = os.urandom(16).hex() if display_id is True else display_id or None
         for value in objects:
-            if not raw and _is_empty_figure(value):
-                self._forget(value)
-                continue
-            data, known = (dict(value), {}) if raw else mime_bundle(value, include, exclude)
-            self._send("display", data, {**known, **(metadata or {})})
+            self._show("display", value, include, exclude, metadata, raw, identifier)
+        return None if identifier is None else DisplayHandle(self, str(identifier))
+
+    def show_figure(self, figure: Any) -> None:
+        """Show a figure of matplotlib."""
+        self.show(figure)
+
+    def update(
+        self,
+        value: Any,
+        *,
+        display_id: str,
+        include: Any = None,
+        exclude: Any = None,
+        metadata: Any = None,
+        raw: bool = False,
+    ) -> None:
+        """Show `value` in place of what was shown as `display_id`."""
+        self._show("update", value, include, exclude, metadata, raw, display_id)
+
+    def _show(
+        self, kind: str, value: Any, include: Any, exclude: Any, metadata: Any, raw: bool, display_id: Any
+    ) -> None:
+        if not raw and _is_empty_figure(value):
             self._forget(value)
+            return
+        if not raw and getattr(type(value), "_ipython_display_", None) is not None:
+            value._ipython_display_()
+            return
+        data, known = (dict(value), {}) if raw else mime_bundle(value, include, exclude)
+        identified = {} if display_id is None else {DISPLAY_ID: str(display_id)}
+        self._send(kind, data, {**known, **(metadata or {}), **identified})
+        self._forget(value)
+
+    @contextlib.contextmanager
+    def captured(self) -> Iterator[list[tuple[str, Bundle, dict[str, Any]]]]:
+        """Within this, what is shown goes into the list instead."""
+        outputs: list[tuple[str, Bundle, dict[str, Any]]] = []
+        send, self._send = self._send, lambda *sent: outputs.append(sent)
+        try:
+            yield outputs
+        finally:
+            self._send = send
+
+    def page(self, text: str) -> None:
+        """Show a text about something, which is not output of the code."""
+        self._send("page", {"text/plain": text}, {})
+
+    def send(self, kind: str, data: Bundle, metadata: dict[str, Any]) -> None:
+        """Send what is not an output: a message of a comm."""
+        self._send(kind, data, metadata)
 
     def result(self, value: Any) -> None:
         """Show the value of a cell, when there is more to it than a text."""
         if type(value) in _PLAIN:
+            return
+        if getattr(type(value), "_ipython_display_", None) is not None:
+            value._ipython_display_()
             return
         data, metadata = mime_bundle(value)
         if len(data) > 1:

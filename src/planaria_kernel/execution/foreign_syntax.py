@@ -11,27 +11,23 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 _NO_BREAK_SPACE: Final = "\xa0"
 _INDENTATION: Final = re.compile(r"^[ \t\xa0]+", re.MULTILINE)
 _FIRST_INDENTATION: Final = re.compile(r"\s*?^([ \t]+)(?=\S)", re.MULTILINE)
-_MAGIC: Final = re.compile(r"\s*(?:\w[\w., ]*=\s*)?(%%?|!!?)\s*(\w*)")
-_HELP: Final = re.compile(r"\s*\??[\w.]+\?{1,2}\s*$")
+_MAGIC: Final = re.compile(r"\s*(?:\w[\w., ]*=\s*)?(%%?)\s*(\w*)")
 
-#: What to write in place of a magic command.
+#: What to write in place of a magic command that there is not.
 _INSTEAD: Final = {
-    "pip": "packages come with an image (planaria.Image.build), or by deps.add() in a workspace",
-    "conda": "packages come with an image (planaria.Image.build), or by deps.add() in a workspace",
-    "matplotlib": "leave it out: figures are shown as they are",
-    "time": "use time.perf_counter()",
-    "timeit": "use the timeit module",
-    "run": "use runpy.run_path()",
-    "cd": "use os.chdir()",
-    "pwd": "use os.getcwd()",
-    "ls": "use os.listdir(), or session.bash() on the host",
-    "env": "use os.environ",
-    "load_ext": "leave it out",
     "autoreload": "leave it out",
-    "who": "use dir()",
-    "whos": "use dir()",
-    "bash": "use subprocess.run(..., shell=True), or session.bash() on the host",
-    "writefile": "use pathlib.Path.write_text()",
+    "autosave": "leave it out",
+    "conda": "packages come with an image (planaria.Image.build), or by deps.add() in a workspace",
+    "config": "leave it out: figures are shown as PNG",
+    "debug": "use pdb.post_mortem()",
+    "load": "use pathlib.Path.read_text()",
+    "load_ext": "leave it out: extensions of IPython are not there",
+    "mamba": "packages come with an image (planaria.Image.build), or by deps.add() in a workspace",
+    "memit": "use tracemalloc",
+    "prun": "use the cProfile module",
+    "pylab": "import numpy and matplotlib.pyplot",
+    "reload_ext": "leave it out",
+    "store": "use snapshots of the session (planaria.Session.snapshot_state)",
 }
 
 
@@ -49,19 +45,13 @@ def repaired(source: str) -> str:
 
 
 def explain(error: SyntaxError, source: str) -> None:
-    """Have the error of a line that is IPython's and not Python's say what to write instead."""
+    """Have the error of a line that is a magic which there is not say what to write instead."""
     lines = source.splitlines()
     if error.lineno is None or not 0 < error.lineno <= len(lines) or not error.msg:
         return
     line = lines[error.lineno - 1]
     match = _MAGIC.match(line)
-    if match is not None and match[1][0] == "!":
-        hint = "shell commands: use subprocess.run(..., shell=True), or session.bash() on the host"
-    elif match is not None and match[2]:
-        instead = _INSTEAD.get(match[2], "write plain Python")
-        hint = f"magic commands: {match[1]}{match[2]} is IPython's; {instead}"
-    elif _HELP.match(line):
-        hint = "IPython's help: use help(name)"
-    else:
+    if match is None or not match[2]:
         return
-    error.msg = f"{error.msg}; cells have no {hint}"
+    instead = _INSTEAD.get(match[2], "write plain Python; %lsmagic lists those that there are")
+    error.msg = f"{error.msg}; cells have no magic {match[1]}{match[2]}: {instead}"

@@ -41,11 +41,12 @@ class Terminal(io.TextIOBase):
         self._owns_streams = owns_streams
         self._rest = ""
 
-    def _ask(self, prompt: str) -> str | None:
+    def _ask(self, prompt: str, *, is_secret: bool = False) -> str | None:
         """A line without its end, or None when there is no more input."""
         if self._flush is not None:
             self._flush()
-        kind, *answer = decode(self._call_host(b"I" + encode(prompt)))
+        request = (prompt, True) if is_secret else prompt
+        kind, *answer = decode(self._call_host(b"I" + encode(request)))
         if kind == "error":
             raise exception_of(*answer)
         return answer[0] if kind == "ok" else None
@@ -57,9 +58,12 @@ class Terminal(io.TextIOBase):
         """
         if self._owns_streams and self._are_replaced():
             return _input(prompt)
+        return self._line(str(prompt))
+
+    def _line(self, prompt: str, *, is_secret: bool = False) -> str:
         if self._rest:
             return self.readline().removesuffix("\n")
-        line = self._ask(str(prompt))
+        line = self._ask(prompt, is_secret=is_secret)
         if line is None:
             raise EOFError("this execution has no more standard input: give some with stdin=")
         return line
@@ -72,7 +76,9 @@ class Terminal(io.TextIOBase):
         self, prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None
     ) -> str:
         """Read a line from the host; whether it is echoed is the host's matter."""
-        return self.input(prompt)
+        if self._owns_streams and self._are_replaced():
+            return _input(prompt)
+        return self._line(str(prompt), is_secret=True)
 
     def readable(self) -> bool:
         return True

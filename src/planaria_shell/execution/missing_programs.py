@@ -8,7 +8,6 @@ __all__ = ["ABSENT"]
 
 
 _NETWORK = "there is no network in this sandbox"
-_FETCH = f"{_NETWORK}; have the host fetch it"
 _PACKAGES = "packages cannot be installed from within this sandbox"
 _EDITOR = "there is no terminal to edit on; use sed, a here-document or Python"
 _LANGUAGE = "this sandbox has Python, awk, sed, jq and bc"
@@ -22,7 +21,6 @@ ABSENT: Final[dict[str, str]] = {
         "git": "use the host's git, or diff and patch here",
         "sudo doas": f"{_USER}; run the command itself",
         "su passwd": _USER,
-        "wget": _FETCH,
         "ssh scp rsync ping nc telnet ftp dig nslookup ip": _NETWORK,
         "vi vim nano emacs": _EDITOR,
         "perl ruby node php lua java go cargo gcc cc g++ clang make cmake": _LANGUAGE,

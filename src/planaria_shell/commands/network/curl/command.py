@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 
+from planaria_shell.commands.network.cookies import Cookies
 from planaria_shell.commands.network.curl.bodies import DATA, CannotReadOption, option_file
-from planaria_shell.commands.network.curl.cookies import Cookies
 from planaria_shell.commands.network.curl.globbing import expanded
 from planaria_shell.commands.network.curl.options import CurlUsageError, Given, Option, parse
 from planaria_shell.commands.network.curl.request import VERSION

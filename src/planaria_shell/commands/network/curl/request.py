@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urljoin
 
+from planaria_shell.commands.network.cookies import Cookies
 from planaria_shell.commands.network.curl.bodies import form, given_data, option_file, query_data
-from planaria_shell.commands.network.curl.cookies import Cookies
 from planaria_shell.commands.network.curl.options import Given
 from planaria_shell.commands.network.exchange import SCHEME, Answer, Body, Place, encoded, parse_place
 from planaria_shell.toolkit.invocation import Invocation

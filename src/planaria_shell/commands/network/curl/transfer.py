@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from planaria_shell.commands.network.cookies import Cookies
 from planaria_shell.commands.network.curl.bodies import CannotRead
-from planaria_shell.commands.network.curl.cookies import Cookies
 from planaria_shell.commands.network.curl.options import Given
 from planaria_shell.commands.network.curl.request import REDIRECTS, Request, first_request, redirected
 from planaria_shell.commands.network.curl.write_out import Figures

@@ -1,4 +1,4 @@
-"""Cookies of curl: those given, those that servers set, and the file that they are kept in (RFC 6265)."""
+"""Cookies: those that servers set, and the file that they are kept in (RFC 6265)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Cookie:
 
 
 class Cookies:
-    """The cookies of one call of curl."""
+    """The cookies of one call of a command."""
 
     def __init__(self) -> None:
         self._cookies: dict[tuple[str, str, str], _Cookie] = {}
