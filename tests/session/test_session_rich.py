@@ -125,3 +125,13 @@ def test_outputs_are_shown_and_saved_by_type(tmp_path: Path) -> None:
         image.save(tmp_path / "figure.svg")
     result = planaria.Result(outputs=[planaria.Output({"text/plain": "x"}), image])
     assert result.figures == [image]
+
+
+def test_objects_of_a_host_notebook(session: Any) -> None:
+    """In a notebook of the host, sessions, snapshots and files show themselves as tables, with text escaped."""
+    session.run("x = '<b>'")
+    session.files.write_text("<i>.txt", "four")
+    assert "x = &#x27;&lt;b&gt;&#x27;" in session._repr_html_()
+    assert "<td>&lt;i&gt;.txt</td><td>4</td>" in session.files._repr_html_()
+    snapshot = session.snapshot_state()
+    assert f"<td>{snapshot.digest[:12]}</td>" in snapshot._repr_html_()
