@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+INTEGRATIONS := .venv-integrations
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
 # Each process of the tests would compile every module and rewrite every assertion anew.
@@ -11,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
 
-.PHONY: install demo lint check test conformance coverage docs dist figures bench fuzz tools clean
+.PHONY: install demo lint check test integrations conformance coverage docs dist figures bench fuzz tools clean
 
 install: $(VENV)/installed
 
@@ -55,6 +56,18 @@ check: lint
 test: $(VENV)/ready-for-tests tools
 	$(BIN)/planaria setup --full
 	@$(MAKE) --no-print-directory lint; linted=$$?; $(PYTEST) && exit $$linted
+
+# The adapters for frameworks, with the suites that those bring along; in an environment of their own.
+FRAMEWORKS := tests/integrations/frameworks
+
+integrations: $(INTEGRATIONS)/installed
+	$(INTEGRATIONS)/bin/planaria setup --full
+	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
+
+$(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
+	$(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e . -r $(FRAMEWORKS)/requirements.txt
+	touch $@
 
 # Cases that are not part of this repository: `make conformance CASES=directory`.
 conformance: $(VENV)/ready-for-tests
@@ -115,10 +128,15 @@ $(PEERS)/installed:
 bench: install $(PEERS)/installed
 	$(BIN)/planaria setup --full
 	@peer=$$(ls $(CURDIR)/$(PEERS)/bin/python 2>/dev/null); \
-	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py,$(sort $(wildcard benchmarks/*.py))); do \
+	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py benchmarks/soak.py,$(sort $(wildcard benchmarks/*.py))); do \
 		echo; echo "## $$program"; PEER_PYTHON=$$peer $(BIN)/python $$program || exit; \
 	done
 	$(BIN)/python benchmarks/figures.py
+
+# Two minutes of everything at random, after which nothing may have grown.
+soak: install
+	$(BIN)/planaria setup
+	$(BIN)/python benchmarks/soak.py
 
 # Coverage-guided; stops after a minute.
 fuzz: $(VENV)/ready-for-tests
@@ -127,4 +145,4 @@ fuzz: $(VENV)/ready-for-tests
 	$(BIN)/python fuzz/snapshot.py -max_total_time=60
 
 clean:
-	rm -rf $(VENV) $(PEERS) out dist site htmlcov .coverage
+	rm -rf $(VENV) $(PEERS) $(INTEGRATIONS) out dist site htmlcov .coverage

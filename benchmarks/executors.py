@@ -1,4 +1,4 @@
-"""How fast kernels in other homes start, execute and call back, beside a Jupyter kernel.
+"""How fast kernels of other executors start, execute and call back, beside a Jupyter kernel.
 
 With PEER_PYTHON=/path/to/python-with-ipykernel-and-jupyter_client in the environment there are ratios; see
 measure.py. Processor time is that of the host's process only.

@@ -3,7 +3,7 @@
     python benchmarks/images.py
 
 Everything is measured in this process, several times; medians of wall time and of processor time are printed,
-since the one tells more on an idle computer and the other on a busy one. Memory is what the system says this
+since the one says more on an idle computer and the other on a busy one. Memory is what the system says this
 process has by itself (Pss of /proc/self/smaps_rollup).
 """
 

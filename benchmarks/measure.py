@@ -35,7 +35,7 @@ from results import Measurement, save
 
 __all__ = ["Row", "Stopwatch", "Task", "main", "pss", "run_python"]
 
-#: Units: seconds are shown as ms or us, bytes as MB or KB, "times" as they are.
+#: Units: seconds are shown as s, ms or µs, bytes as MB or KB, "times" as they are.
 Unit = Literal["seconds", "bytes", "times"]
 
 
@@ -126,7 +126,10 @@ def shown(value: float, unit: Unit) -> str:
         return f"{value:.2f}"
     if unit == "bytes":
         return f"{value / 1e6:.2f} MB" if value >= 1e6 else f"{value / 1e3:.0f} KB"
-    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
+    for size, name in ((1, "s"), (1e-3, "ms")):
+        if value >= size:
+            return f"{value / size:.3g} {name}"
+    return f"{value * 1e6:.3g} µs"
 
 
 def pss() -> int:

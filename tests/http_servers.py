@@ -15,7 +15,7 @@ __all__ = ["Handler", "Server", "serve"]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers by the path: `/echo` tells the request, others are named for what they do."""
+    """Answers by the path: `/echo` returns the request, others are named for what they do."""
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # an answer is one packet

@@ -1,10 +1,13 @@
 """Look for the words of `words.txt` in documents, and in the comments and strings of the source.
 
+In tests and tools it looks at comments and docstrings: their other strings are programs and what those print.
+
 Prints how many there are; `--list` prints each with its place, `--strict` exits with 1 when there is any.
 """
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import sys
@@ -14,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WORDS = Path(__file__).with_name("words.txt")
+#: Folders of Python whose strings are prose only where they are docstrings.
+CODE = ("tests", "tools", "benchmarks", "examples", "fuzz")
 TEXT = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 
 
@@ -28,7 +33,8 @@ def documents() -> Iterator[Path]:
     """Every document and source file that users or contributors read."""
     yield from sorted(ROOT.glob("*.md"))
     yield from sorted((ROOT / "docs").rglob("*.md"))
-    yield from sorted((ROOT / "src").rglob("*.py"))
+    for folder in ("src", *CODE):
+        yield from sorted((ROOT / folder).rglob("*.py"))
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
@@ -37,9 +43,24 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     if path.suffix == ".md":
         yield from enumerate(text.splitlines(), 1)
         return
+    docstrings = starts_of_docstrings(text) if path.relative_to(ROOT).parts[0] in CODE else None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in TEXT:
+        is_program = (
+            docstrings is not None and token.type != tokenize.COMMENT and token.start not in docstrings
+        )
+        if token.type in TEXT and not is_program:
             yield from enumerate(token.string.splitlines(), token.start[0])
+
+
+def starts_of_docstrings(source: str) -> set[tuple[int, int]]:
+    """The lines and columns at which the docstrings of modules, classes and functions start."""
+    starts = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                starts.add((first.lineno, first.col_offset))
+    return starts
 
 
 def findings() -> Iterator[str]:

@@ -56,8 +56,8 @@ TEXTS = {
     execution interrupts the code and keeps the session.
 """: """for any thread.
 
-    One execution at a time, others wait for their turn. Plain callbacks run on the thread that executes (see
-    `Limits.callback_timeout`), asynchronous ones on one event loop, which all sessions of the process share.
+    One execution at a time, others wait for their turn. Plain callbacks run on threads (see
+    `Callback.on_caller_thread`), asynchronous ones on one event loop that all sessions of the process share.
 """,
     },
     "sandbox": {

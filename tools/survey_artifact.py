@@ -65,12 +65,12 @@ class Guest:
         linker.define_wasi()
         word = wasmtime.ValType.i32()
         kind = wasmtime.FuncType([word] * 4, [word])
-        linker.define_func("host", "call", kind, self._door, access_caller=True)
+        linker.define_func("host", "call", kind, self._host_call, access_caller=True)
         self.exports = linker.instantiate(self.store, load(Tier.CORE)).exports(self.store)
         self.request = b""
         self.answers: list[list[str]] = []
 
-    def _door(self, caller: Any, pointer: int, size: int, out_pointer: int, out_size: int) -> int:
+    def _host_call(self, caller: Any, pointer: int, size: int, out_pointer: int, out_size: int) -> int:
         memory = caller["memory"]
         said = bytes(memory.read(caller, pointer, pointer + size))
         if said:

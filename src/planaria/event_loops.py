@@ -30,7 +30,8 @@ class EventLoop(ABC):
     def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
         """Run a coroutine as a task of the loop, in a copy of the present context.
 
-        Cancelling the future cancels the task; a task that is cancelled with its loop cancels the future.
+        Cancelling the future cancels the task, which runs to its first wait even so; a task that is cancelled
+        with its loop cancels the future.
         """
 
 
@@ -93,11 +94,9 @@ class _AsyncioLoop(EventLoop):
         context = _context_for_asyncio()
 
         def start() -> None:
-            if future.cancelled():
-                coroutine.close()
-                return
             task = self._loop.create_task(coroutine, context=context)
-            future.cancel_task = task.cancel
+            # Not at once: a task that is cancelled before its first step never begins.
+            future.cancel_task = lambda: self._loop.call_soon(task.cancel)
             task.add_done_callback(finish)
 
         def finish(task: asyncio.Task[T]) -> None:
@@ -168,9 +167,6 @@ class _TrioLoop(EventLoop):
                 future.cancel()  # unless it is done
 
         def start() -> None:
-            if future.cancelled():
-                coroutine.close()
-                return
             future.cancel_task = scope.cancel
             trio.lowlevel.spawn_system_task(run, context=context)
 

@@ -43,8 +43,8 @@ class Limits:
     grace: float = 1.0
     """After an interrupt, how long the code may take to come back before it is stopped hard."""
     callback_timeout: float | None = None
-    """Time of one host callback. With a limit, plain functions run on a thread of their own, which is
-    abandoned when it overruns; without one they run on the calling thread."""
+    """Time of one host callback. One that overruns gives a TimeoutError in the code; the thread of a plain
+    function is abandoned."""
     callbacks: int | None = 10_000
     """Host callbacks in one execution."""
     memory: int | None = 2048 * _MIB
@@ -79,7 +79,9 @@ class Limits:
                 raise TypeError(f"Limits({field.name}={value!r}): must be a number or None")
             if field.name in _COUNTS and not isinstance(value, int):
                 raise TypeError(f"Limits({field.name}={value!r}): must be an integer")
-            if math.isnan(value) or value < 0:
+            if math.isnan(value):
+                raise ValueError(f"Limits({field.name}={value!r}): must be a number or None")
+            if value < 0:
                 raise ValueError(f"Limits({field.name}={value!r}): must not be negative")
             if field.name in _TIMES and not value:
                 raise ValueError(f"Limits({field.name}=0): must be greater than 0; use None for no limit")

@@ -24,6 +24,7 @@ from planaria_kernel.execution import completion, display, error_reports, import
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME, Cell, compile_cell
 from planaria_kernel.execution.interpreter_state import InterpreterState
+from planaria_kernel.execution.interrupted_imports import import_again, interrupted_modules
 from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
@@ -74,6 +75,8 @@ class Kernel:
         #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
         self.displayhook = self._take_value
         self._execution: Execution | None = None
+        #: The modules that KeyboardInterrupt was raised in while the present command imported them.
+        self._interrupted: dict[str, ModuleType] = {}
         self._interpreter: InterpreterState | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls(self.call_blocking)
@@ -134,6 +137,9 @@ class Kernel:
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
             report = self._own_error(error)
+        if self._interrupted:
+            import_again(self._interrupted)
+            self._interrupted = {}
         calls = self._calls
         if (calls.open or calls.given_up) and report[0] in ("done", "error") and calls.any_given_up():
             report = (report[0], {**report[1], "given_up": calls.take_given_up()})
@@ -233,6 +239,7 @@ class Kernel:
         """
         match trampolines.place_of(frame):
             case "user":
+                self._interrupted |= interrupted_modules(frame)
                 raise KeyboardInterrupt
             case "loop":
                 self.interrupt_loop()
@@ -313,6 +320,9 @@ class Kernel:
             if report is not None:
                 return report
             if execution.coroutine is None:
+                # What tasks called that the cell leaves running is called now, not when another cell waits.
+                if execution.cancelled is None and self._calls.new:
+                    return self._waiting(0.0)
                 return self._finish(execution)
             if execution.cancelled is not None and not execution.future.cancelled():
                 execution.cancelled = None  # the user's code would not have it
@@ -336,7 +346,7 @@ class Kernel:
             self._execution = None
             return self._ended(None, failure, True)
         execution.loop, execution.future = park.loop, park.future
-        return None
+        return self._waiting(0.0) if park.sends_calls else None
 
     def _run_loop(self, execution: Execution) -> Report | None:
         """Run the loop that the cell waits in until what it waits for is done (None), or nothing is ready."""
@@ -365,6 +375,10 @@ class Kernel:
                 return ("waiting", calls, timer, self._calls.take_given_up())
             never = "waiting forever: no task can go on, no timer is set and no host call is open"
             self._stop(execution, RuntimeError(never))
+
+    def _waiting(self, seconds: float | None) -> Report:
+        """The report of a cell that waits for so many seconds at most, with the calls that it has made."""
+        return ("waiting", self._calls.take_new(), seconds, self._calls.take_given_up())
 
     def _finish(self, execution: Execution) -> Report:
         """The report of a cell that was a task, and is done."""
@@ -479,7 +493,10 @@ class Kernel:
         status, *answer = decode(self._call_host(b"C" + request))
         if status == "ok":
             return answer[0]
-        raise error_reports.exception_of(*answer)
+        error = error_reports.exception_of(*answer)
+        if isinstance(error, KeyboardInterrupt):
+            self._interrupted |= interrupted_modules(sys._getframe(1))
+        raise error
 
     @property
     def call_awaited(self) -> Callable[..., Coroutine[Any, Any, Any]]:

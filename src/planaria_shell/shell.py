@@ -143,6 +143,11 @@ class Shell(Interpreter):
     fifo = jobs.fifo
     start_job = jobs.start_job
     jobs_beside = jobs.jobs_beside
+    leave_jobs = jobs.leave_jobs
+    detach = jobs.detach
+    begin_session = jobs.begin_session
+    kill_jobs_since = jobs.kill_jobs_since
+    find_process = jobs.find_process
     run_jobs = jobs.run_jobs
     settle_jobs = jobs.settle_jobs
     wait_job = jobs.wait_job
@@ -237,6 +242,8 @@ class Shell(Interpreter):
         child.counters = self.counters
         child.fifos = self.fifos
         child.fifos_expected = self.fifos_expected
+        child.orphans = self.orphans
+        child.is_detached = self.is_detached
         child.system = self.system
         child.umask = self.umask
         child.bounds = child.outer_bounds = self.bounds

@@ -50,7 +50,7 @@ def test_options_are_those_of_run(planaria: Run, tmp_path: Path) -> None:
 
 
 def test_a_script_that_is_not_there(planaria: Run) -> None:
-    """A FILE that cannot be read is told, with bash's status 127."""
+    """A FILE that cannot be read is reported, with bash's status 127."""
     done = planaria("bash", "missing.sh")
     assert (done.returncode, done.stderr) == (127, b"planaria: missing.sh: No such file or directory\n")
 

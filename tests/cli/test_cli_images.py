@@ -42,7 +42,7 @@ def test_image(planaria: Run, name: str, tmp_path: Path) -> None:
 
 
 def test_setup_file(planaria: Run, name: str, tmp_path: Path) -> None:
-    """The setup can come from a file; one that fails is told with its traceback."""
+    """The setup can come from a file; one that fails is reported with its traceback."""
     (tmp_path / "setup.py").write_text("a = 1\n1 / 0\n")
     done = planaria("image", "build", name, "--setup-file", "setup.py")
     assert done.returncode == 1

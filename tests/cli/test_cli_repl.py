@@ -110,7 +110,7 @@ def test_pictures_are_saved_and_named(terminal: Terminal, tmp_path: Path) -> Non
 def test_what_was_typed_is_remembered_for_the_user_only(
     terminal: Terminal, environment: dict[str, str]
 ) -> None:
-    """The history file holds the cells and can be read by nobody else."""
+    """The history file holds the cells and can be read by no other user."""
     terminal.run("secret = 1")
     history = Path(environment["XDG_STATE_HOME"], "planaria", "history")
     assert "+secret = 1\n" in history.read_text()

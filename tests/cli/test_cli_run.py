@@ -40,7 +40,7 @@ def test_a_program_comes_through_a_pipe(planaria: Run) -> None:
 
 
 def test_output_is_passed_on_byte_for_byte(planaria: Run) -> None:
-    """Bytes that are no text arrive as they were written, each on its stream."""
+    """Bytes that are not text arrive as they were written, each on its stream."""
     code = r"import os; os.write(1, b'\xff\x00\n'); print('é', end=''); os.write(2, b'\xfe')"
     done = planaria("run", "-c", code)
     assert (done.stdout, done.stderr) == (b"\xff\x00\n\xc3\xa9", b"\xfe")
@@ -121,7 +121,7 @@ def test_ctrl_c_exits_with_130(environment: dict[str, str], code: str) -> None:
 
 
 def test_a_reader_that_goes_away_ends_the_program(environment: dict[str, str]) -> None:
-    """When nobody reads standard output any more, the program ends without a complaint."""
+    """When standard output has no reader any more, the program ends without a complaint."""
     command = [*COMMAND, "run", "-c", "while True: print('y')"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
@@ -157,7 +157,7 @@ def test_json_is_one_object_with_everything(planaria: Run) -> None:
 
 @pytest.mark.parametrize("value", [(1, 2), {1: 2}, float("nan"), b"x", [(1,)], {1}, 1j, [float("inf")]])
 def test_json_never_shows_a_look_alike(value: object) -> None:
-    """A value that JSON cannot say exactly is null there, and its repr is told."""
+    """A value that JSON cannot say exactly is null there, and its repr is reported."""
     told = as_json(Result(value=value, repr=repr(value)), 0)
     assert (told["value"], told["repr"]) == (None, repr(value))
 
@@ -185,7 +185,7 @@ def test_json_tells_an_error_by_its_parts(planaria: Run) -> None:
 
 
 def test_json_is_printed_after_ctrl_c_too(environment: dict[str, str], tmp_path: Path) -> None:
-    """After Ctrl-C the object tells what was printed before."""
+    """After Ctrl-C the object says what was printed before."""
     code = "print('begun'); open('/sign/begun', 'w').close()\nwhile True: pass"
     command = [*COMMAND, "run", "--json", "--mount", f"{tmp_path}:/sign:rw", "-c", code]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
@@ -232,7 +232,7 @@ def test_pictures_that_are_not_saved_are_mentioned(planaria: Run) -> None:
 
 
 def test_displayed_text_goes_to_standard_output(planaria: Run) -> None:
-    """display() of something that is no picture prints its text, in order."""
+    """display() of something that is not a picture prints its text, in order."""
     assert planaria("run", "-c", "print(1); display([2]); print(3)").stdout == b"1\n[2]\n3\n"
 
 
@@ -286,7 +286,7 @@ def test_misuse_exits_with_2_and_says_what_is_wrong(
 def test_an_error_of_the_package_is_one_line(
     planaria: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """What the runtime cannot do is told in one line, without the host's traceback."""
+    """What the runtime cannot do is reported in one line, without the host's traceback."""
     (tmp_path / "file").write_text("")
     environment["PLANARIA_CACHE"] = str(tmp_path / "file")
     done = planaria("run", "-c", "1")

@@ -40,7 +40,7 @@ def test_progress_is_told_once_or_moves(terminal: bool) -> None:
 
 
 def test_doctor_finds_everything_in_order(planaria: Run) -> None:
-    """With a compiled runtime, doctor tells where it is and how large, and exits with 0."""
+    """With a compiled runtime, doctor reports where it is and how large, and exits with 0."""
     planaria("setup")
     done = planaria("doctor")
     assert done.returncode == 0
@@ -53,7 +53,7 @@ def test_doctor_finds_everything_in_order(planaria: Run) -> None:
 def test_doctor_exits_with_1_when_something_is_wrong(
     planaria: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """A cache that others can write to is a problem; JSON tells it as a finding."""
+    """A cache that others can write to is a problem; JSON reports it as a finding."""
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(0o777)
@@ -80,7 +80,7 @@ def test_importing_the_package_loads_nothing_of_the_command_line() -> None:
 
 
 def test_cache_clean(planaria: Run, environment: dict[str, str], tmp_path: Path) -> None:
-    """What nothing needs is told with --dry-run, and removed without."""
+    """What nothing needs is listed with --dry-run, and removed without."""
     cache = tmp_path / "cache"
     cache.mkdir(mode=0o700)
     environment["PLANARIA_CACHE"] = str(cache)

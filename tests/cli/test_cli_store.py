@@ -67,7 +67,7 @@ def test_list(planaria: Run, tmp_path: Path) -> None:
 
 
 def test_places(planaria: Run) -> None:
-    """A place that is not there, or no place at all, is told in one line."""
+    """A place that is not there, or no place at all, is reported in one line."""
     for place, said in (
         ("nowhere", b"there is no workspace at nowhere"),
         ("sqlite:///none.db", b"there is no workspace at none.db"),

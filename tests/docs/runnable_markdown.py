@@ -1,6 +1,6 @@
 """Python blocks of Markdown files: run, and their comments compared with what happens.
 
-A comment after a `print(...)` says what it prints; after an expression that is no call, what its value's
+A comment after a `print(...)` says what it prints; after an expression that is not a call, what its value's
 `repr` is. Lines that are only a comment and follow directly continue it. `...` stands for anything. After
 any other statement, and anywhere else, a comment is only a remark.
 
@@ -143,7 +143,7 @@ async def _run_block(block: Block, name: str, names: dict[str, Any]) -> None:
 
 
 def run_blocks(path: Path) -> None:
-    """Run a file's blocks in order; AssertionError tells the lines that promised otherwise."""
+    """Run a file's blocks in order; AssertionError lists the lines that promised otherwise."""
     names: dict[str, Any] = {"__name__": path.stem}
     with asyncio.Runner() as runner:
         for block in python_blocks(path.read_text("utf-8")):

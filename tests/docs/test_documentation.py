@@ -11,6 +11,11 @@ from runnable_markdown import python_blocks, run_blocks
 import planaria
 
 ROOT = Path(__file__).parents[2]
+#: Those about frameworks run with them: `make integrations`.
+FRAMEWORKS = {
+    path.stem.removeprefix("test_").replace("_", "-")
+    for path in (ROOT / "tests/integrations/frameworks").glob("test_*.py")
+}
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [
     *DOCUMENTS,
@@ -23,7 +28,11 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+@pytest.mark.parametrize(
+    "document",
+    [path for path in DOCUMENTS if path.parent.name != "integrations" or path.stem not in FRAMEWORKS],
+    ids=name_of,
+)
 def test_every_python_block_does_what_its_comments_say(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +75,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 def test_a_comment_after_what_is_shown_is_a_promise(
     tmp_path: Path, source: str, complaint: str | None
 ) -> None:
-    """Comments after a print or an expression that is no call are compared; others are remarks."""
+    """Comments after a print or an expression that is not a call are compared; others are remarks."""
     document = tmp_path / "document.md"
     document.write_text(f"Text\n\n```python\n{source}\n```\n", "utf-8")
     if complaint is None:

@@ -1,4 +1,4 @@
-"""The homes of a kernel, for what holds in each of them."""
+"""The executors, for what holds with each of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planaria import (
     WasmExecutor,
 )
 
-#: How each home is made; "container" needs an engine beside.
+#: How each executor is created; "container" needs an engine beside.
 HOMES: dict[str, Callable[[], Executor]] = {
     "wasm": WasmExecutor,
     "in-process": InProcessExecutor,
@@ -53,6 +53,6 @@ def home(request: pytest.FixtureRequest) -> Callable[[], Executor]:
 
 @pytest.fixture
 def session(home: Callable[[], Executor]) -> Iterator[Session]:
-    """A session whose kernel lives in that home."""
+    """A session with that executor."""
     with Session(executor=home()) as session:
         yield session

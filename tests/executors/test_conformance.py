@@ -1,4 +1,4 @@
-"""What holds in every home of a kernel."""
+"""What holds with every executor."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_values_cross_as_they_are(home: Home, value: Any) -> None:
 
 
 def test_an_error_tells_its_place(session: Session) -> None:
-    """An error has its type, message and the user's frames only, and the session lives on."""
+    """An error has its type, message and the user's frames only, and the session stays usable."""
     result = session.run("def f():\n    return 1 / 0\nf()")
     assert isinstance(result.error, ExecutionError)
     assert result.error.type == "ZeroDivisionError"
@@ -156,14 +156,12 @@ def test_callbacks_awaited_and_blocking(home: Home) -> None:
 
 
 def test_callback_runs_where_the_caller_is(home: Home) -> None:
-    """A plain callback that the code blocks for runs on the thread that executes."""
+    """A plain callback declared for the caller's thread runs on the thread that executes."""
     threads: list[threading.Thread] = []
-    with Session(
-        executor=home(),
-        callbacks=[{"name": "mark", "fn": lambda: threads.append(threading.current_thread())}],
-    ) as session:
-        session.execute("mark.call()")
-    assert threads == [threading.current_thread()]
+    mark = {"name": "mark", "fn": lambda: threads.append(threading.current_thread())}
+    with Session(executor=home(), callbacks=[{**mark, "on_caller_thread": True}]) as session:
+        session.execute("mark.call()\nawait mark()")
+    assert threads == [threading.current_thread()] * 2
 
 
 def test_reentering_is_refused(home: Home) -> None:
@@ -201,7 +199,7 @@ def test_output_arrives_as_it_is_written(home: Home) -> None:
 
 
 def test_output_is_bounded(home: Home) -> None:
-    """What is beyond the limit of output ends the execution, and the session lives on."""
+    """What is beyond the limit of output ends the execution, and the session stays usable."""
     with Session(executor=home(), limits=Limits(output=1000)) as session:
         result = session.run("print('x' * 100_000)")
         assert result.stdout_truncated
@@ -234,7 +232,7 @@ def test_rebinding_names_of_the_kernel_harms_nothing(session: Session) -> None:
 
 
 def test_suspended_calls_are_resolved_later(home: Home) -> None:
-    """A callback that raises Suspend parks the execution until somebody answers."""
+    """A callback that raises Suspend parks the execution until it is answered."""
 
     def approve(amount: int) -> bool:
         raise Suspend("ask")
@@ -248,7 +246,7 @@ def test_suspended_calls_are_resolved_later(home: Home) -> None:
 
 
 def test_capabilities_are_honest(session: Session) -> None:
-    """What a home has not got raises CapabilityError, by name, and harms nothing."""
+    """What an executor does not support raises CapabilityError with its name, and harms nothing."""
     assert session.supported_capabilities() >= {"timeout", "reset"}
     asked: dict[str, Callable[[], Any]] = {
         "snapshot": session.snapshot_state,
@@ -323,7 +321,7 @@ def test_nothing_of_it_reaches_the_hosts_output(session: Session, capfd: pytest.
 
 
 def test_unused_sessions_are_collected(home: Home) -> None:
-    """A session that nobody holds any more is given back without close()."""
+    """A session without references is released without close()."""
     session = Session(executor=home())
     session.execute("x = 1")
     gone = weakref.ref(session)

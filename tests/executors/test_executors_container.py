@@ -152,7 +152,7 @@ def test_directories_of_the_host_are_there_when_they_are_given(engine: str, tmp_
 
 
 def test_memory_is_bounded(engine: str) -> None:
-    """A process that takes more memory than the container has is killed, which is told."""
+    """A process that takes more memory than the container has is killed, which is reported."""
     with new(engine, memory=150 << 20) as session:
         error = session.run("data = b'x' * (400 << 20)").error
         assert isinstance(error, CrashError)

@@ -108,7 +108,7 @@ def test_waiting_ends_when_somebody_wakes_it() -> None:
 
 
 class _Nobody:
-    """A host that nobody has to answer for."""
+    """A host that is never called."""
 
     def output(self, descriptor: int, data: bytes) -> None:
         assert descriptor in (1, 2)
@@ -123,7 +123,7 @@ class _Nobody:
 
 
 class _Scripted(Process):
-    """Another end that sends given bytes, after a proper greeting unless it is told otherwise, and closes."""
+    """Another end that sends given bytes, after a proper greeting unless asked not to, and closes."""
 
     def __init__(self, data: bytes, *, greets: bool = True) -> None:
         ours, theirs = socket.socketpair()

@@ -130,7 +130,7 @@ def test_a_flood_is_cut_off_and_the_session_goes_on() -> None:
 
 
 def test_a_flood_without_end_ends_with_the_time() -> None:
-    """A process that writes for ever is stopped by the timeout, and the session keeps its state."""
+    """A process that writes forever is stopped by the timeout, and the session keeps its state."""
     with new(limits=Limits(output=1000, timeout=1)) as session:
         session.execute("x = 5\nimport subprocess")
         for code in ("while True: print('flood' * 100)", "subprocess.run('yes')"):
@@ -574,7 +574,7 @@ def test_many_sessions_leave_neither_processes_nor_descriptors_nor_files() -> No
 
 def test_a_fork_of_the_host_leaves_the_kernel_to_the_parent() -> None:
     """In a child of the host's the session restarts, and the parent notices nothing; a fork in the
-    midst of an execution loses it."""
+    middle of an execution loses it."""
     program = """
 import os
 from planaria import Session, SubprocessExecutor
@@ -708,7 +708,7 @@ def test_a_program_that_is_no_kernel_is_told_with_what_it_wrote(tmp_path: Path) 
 
 
 def test_a_session_that_cannot_be_brought_back_can_later(tmp_path: Path) -> None:
-    """When no new process can be started after the end of one, that is told, and later uses try again."""
+    """When no new process can be started after the end of one, that is reported, and later uses try again."""
     place = tmp_path / "environment"
     python = place / "bin" / "python"
     with new(SubprocessConfig(venv_path=place)) as session:

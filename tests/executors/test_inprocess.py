@@ -74,7 +74,7 @@ def test_a_stream_put_in_place_meanwhile_stays(here: Session) -> None:
 
 
 def test_code_that_cannot_be_stopped(here: Session) -> None:
-    """Code that heeds no interrupt is told plainly to go on; its output is dropped and the session works."""
+    """Code that ignores the interrupt is reported as still running; its output is dropped and the session works."""
     with Session(executor=InProcessExecutor(), limits=Limits(grace=0.2)) as session:
         session.execute("x = 1")
         result = session.run("import time\ntime.sleep(1.5)\nprint('late')", timeout=0.2)

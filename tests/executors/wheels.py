@@ -9,7 +9,7 @@ __all__ = ["make_wheel"]
 
 
 def make_wheel(directory: Path, name: str, version: str, requires: str | None = None) -> None:
-    """A distribution with a module that tells its version, and a program that does so too."""
+    """A distribution with a module that prints its version, and a program that does so too."""
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     if requires is not None:

@@ -153,7 +153,7 @@ def test_handles_of_one_file_agree(filesystem: FileSystem) -> None:
 
 
 def test_a_handle_follows_its_file(filesystem: FileSystem) -> None:
-    """A handle tells the new path after a rename, of its file or of a directory above it."""
+    """A handle reports the new path after a rename, of its file or of a directory above it."""
     filesystem.mkdir(b"/d")
     write(filesystem, b"/d/f", b"x")
     handle = filesystem.open(b"/d/f", R)
@@ -168,7 +168,7 @@ def test_a_handle_follows_its_file(filesystem: FileSystem) -> None:
 
 
 def test_directories_list_their_names(filesystem: FileSystem) -> None:
-    """A directory tells names, kinds and inodes, sorted and without `.` and `..`."""
+    """A directory lists names, kinds and inodes, sorted and without `.` and `..`."""
     filesystem.mkdir(b"/d")
     write(filesystem, b"/f", b"")
     filesystem.symlink(b"f", b"/l")
@@ -358,7 +358,7 @@ def test_rename_replaces(filesystem: FileSystem) -> None:
 
 
 def test_rename_is_refused(filesystem: FileSystem) -> None:
-    """What cannot be renamed is told by the right errno, and nothing has changed."""
+    """What cannot be renamed is reported by the right errno, and nothing has changed."""
     write(filesystem, b"/f", b"f")
     filesystem.mkdir(b"/d")
     filesystem.mkdir(b"/d/e")
@@ -413,7 +413,7 @@ def test_hard_links_are_one_file(filesystem: FileSystem) -> None:
 
 
 def test_linking_a_link(filesystem: FileSystem) -> None:
-    """`link` takes the symbolic link itself unless told to follow it."""
+    """`link` takes the symbolic link itself unless asked to follow it."""
     write(filesystem, b"/f", b"x")
     filesystem.symlink(b"f", b"/l")
     filesystem.link(b"/l", b"/m")

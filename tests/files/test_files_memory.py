@@ -426,7 +426,7 @@ def test_manifests_obey_the_quota(quota: Quota) -> None:
 
 
 def test_directories_that_contain_themselves_are_refused() -> None:
-    """Directories that are not a tree are no state of a filesystem."""
+    """Directories that are not a tree are not a state of a filesystem."""
     for edit in ({"d": 1}, {"self": 2, "d": 2}, {}):
         manifest = copy.deepcopy(_EXAMPLE)
         manifest["nodes"][0]["names"].update(edit)

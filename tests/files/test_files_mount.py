@@ -329,7 +329,7 @@ def test_devices() -> None:
 
 
 def test_proc_shows_descriptors() -> None:
-    """/proc/self/fd has a link for each descriptor that the session tells."""
+    """/proc/self/fd has a link for each descriptor that the session reports."""
     tree = standard_layout()
     proc = next(mount.filesystem for mount in tree.mounts() if mount.path == b"/proc")
     proc.descriptors = lambda: {3: b"/", 5: b"/etc/passwd"}  # type: ignore[attr-defined]
@@ -400,7 +400,7 @@ def test_directories_of_the_lower_layer_move(inner: MemoryFileSystem) -> None:
 
 
 def test_a_full_upper_layer_changes_nothing(inner: MemoryFileSystem) -> None:
-    """When a file cannot be copied up for want of space, the overlay is as before."""
+    """When a file cannot be copied up for lack of space, the overlay is as before."""
     write(inner, b"/big", b"x" * 200_000)
     overlay = OverlayFileSystem(inner, quota=Quota(bytes=100_000))
     used = overlay.usage().bytes_used

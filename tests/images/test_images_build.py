@@ -18,7 +18,7 @@ Build = Callable[..., planaria.Image]
 
 
 def test_preload(build: Build, new_session: Any) -> None:
-    """A preloaded module is imported already, and is no variable of the session."""
+    """A preloaded module is imported already, and is not a variable of the session."""
     session = new_session(image=build(preload=["colorsys", "xml.etree.ElementTree"]))
     assert session.run(
         "import sys; 'colorsys' in sys.modules, 'xml.etree.ElementTree' in sys.modules"
@@ -151,13 +151,13 @@ def test_bad_names(name: str) -> None:
 
 
 def test_unknown_image() -> None:
-    """An unknown image is an ImageError that tells what to do."""
+    """An unknown image is an ImageError that says what to do."""
     with pytest.raises(planaria.ImageError, match="there is no image 'never-built'; "):
         planaria.Session(image="never-built")
 
 
 def test_unknown_module(build: Build) -> None:
-    """A preloaded module that is not there is told by its name."""
+    """A preloaded module that is not there is reported by its name."""
     with pytest.raises(planaria.ImageError, match="No module named 'nowhere_to_be_found'"):
         build(preload=["nowhere_to_be_found"])
 

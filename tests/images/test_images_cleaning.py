@@ -58,7 +58,7 @@ def test_what_is_needed_stays(cache: Path) -> None:
     named = Recipe(setup="b = 2", base=base)
     needed += [make_image(Recipe()), make_image(base, "b" * 64), make_image(named, "c" * 64)]
     needed += [make_file(tree_path(letter * 64)) for letter in "abc"]
-    needed.append(make_file(cache / "core-x.1.partial"))  # somebody may be writing it
+    needed.append(make_file(cache / "core-x.1.partial"))  # another process may be writing it
     (cache / "environment-x").mkdir()
     registry.register("kept", named, lambda: None)  # type: ignore[arg-type,return-value]
     assert remove_unneeded() == []
@@ -103,7 +103,7 @@ def test_no_cache_yet(cache: Path) -> None:
 def test_an_image_whose_files_are_gone_is_made_again(
     build: Callable[..., planaria.Image], new_session: Any
 ) -> None:
-    """An image in the cache without its files is no image: building or finding it makes it again."""
+    """An image in the cache without its files is not an image: building or finding it makes it again."""
     image = build(files={"f": "one"}, setup="x = open('f').read()")
     files = image.loaded.files
     assert files is not None
@@ -129,7 +129,7 @@ def test_files_that_are_removed_before_an_image_is_built(
 
 
 def test_an_image_that_is_removed_while_it_is_built(new_name: Callable[[], str]) -> None:
-    """What somebody removes between being made and getting its name is made again."""
+    """What another process removes between being made and getting its name is made again."""
     made = planaria.Image.build(new_name(), setup="x = 1")
     rounds: list[int] = []
 

@@ -1,4 +1,4 @@
-"""A host in miniature: the door that drives a real kernel in this process."""
+"""A host in miniature: it answers the host calls of, and drives, a real kernel in this process."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Host:
         self.dropped = 0
         self.main = ModuleType("__main__")
         self.main.__dict__["__builtins__"] = builtins
-        self.kernel = Kernel(self.door, main=self.main)
+        self.kernel = Kernel(self.answer, main=self.main)
 
-    def door(self, request: bytes) -> bytes:
+    def answer(self, request: bytes) -> bytes:
         operation, body = request[:1], request[1:]
         if operation == b"N":
             return self.command

@@ -82,7 +82,7 @@ def test_many_round_trips(host: Any) -> None:
 
 
 def test_timeout_of_a_call(host: Any) -> None:
-    """A call that is given up does not disturb what comes after, even when its answer comes late."""
+    """A call that is abandoned does not disturb what comes after, even when its answer comes late."""
     host.declare("f")
     now = 100.0
     host.kernel.loop.time = lambda: now
@@ -97,14 +97,15 @@ def test_timeout_of_a_call(host: Any) -> None:
 
 
 def test_tasks_live_across_cells(host: Any) -> None:
-    """A task begun in one cell goes on while a later one waits."""
+    """A task begun in one cell goes on while a later one waits; what it called is sent before its cell ends."""
     host.declare("f")
-    host.run(
+    report = host.run(
         "import asyncio\nasync def work():\n    return await f('w') + 1\n"
         "t = asyncio.create_task(work())\nawait asyncio.sleep(0)"
     )
-    report = host.run("await t")
-    assert report[1] == [(1, "f", ("w",), {})]
+    assert report[1:3] == ([(1, "f", ("w",), {})], 0.0)
+    assert host.send("resume", []) == ("done", {})
+    assert host.run("await t")[1] == []
     assert host.value_of(host.send("resume", [(1, True, 41)])) == 42
 
 
@@ -123,7 +124,7 @@ def test_create_task_of_a_call(host: Any) -> None:
 
 
 def test_calls_given_up(host: Any) -> None:
-    """The report names the calls that the host was told and nobody awaits any more, each once."""
+    """The report names the calls that the host knows and that are awaited no longer, each once."""
     host.declare("f")
     report = host.run(
         "import asyncio\n"
@@ -140,7 +141,7 @@ def test_calls_given_up(host: Any) -> None:
 
 
 def test_calls_given_up_at_the_end(host: Any) -> None:
-    """A call given up when the cell ends is named in the last report; one never told is not named at all."""
+    """A call abandoned when the cell ends is named in the last report; one that the host does not know is not named at all."""
     host.declare("f")
     report = host.run(
         "import asyncio\ntask = asyncio.create_task(f(1))\nawait asyncio.sleep(0.001)\n"

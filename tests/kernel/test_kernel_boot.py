@@ -15,7 +15,7 @@ from planaria_kernel.protocol import decode, encode
 
 queue, lines, reports = [], ["first", "second"], []
 
-def door(request):
+def answer(request):
     if request[:1] == b"N":
         return encode(queue.pop(0))
     if request[:1] == b"I":
@@ -24,7 +24,7 @@ def door(request):
     reports.append(decode(request[1:]))
     return b""
 
-kernel = start(door)
+kernel = start(answer)
 
 def run(source):
     queue.append(("run", source, 1))

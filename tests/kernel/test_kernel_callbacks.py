@@ -86,7 +86,7 @@ def test_redeclaring(host: Any) -> None:
 
 
 def test_value_that_cannot_be_sent(host: Any) -> None:
-    """An argument that cannot cross arrives as a Repr."""
+    """An argument that is not serialisable arrives as a Repr."""
     host.declare("f")
     call = host.run("await f(object())")[1][0]
     assert call[2][0].type == "object"

@@ -55,7 +55,7 @@ def test_state_lives_on(host: Any) -> None:
 
 
 def test_underscore(host: Any) -> None:
-    """`_` is the last value that was shown, and is no user variable."""
+    """`_` is the last value that was shown, and is not a user variable."""
     host.run("41")
     host.run("z = 1")
     assert host.value("_ + 1") == 42
@@ -88,7 +88,7 @@ def test_source_is_found(host: Any) -> None:
 
 
 def test_foreign_value(host: Any) -> None:
-    """A value that cannot cross arrives as a Repr with its text and type, also inside others."""
+    """A value that is not serialisable arrives as a Repr with its text and type, also inside others."""
     host.run("class Thing:\n    def __repr__(self): return '<a thing>'")
     assert host.value("Thing()") == Repr("<a thing>", "Thing")
     assert host.value("[Thing(), 1]") == [Repr("<a thing>", "Thing"), 1]
@@ -172,7 +172,7 @@ def test_tier(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_import_that_reaches_a_stub(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import that could not be seen before goes to the door when it is reached."""
+    """An import that could not be seen before is reported to the host when it is reached."""
     host.send("configure", {"tier_modules": ["no_such_module"]})
     monkeypatch.setattr(sys, "meta_path", [host.kernel.imports, *sys.meta_path])
     host.run("import importlib\nimportlib.import_module('no_such_module.inner')")

@@ -70,7 +70,7 @@ def test_raw_and_filters(host: Any) -> None:
 
 
 def test_clear_output(host: Any) -> None:
-    """clear_output() tells the host to forget what was shown."""
+    """clear_output() asks the host to forget what was shown."""
     host.run("clear_output(wait=True)")
     assert host.outputs == [("clear", {}, {"wait": True})]
 

@@ -154,7 +154,7 @@ def test_exception_with_hostile_class(host: Any) -> None:
 
 
 def test_base_exception(host: Any) -> None:
-    """Exceptions that are no Exception end the cell, not the kernel."""
+    """Exceptions that do not derive from Exception end the cell, not the kernel."""
     assert host.error("class Stop(BaseException): ...\nraise Stop('x')")["message"] == "x"
     assert host.error("raise KeyboardInterrupt")["type"] == "KeyboardInterrupt"
     assert host.error("raise GeneratorExit")["type"] == "GeneratorExit"

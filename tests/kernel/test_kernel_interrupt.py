@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _imp
+import contextlib
+import importlib
 import signal
 import sys
 import threading
@@ -9,6 +12,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+
+from planaria_kernel.execution.interrupted_imports import must_finish
 
 PLAIN = ["x = 1\ny = [x, 2]\ny"]
 FAILING = ["import json\ndef f(): return json.loads('{')\nf()"]
@@ -68,7 +73,7 @@ def life(host: Any, sources: list[str], at: int) -> tuple[bool, list[tuple[Any, 
 @pytest.mark.filterwarnings("ignore")  # what an interrupt leaves unawaited or unclosed is said as warnings
 @pytest.mark.parametrize("sources", [PLAIN, FAILING, SHOWING, LOGGING, WAITING, RUNNING])
 def test_interrupt_at_every_line(host: Any, sources: list[str]) -> None:
-    """Whichever line an interrupt hits, there is one report for each entry and the kernel lives on."""
+    """Whichever line an interrupt hits, there is one report for each entry and the kernel stays usable."""
     host.declare("f")
     at = 0
     interrupted = 0
@@ -214,3 +219,39 @@ def test_one_interrupt_ends_what_does_not_end(host: Any, source: str, kind: str)
         over.set()
         thread.join()
         signal.signal(signal.SIGINT, old)
+
+
+def test_the_import_system_finishes() -> None:
+    """An interrupt waits for the import system's own steps and for the initialisation of a native module."""
+    frames: list[FrameType | None] = []
+
+    class Finder:
+        def find_spec(self, *arguments: Any) -> None:
+            frames.append(sys._getframe())
+
+    finder: Any = Finder()
+    sys.meta_path.insert(0, finder)
+    try:
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module("planaria_no_such_module")
+    finally:
+        sys.meta_path.remove(finder)
+    (mine,) = frames
+    assert mine is not None
+    assert mine.f_back is not None
+    assert not must_finish(mine, True)
+    assert must_finish(mine.f_back, True)
+    assert not must_finish(mine.f_back, False)
+
+    class Spec:
+        @property
+        def name(self) -> str:
+            frames.append(sys._getframe())
+            return "planaria_no_such_module"
+
+    with contextlib.suppress(Exception):
+        importlib._bootstrap._call_with_frames_removed(_imp.create_builtin, Spec())  # type: ignore[attr-defined]
+    native = frames[-1]
+    assert native is not None
+    assert native.f_back is not None
+    assert must_finish(native.f_back, False)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planaria.machine import memory
+import planaria
+from planaria.machine import exhaustion, memory
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, mapped_spans
 
 pytestmark = pytest.mark.skipif(
@@ -93,6 +94,33 @@ def test_mappings_are_given_back(new_session: Any) -> None:
         fork.close()
     session.close()
     assert mapped_spans() <= before
+
+
+def test_mappings_run_out(new_session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the system's limit of memory mappings is met, forks are refused with an error that says what to do."""
+    session = new_session()
+    session.run("items = list(range(100_000))")
+    first = session.fork()[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(exhaustion, "_most_mappings", lambda: 5)
+        with pytest.raises(planaria.SessionError, match=r"mappings of the 5 .* raise vm\.max_map_count"):
+            session.fork()
+    with session.fork()[0] as fork, first:
+        assert fork.run("sum(items)").value == first.run("sum(items)").value == 4_999_950_000
+
+
+def test_many_forks_have_few_mappings(new_session: Any) -> None:
+    """From the second one on, a fork needs one mapping for its memory, whatever its parent had changed where."""
+    session = new_session()
+    session.run("items = [[n] for n in range(300_000)]")
+    session.run("for n in range(0, 300_000, 1500): items[n].append(n)")
+    forks = [session.fork()[0] for _ in range(4)]
+    before = mapped_spans()
+    forks.append(session.fork()[0])
+    assert mapped_spans() - before == 1
+    for fork in forks:
+        with fork:
+            assert fork.run("sum(map(len, items))").value == 300_200
 
 
 def test_forks_of_forks(new_session: Any) -> None:

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import planaria
-from planaria.machine import memory
-from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, read_runs, write_runs
+from planaria.machine import changes, memory, write_protection
+from planaria.machine.changes import read_runs, write_runs
+from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile
 
 SIZE = 16 * WASM_PAGE_BYTES
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
@@ -27,17 +28,20 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs L
 def ways() -> list[Any]:
     found: list[Callable[..., Any]] = []
     if sys.platform.startswith("linux") and mmap.PAGESIZE == PAGE_BYTES:
-        found.append(memory._pagemap)
-        scan = memory._PagemapScan()
+        found.append(changes._pagemap)
         probe = mmap.mmap(-1, PAGE_BYTES)
         try:
-            scan(ctypes.addressof(ctypes.c_char.from_buffer(probe)), PAGE_BYTES, None)  # type: ignore[arg-type]
+            changes._pagemap_scan(
+                ctypes.addressof(ctypes.c_char.from_buffer(probe)),
+                PAGE_BYTES,
+                None,  # type: ignore[arg-type]
+            )
         except OSError:
             pass  # a kernel before 6.7
         else:
-            found.append(scan)
+            found.append(changes._pagemap_scan)
     # Last: it reads every page, and one beyond the file that was only read counts as touched.
-    return [*found, memory.compare]
+    return [*found, changes.compare]
 
 
 def file_of(data: bytes) -> MemoryFile:
@@ -72,7 +76,7 @@ def test_ways_agree(written: list[int], read: list[int]) -> None:
     for way in ways():
         spans = way(area.base, 2 * SIZE, image)
         pages = [page for start, end in spans for page in range(start // PAGE_BYTES, end // PAGE_BYTES)]
-        if way is memory.compare:  # a page may be back to what it was
+        if way is changes.compare:  # a page may be back to what it was
             assert set(pages) <= set(expected)
         else:
             assert pages == expected
@@ -89,7 +93,7 @@ def test_ways_agree_on_a_machine() -> None:
         executor: Any = session._engine.executor
         machine = executor._running()
         image = machine._image
-        differing = pages_of(memory.compare(machine._base, machine.memory_bytes, image))
+        differing = pages_of(changes.compare(machine._base, machine.memory_bytes, image))
         for way in ways():
             pages = pages_of(way(machine._base, machine.memory_bytes, image))
             assert differing <= pages
@@ -103,7 +107,8 @@ def pages_of(spans: list[tuple[int, int]]) -> set[int]:
 @pytest.mark.parametrize("way", ways(), ids=lambda way: getattr(way, "__name__", type(way).__name__))
 def test_sessions_work_with_each_way(way: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forks and undo are right whichever way finds the changes."""
-    monkeypatch.setattr(memory, "_way", way)
+    monkeypatch.setattr(changes, "_way", way)
+    monkeypatch.setattr(write_protection._Protection, "descriptor", -1)
     with planaria.Session() as session:
         session.execute("x = list(range(1000))")
         session.execute("x.append(5); big = bytes(30 << 20)")
@@ -131,7 +136,7 @@ def test_runs(pages: list[tuple[int, int]], data: bytes) -> None:
         at = page * PAGE_BYTES
         piece = (data * (count * PAGE_BYTES // len(data) + 1))[: min(count * PAGE_BYTES, SIZE - at)]
         area.map[at : at + len(piece)] = piece
-    spans = memory.compare(area.base, SIZE, image)
+    spans = changes.compare(area.base, SIZE, image)
     runs = read_runs(area.base, spans, {})
     write_runs(other.base, runs)
     assert area.map[:] == other.map[:]
@@ -143,7 +148,7 @@ _PAGE_SETS = st.sets(st.integers(0, 2 * SIZE // PAGE_BYTES - 1), max_size=40)
 
 
 def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
-    return memory._joined([(page * PAGE_BYTES, (page + 1) * PAGE_BYTES) for page in sorted(pages)])
+    return changes._joined([(page * PAGE_BYTES, (page + 1) * PAGE_BYTES) for page in sorted(pages)])
 
 
 @linux
@@ -151,7 +156,7 @@ def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
 @given(_PAGE_SETS, _PAGE_SETS)
 def test_going_back(changed: set[int], kept: set[int]) -> None:
     """A memory goes back to any earlier state: pages of that state are written, all other changed ones are the
-    file's again, or zero behind it, and are no longer told as changed.
+    file's again, or zero behind it, and are no longer reported as changed.
     """
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)
@@ -161,11 +166,11 @@ def test_going_back(changed: set[int], kept: set[int]) -> None:
         expected[start : start + len(data)] = data
     for page in changed:
         area.map[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = b"x" * PAGE_BYTES
-    spans = memory.without(memory.dirty_runs(area.base, 2 * SIZE, image), _spans_of(kept))
+    spans = memory.without(changes.dirty_runs(area.base, 2 * SIZE, image), _spans_of(kept))
     assert spans == _spans_of(changed - kept)
-    memory.revert(area.base, spans, image)
+    changes.revert(area.base, spans, image)
     write_runs(area.base, runs)
-    assert memory.dirty_runs(area.base, 2 * SIZE, image) == _spans_of(kept)
+    assert changes.dirty_runs(area.base, 2 * SIZE, image) == _spans_of(kept)
     assert area.map[:] == bytes(expected)
 
 
@@ -185,7 +190,7 @@ def test_captures_and_threads() -> None:
 
     def ask() -> None:
         for _ in range(50):
-            if memory.dirty_runs(area.base, SIZE, image) != [(0, PAGE_BYTES)]:
+            if changes.dirty_runs(area.base, SIZE, image) != [(0, PAGE_BYTES)]:
                 failures.append(1)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -197,9 +202,9 @@ def test_captures_and_threads() -> None:
 
 
 def test_files_close_themselves() -> None:
-    """A memory file gives its descriptor back when nobody has it any more, and refuses odd sizes."""
+    """A memory file gives its descriptor back when it has no owner any more, and refuses odd sizes."""
     file = file_of(bytes(WASM_PAGE_BYTES))
-    descriptor = file._descriptor
+    descriptor = file._contents.descriptor
     del file
     gc.collect()
     with pytest.raises(OSError, match="descriptor"):
@@ -208,3 +213,24 @@ def test_files_close_themselves() -> None:
         MemoryFile(-1, 5)
     with pytest.raises(FileNotFoundError):
         MemoryFile.open("/nowhere/at/all")
+
+
+@linux
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_PAGE_SETS, max_size=6))
+def test_what_was_written(rounds: list[set[int]]) -> None:
+    """Write protection tells all changed pages at first, and from then on those written since it told last."""
+    image = file_of(bytes(range(256)) * (SIZE // 256))
+    area = Area(image, 2 * SIZE)
+    if not write_protection.protect(area.base, 2 * SIZE):
+        pytest.skip("this system has no asynchronous write protection")
+    changed: set[int] = set()
+    for number, pages in enumerate(rounds):
+        for page in pages:
+            area.map[page * PAGE_BYTES] = (area.map[page * PAGE_BYTES] + 1) % 256
+        changed |= pages
+        told = write_protection.take_written(area.base, 2 * SIZE)
+        assert told == _spans_of(pages), number
+    assert write_protection.protect_changed(area.base, 2 * SIZE) == _spans_of(changed)
+    image.map_over(area.base)
+    assert write_protection.take_written(area.base, 2 * SIZE) is None

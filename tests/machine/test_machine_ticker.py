@@ -1,4 +1,4 @@
-"""The ticker: visits who is due, sleeps when nobody runs, lives through forks."""
+"""The ticker: visits each guest that is due, sleeps when none runs, survives forks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_guests_on_the_main_thread_are_visited() -> None:
 
 
 def test_sleeps_and_wakes() -> None:
-    """With nobody running it falls asleep; the next guest wakes it."""
+    """With no guest running it falls asleep; the next guest wakes it."""
     ticker = Ticker(lambda: None)
     for _ in range(3):
         guest = Guest()

@@ -257,7 +257,7 @@ def test_a_rebuilt_system_answers_alike(calls: list[tuple[str, tuple[int, ...]]]
 
 
 def test_no_descriptor_of_the_host_is_left_open(tmp_path: Path) -> None:
-    """Whatever the guest opens in a host's directory, and however its table is rebuilt, all is given back."""
+    """Whatever the guest opens in a host's directory, and however its table is rebuilt, all is released."""
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "f").write_bytes(b"data")
     files = HostFileSystem(tmp_path, read_only=False)

@@ -54,6 +54,19 @@ def test_reading_a_device_ends_early(looks: Callable[[int], list[None]], name: b
     assert len(guest.read(fd, 32 * MIB)) == 12 * MIB
 
 
+def test_a_raised_interrupt_fails_one_read() -> None:
+    """The read after an interrupt was raised is EINTR, so that a loop in C looks for signals; later ones read."""
+    guest = device_guest()
+    fd = guest.open(b"dev/zero")
+    raised = iter([True, False])
+    current.take_raised = lambda: next(raised)
+    try:
+        assert guest.raw("fd_read", fd, 4 * MIB, 0, 4 * MIB + 64) == Errno.INTR
+        assert guest.raw("fd_read", fd, 4 * MIB, 0, 4 * MIB + 64) == Errno.SUCCESS
+    finally:
+        current.take_raised = None
+
+
 @pytest.mark.parametrize("flags", [0, 1])
 def test_writing_a_file_ends_early(looks: Callable[[int], list[None]], flags: int) -> None:
     """A write or append of 32 MiB ends after the piece of 4 MiB in which an interrupt became due."""

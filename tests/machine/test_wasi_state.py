@@ -87,7 +87,7 @@ def test_duplicates_share_their_position() -> None:
 
 
 def test_a_stream_is_redirected_and_put_back() -> None:
-    """os.dup2 gives a number to something else, and what it was before lives on under another one."""
+    """os.dup2 gives a number to something else, and what it was before stays open under another one."""
     guest = Guest()
     file = guest.create(b"f")
     old = guest.wasi.dup(1)

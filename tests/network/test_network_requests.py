@@ -405,7 +405,7 @@ import errno
 
 
 def test_other_errors_of_urllib(connected: Any) -> None:
-    """Errors of urllib that are no refusals stay as they are."""
+    """Errors of urllib that are not refusals stay as they are."""
     session = connected()
     code = """
 errors = [urllib.error.URLError("why"), urllib.error.URLError(OSError(5, "x"), "f"), urllib.error.URLError(reason="r")]

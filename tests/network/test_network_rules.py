@@ -240,7 +240,7 @@ def test_forms_of_loopback(written: str) -> None:
 def test_not_public(address: str) -> None:
     """Private, loopback, link-local, shared, multicast and reserved addresses are not public."""
     assert not is_public(ipaddress.ip_address(address))
-    assert not Network(allow=["*"]).may_connect("example.com", ipaddress.ip_address(address))
+    assert not Network(allow=["*"]).may_connect("example.com", 80, ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize(
@@ -255,15 +255,15 @@ def test_private_by_rule() -> None:
     """A private address is reached by a rule for it, by one for localhost, or with `private=True` alone."""
     loopback = ipaddress.ip_address("127.0.0.1")
     metadata = ipaddress.ip_address("169.254.169.254")
-    assert Network(allow=["127.0.0.1:80"]).may_connect("127.0.0.1", loopback)
-    assert Network(allow=["localhost:80"]).may_connect("localhost", loopback)
-    assert not Network(allow=["localhost:80"]).may_connect("localhost", metadata)
-    assert not Network(allow=["example.com"]).may_connect("example.com", loopback)
-    assert not Network(allow=["localhost:80", "example.com"]).may_connect("example.com", loopback)
-    assert Network(allow=["example.com"], private=True).may_connect("example.com", loopback)
-    assert not Network(allow=["*"], deny=["169.254.0.0/16"], private=True).may_connect("x.test", metadata)
+    assert Network(allow=["127.0.0.1:80"]).may_connect("127.0.0.1", 80, loopback)
+    assert Network(allow=["localhost:80"]).may_connect("localhost", 80, loopback)
+    assert not Network(allow=["localhost:80"]).may_connect("localhost", 80, metadata)
+    assert not Network(allow=["example.com"]).may_connect("example.com", 80, loopback)
+    assert not Network(allow=["localhost:80", "example.com"]).may_connect("example.com", 80, loopback)
+    assert Network(allow=["example.com"], private=True).may_connect("example.com", 80, loopback)
+    assert not Network(allow=["*"], deny=["169.254.0.0/16"], private=True).may_connect("x.test", 80, metadata)
     assert not Network(allow=["*"], deny=["1.1.1.0/24"]).may_connect(
-        "x.test", ipaddress.ip_address("1.1.1.1")
+        "x.test", 80, ipaddress.ip_address("1.1.1.1")
     )
 
 

@@ -311,7 +311,7 @@ def test_killed_compile_is_taken_over(cache, recipe):
 
 
 def test_progress_is_told_while_waiting(cache, recipe):
-    """Whoever waits for another process's compile is told how many seconds have passed."""
+    """A process that waits for another one's compile sees how many seconds have passed."""
     cache.prepare()
     told = []
     with cache.lock(recipe.key):

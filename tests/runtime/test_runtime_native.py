@@ -370,7 +370,7 @@ def test_serialized_module_comes_back(tmp_path):
 
 
 def test_nothing_is_printed_about_what_lives_at_exit():
-    """An object of wasmtime's that outlives the functions it is given back with says nothing at exit."""
+    """An object of wasmtime's that outlives the functions it is returned with says nothing at exit."""
     script = (
         "import atexit\n"
         "def last():\n"  # registered first, so that it runs after what planaria does at exit

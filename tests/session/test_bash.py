@@ -308,7 +308,7 @@ def test_a_damaged_state_is_refused_and_changes_nothing(lasting: planaria.Bash, 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"planaria-bash-state\n{", b"planaria-bash-state\n\xff"])
 def test_bytes_that_are_no_snapshot_are_refused(lasting: planaria.Bash, data: bytes) -> None:
-    """What is no snapshot, or only half of one, raises SnapshotError and leaves the shell as it was."""
+    """What is not a snapshot, or only half of one, raises SnapshotError and leaves the shell as it was."""
     lasting.execute("x=kept")
     with pytest.raises(planaria.SnapshotError):
         lasting.restore_snapshot(data)
@@ -472,7 +472,7 @@ EXCEEDED = {
 
 @pytest.mark.parametrize("limit", EXCEEDED)
 def test_a_limit_is_named_and_keeps_the_output(limit: str) -> None:
-    """A script that reaches a limit ends with status 1 and a message with its name; the shell lives on."""
+    """A script that reaches a limit ends with status 1 and a message with its name; the shell stays usable."""
     bounds = planaria.ShellLimits(
         commands=8_000,
         iterations=5_000,
@@ -532,7 +532,7 @@ def test_the_depth_of_functions_is_bounded(bash: planaria.Bash) -> None:
     ],
 )
 def test_a_fork_bomb_ends(bash: planaria.Bash, bomb: str) -> None:
-    """What starts itself twice in whatever way ends with an error that tells why, and the shell lives on."""
+    """What starts itself twice in whatever way ends with an error that says why, and the shell stays usable."""
     result = bash.execute(f"{bomb}; bomb", timeout=60)
     assert "substitution_depth (400)" in result.stderr or "maximum nesting level exceeded" in result.stderr
     assert result.exit_code == 1
@@ -570,7 +570,7 @@ def test_a_bound_that_makes_no_sense_is_refused(bound: object) -> None:
 
 
 def test_analysis_names_commands_files_and_variables(bash: planaria.Bash) -> None:
-    """analyze tells what a script names and runs nothing of it."""
+    """analyze reports what a script names and runs nothing of it."""
     found = bash.analyze(
         "f() { local t=1; rm -rf /srv/old; }\n"
         'sort < in.txt > out.txt; for n in 1 2; do echo "$HOME $n"; done; f | tee /tmp/log'
@@ -764,7 +764,7 @@ def test_a_changed_bit_of_a_shells_snapshot_is_noticed(lasting: planaria.Bash, p
 
 
 def test_a_snapshot_is_bytes(bash: planaria.Bash) -> None:
-    """What is no bytes at all is a TypeError that says so."""
+    """What is not bytes is a TypeError that says so."""
     for data in ("text", 5, None):
         with pytest.raises(TypeError, match="a snapshot must be bytes"):
             bash.restore_snapshot(data)  # type: ignore[arg-type]
@@ -811,7 +811,7 @@ def test_sys_exit_in_a_command_is_its_status(leave: Callable[[], None], shown: s
 
 
 def test_a_command_that_could_not_be_called_is_refused() -> None:
-    """commands= with a reserved word or a builtin's name, or that is no mapping, is a CallbackError."""
+    """commands= with a reserved word or a builtin's name, or that is not a mapping, is a CallbackError."""
     from planaria.session.shell_commands import SHADOWED
     from planaria_shell.builtins import BUILTINS
 
@@ -833,7 +833,7 @@ def test_a_command_that_is_not_there_any_more_says_so(bash: planaria.Bash) -> No
 
 
 def test_the_status_after_an_interrupt_is_that_of_ctrl_c(bash: planaria.Bash) -> None:
-    """After a script was stopped, the error tells the script's line, and $? is 130."""
+    """After a script was stopped, the error names the script's line, and $? is 130."""
     for loop in (
         "while :; do :; done",
         "while :; do false; done",
@@ -848,7 +848,7 @@ def test_the_status_after_an_interrupt_is_that_of_ctrl_c(bash: planaria.Bash) ->
 
 
 def test_analysis_of_what_is_nested_deeply_is_no_error(bash: planaria.Bash) -> None:
-    """analyze tells of a script that is nested too deeply for any parser in `error`."""
+    """analyze reports a script that is nested too deeply for any parser in `error`."""
     assert "unexpected" in bash.analyze("echo " + "$(" * 3000).error
 
 

@@ -77,7 +77,7 @@ def test_processor_time_is_bounded(bash: planaria.Bash, what: str) -> None:
 
 
 def test_variables_are_bounded_by_virtual_memory(bash: planaria.Bash) -> None:
-    """With `ulimit -v` a script whose variables hold more ends with an error; the shell lives on."""
+    """With `ulimit -v` a script whose variables hold more ends with an error; the shell stays usable."""
     result = bash.execute("ulimit -v 1000; x=begun; for ((;;)); do x+=$x; done")
     assert (result.exit_code, result.stderr) == (1, "bash: line 1: cannot allocate memory\n")
     assert bash.execute("echo ${x::5}").stdout == "begun\n"

@@ -47,7 +47,7 @@ connection.close()
 
 
 def test_sqlite_locks(session: planaria.Session) -> None:
-    """While one connection has a transaction another is told that the database is locked."""
+    """While one connection has a transaction another one gets the error that the database is locked."""
     session.execute("""
 import sqlite3
 one, two = (sqlite3.connect("x.db", timeout=0.01) for _ in range(2))
@@ -67,7 +67,7 @@ def test_sqlite_refuses_wal(session: planaria.Session) -> None:
 
 @pytest.mark.parametrize("end", ["close", "stop", "reset"])
 def test_a_lock_does_not_outlive_its_holder(end: str) -> None:
-    """A session that ends within a transaction locks nobody out, and the transaction never was."""
+    """A session that ends within a transaction locks no one out, and the transaction never was."""
     storage = planaria.VfsStorage()
     one, two = planaria.Session(vfs=storage), planaria.Session(vfs=storage)
     begin = "c.execute('insert into t values (2)')"
@@ -95,7 +95,7 @@ def test_a_lock_does_not_outlive_its_holder(end: str) -> None:
 
 
 def test_a_restored_transaction_on_a_mounted_database_has_lost_its_lock(tmp_path: Path) -> None:
-    """Restored, forked or taken back, it is told at its next write; the holder of the lock is not disturbed, and
+    """Restored, forked or taken back, it gets an error at its next write; the holder of the lock is not disturbed, and
     SQLite on the host sees what was committed.
     """
     mounts = [planaria.Mount(tmp_path, "/out", mode="rw")]
@@ -223,7 +223,7 @@ def test_imports_follow_the_working_directory(session: planaria.Session) -> None
     assert printed(session, code) == "/tmp/inner /tmp/inner/there.py"
 
 
-# -- what the system tells ------------------------------------------------------------------------------
+# -- what the system reports ------------------------------------------------------------------------------
 
 
 def test_permission_bits(session: planaria.Session) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_tasks_across_executions(new_session: Callable[..., Any]) -> None:
 
 
 def test_waiting_for_ever(session: Any) -> None:
-    """Code that waits for what cannot come is told so."""
+    """Code that waits for what cannot come gets an error that says so."""
     error = session.run("import asyncio\nawait asyncio.Event().wait()").error
     assert (error.type, "forever" in error.message) == ("RuntimeError", True)
     assert session.execute("1").value == 1
@@ -122,3 +123,48 @@ def test_given_up_calls_are_cancelled(new_session: Callable[..., Any]) -> None:
     ended.clear()
     asyncio.run(main())
     assert ended == ["first", "second", "third"]
+
+
+_LEAVES = "import asyncio\ntask = asyncio.ensure_future(note(1))\nfor _ in range(50): await asyncio.sleep(0)"
+_MAIN = (
+    "import asyncio\nasync def main():\n    task = asyncio.create_task(note(1))\n"
+    "    for _ in range(50): await asyncio.sleep(0)\nasyncio.run(main())"
+)
+
+
+@pytest.mark.parametrize("kind", ["asynchronous", "plain"])
+@pytest.mark.parametrize("source", [_LEAVES, _MAIN])
+def test_calls_of_tasks_at_the_end_of_a_sandbox(kind: str, source: str) -> None:
+    """A host call that a task has made before the code ended is made, in both kinds of sandbox."""
+    noted: list[int] = []
+
+    def note(x: int) -> None:
+        noted.append(x)
+
+    async def note_later(x: int) -> None:
+        noted.append(x)
+        await asyncio.sleep(600)
+
+    function = note if kind == "plain" else note_later
+    callbacks = [planaria.Callback("note", function)]
+    assert planaria.Sandbox(callbacks=callbacks).run(source).is_ok
+
+    async def main() -> None:
+        assert (await planaria.AsyncSandbox(callbacks=callbacks).run(source)).is_ok
+
+    asyncio.run(main())
+    assert noted == [1, 1]
+
+
+def test_calls_of_tasks_at_the_end_of_a_cell(new_session: Callable[..., Any]) -> None:
+    """A host call that a task has made before its cell ended is made at once; the task awaits it later."""
+    begun = threading.Event()
+
+    async def note(x: int) -> int:
+        begun.set()
+        return x
+
+    session = new_session(callbacks=[note])
+    assert session.execute(_LEAVES).callback_invocations == 1
+    assert begun.wait(60)
+    assert session.execute("await task").value == 1

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import queue
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
@@ -113,7 +116,7 @@ def test_unknown_name(new_session: Callable[..., Any]) -> None:
         ("'ValueError', 'bad'", "ValueError", "bad"),
         ("'KeyError', 'k'", "KeyError", "'k'"),
         ("'FileNotFoundError', 2, 'No such file', '/secret/place'", "FileNotFoundError", "No such file"),
-        ("'UnicodeDecodeError', 'utf-8', b'x', 0, 1, 'why'", "RuntimeError", "why"),
+        ("'UnicodeDecodeError', 'utf-8', b'x', 0, 1, 'why'", "UnicodeDecodeError", "why"),
         ("'StopIteration', 5", "RuntimeError", "StopIteration"),
         ("'TimeoutError', 'late'", "TimeoutError", "late"),
         ("'ZeroDivisionError'", "ZeroDivisionError", ""),
@@ -130,6 +133,30 @@ def test_exceptions(new_session: Callable[..., Any], call: str, source: str, kin
     assert message in error.message
     assert "/secret" not in error.traceback
     assert __file__ not in error.traceback
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError(999),
+        KeyError((1, "a")),
+        KeyError(),
+        KeyError(None),
+        ValueError("x", 2),
+        IndexError(1.5, b"y"),
+        ZeroDivisionError(),
+    ],
+)
+@pytest.mark.parametrize("call", ["await fail()", "fail.call()"])
+def test_arguments_of_exceptions(new_session: Callable[..., Any], call: str, error: Exception) -> None:
+    """The arguments of a builtin exception arrive as they are, when they are plain values."""
+
+    def fail() -> None:
+        raise error
+
+    session = new_session(callbacks=[fail])
+    caught = session.execute(f"try: {call}\nexcept Exception as e: x = repr(e), e.args\nx").value
+    assert caught == (repr(error), error.args)
 
 
 def test_derived_exceptions(new_session: Callable[..., Any]) -> None:
@@ -287,6 +314,112 @@ def test_listeners_may_not_use_the_session(new_session: Callable[..., Any]) -> N
     assert session.run("2").value == 2
 
 
+@pytest.mark.parametrize(
+    "call", ["await block()", "block.call()", "import asyncio\nawait asyncio.gather(block())"]
+)
+def test_blocking_does_not_hold_up_the_time_limit(new_session: Callable[..., Any], call: str) -> None:
+    """A plain callback that blocks is left alone at the deadline; its late answer is discarded."""
+    release, done = threading.Event(), threading.Event()
+
+    def block() -> str:
+        release.wait(600)
+        done.set()
+        return "late"
+
+    session = new_session(callbacks=[block])
+    error = session.run(call, timeout=0.3).error
+    assert isinstance(error, planaria.TimeoutError)
+    assert error.state == "kept"
+    assert not done.is_set()
+    release.set()
+    assert done.wait(60)
+    assert session.execute("await block()").value == "late"
+
+
+def test_plain_functions_meet(new_session: Callable[..., Any]) -> None:
+    """Plain callbacks that are awaited together run side by side, also in a session without `await`."""
+    barrier = threading.Barrier(5)
+
+    def meet() -> int:
+        return barrier.wait(60)
+
+    gathered = "import asyncio\nsorted(await asyncio.gather(*(meet() for _ in range(5))))"
+    assert new_session(callbacks=[meet]).execute(gathered).value == [0, 1, 2, 3, 4]
+
+
+def test_many_plain_functions(new_session: Callable[..., Any]) -> None:
+    """More calls than may run at once are all answered, each with its own value."""
+    session = new_session(callbacks=[{"name": "double", "fn": lambda x: 2 * x}])
+    gathered = "import asyncio\nawait asyncio.gather(*(double(i) for i in range(500)))"
+    assert session.execute(gathered).value == [2 * i for i in range(500)]
+
+
+def test_functions_of_the_callers_thread(new_session: Callable[..., Any]) -> None:
+    """A callback declared for the caller's thread may use what belongs to that thread."""
+    database = sqlite3.connect(":memory:")
+
+    def query() -> Any:
+        return database.execute("select 7").fetchone()
+
+    session = new_session(callbacks=[Callback("query", query, on_caller_thread=True)])
+    assert session.execute("await query(), query.call()").value == ((7,), (7,))
+    database.close()
+
+
+@pytest.mark.parametrize("way", ["future", "join", "queue", "event"])
+@pytest.mark.parametrize("call", ["await inside()", "inside.call()"])
+def test_reentrance_from_another_thread(new_session: Callable[..., Any], call: str, way: str) -> None:
+    """A thread that a callback waits for is refused its session, without any time limit."""
+    refused: list[str] = []
+    messages: queue.Queue[None] = queue.Queue()
+    over = threading.Event()
+
+    def use() -> None:
+        try:
+            session.execute("1")
+        except planaria.SessionBusy as error:
+            refused.append(str(error))
+
+    def use_and_report() -> None:
+        use()
+        messages.put(None)
+        over.set()
+
+    def inside() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            if way == "future":
+                pool.submit(use).result()
+            elif way == "join":
+                (thread := threading.Thread(target=use)).start()
+                thread.join()
+            else:
+                threading.Thread(target=use_and_report).start()
+                messages.get() if way == "queue" else over.wait()
+
+    session = new_session(callbacks=[inside], limits=planaria.Limits(timeout=None))
+    assert session.run(call).is_ok
+    assert [("waits for this thread" in one) for one in refused] == [True]
+
+
+def test_another_thread_waits_its_turn(new_session: Callable[..., Any]) -> None:
+    """A thread that the callback does not wait for gets its turn, though the callback waits for others."""
+    entered, waiting = threading.Event(), threading.Event()
+
+    def inside() -> str:
+        entered.set()
+        waiting.wait(60)
+        return "over"
+
+    session = new_session(callbacks=[inside])
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(session.execute, "await inside()")
+        assert entered.wait(60)
+        second = pool.submit(session.execute, "2")
+        assert wait([second], 0.3).not_done
+        waiting.set()
+        assert (first.result().value, second.result().value) == ("over", 2)
+
+
 def test_overrun(new_session: Callable[..., Any]) -> None:
     """A callback that takes longer than its time gives TimeoutError in the guest, and the session goes on."""
     release = threading.Event()
@@ -367,7 +500,7 @@ def test_bad_declarations(callbacks: Any, message: str) -> None:
 
 
 def test_huge_answers(new_session: Callable[..., Any]) -> None:
-    """An answer that does not fit the guest's memory is an error there, and the session lives."""
+    """An answer that does not fit the guest's memory is an error there, and the session stays usable."""
     session = new_session(
         callbacks=[{"name": "give", "fn": lambda n: b"x" * n}], limits=planaria.Limits(memory=128 << 20)
     )

@@ -257,7 +257,7 @@ def test_sync_failures(make: Any, make_wheel: MakeWheel, tmp_path: Path) -> None
 
 
 def test_where_nothing_can_be_installed(make: Any) -> None:
-    """In a home without deps_install a change is a CapabilityError, on the host and in the code."""
+    """With an executor without deps_install a change is a CapabilityError, on the host and in the code."""
 
     class Fixed(planaria.InProcessExecutor):
         capabilities = planaria.InProcessExecutor.capabilities - {"deps_install"}

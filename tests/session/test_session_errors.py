@@ -1,4 +1,4 @@
-"""What is told of code that raises."""
+"""What is reported of code that raises."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def test_frames_of_libraries(session: Any) -> None:
     ],
 )
 def test_syntax_errors(session: Any, source: str, kind: str, line: int, shown: str) -> None:
-    """A SyntaxError tells the line and shows it with a mark below the place."""
+    """A SyntaxError names the line and shows it with a mark below the place."""
     error = error_of(session, source)
     assert (error.type, error.lineno) == (kind, line)
     assert shown in error.traceback
-    assert "^" in error.traceback or kind == "TabError"  # of which Python tells the line only
+    assert "^" in error.traceback or kind == "TabError"  # of which Python names the line only
     assert '"<cell 1>"' in error.traceback
 
 
@@ -113,7 +113,7 @@ def test_exit(session: Any, source: str, code: int, stderr: str) -> None:
 
 
 def test_hard_exit(session: Any) -> None:
-    """os._exit ends the guest itself: its status is told, and the session goes back to the state before."""
+    """os._exit ends the guest itself: its status is reported, and the session goes back to the state before."""
     session.execute("kept = 1")
     session.checkpoint("here")
     error = error_of(session, "print('out', flush=True)\nkept = 2\nimport os; os._exit(7)")
@@ -125,7 +125,7 @@ def test_hard_exit(session: Any) -> None:
 
 
 def test_exceptions_that_misbehave(session: Any) -> None:
-    """Exceptions whose own methods raise, chained ones, groups and huge messages are all told."""
+    """Exceptions whose own methods raise, chained ones, groups and huge messages are all reported."""
     assert error_of(session, "class E(Exception):\n    def __str__(self): return 1 / 0\nraise E").type == "E"
     assert error_of(session, "raise type('A' * 1000, (Exception,), {})").type == "A" * 1000
     chained = error_of(session, "try: 1 / 0\nexcept Exception as e: raise ValueError('later') from e")
@@ -140,7 +140,7 @@ def test_exceptions_that_misbehave(session: Any) -> None:
 
 
 def test_code_that_destroys_the_kernel(session: Any) -> None:
-    """Whatever the guest does to its own kernel, or says through the door, leaves a session that works."""
+    """Whatever the guest does to its own kernel, or sends in host calls, leaves a session that works."""
     session.execute("kept = 1")
     for source in (
         "import _host; _host.call(b'')",

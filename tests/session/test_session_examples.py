@@ -66,7 +66,7 @@ def test_async_example() -> None:
 
 
 def test_fork_example() -> None:
-    """Copies live on by themselves, and a session goes back to where it was."""
+    """Copies continue by themselves, and a session goes back to where it was."""
     session = planaria.Session()
     session.execute("x = 10")
     a, b, c = session.fork(3)

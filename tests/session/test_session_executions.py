@@ -31,7 +31,7 @@ def asking(new_session: Callable[..., Any]) -> Any:
 
 
 def test_to_the_end(asking: Any) -> None:
-    """An execution that needs nobody is over when start returns."""
+    """An execution that waits for nothing is over when start returns."""
     run = asking.start("print('x')\nawait double(4)")
     assert (run.status, run.pending, run.next_timer, run.code) == (
         "done",
@@ -103,7 +103,7 @@ def test_gather_in_any_order(asking: Any) -> None:
 
 
 def test_timers(asking: Any) -> None:
-    """An execution tells its next timer; step fires what is due, result sleeps until the end."""
+    """An execution reports its next timer; step fires what is due, result sleeps until the end."""
     run = asking.start(
         "import asyncio\nprint('a')\nawait asyncio.sleep(0.2)\nprint('b')\nawait asyncio.sleep(0.01)\n'end'"
     )
@@ -125,7 +125,7 @@ def test_timers(asking: Any) -> None:
 
 
 def test_calls_given_up(asking: Any) -> None:
-    """A call that nobody awaits any more is no longer pending while the execution goes on."""
+    """A call that is awaited no longer is no longer pending while the execution goes on."""
     run = asking.start(
         "import asyncio\ntry:\n    await asyncio.wait_for(ask('first'), 0.01)\nexcept TimeoutError: pass\nawait ask('second')"
     )
@@ -161,7 +161,7 @@ def test_time_stands_still_while_nobody_drives(new_session: Callable[..., Any]) 
 
 
 def test_blocking_calls_cannot_suspend(asking: Any) -> None:
-    """A call that blocks has a stack, which cannot be put aside: it is told to be awaited."""
+    """A call that blocks has a stack, which cannot be suspended: the error says to await it."""
     error = asking.run("ask.call('x')").error
     assert (error.type, "await ask" in error.message) == ("RuntimeError", True)
 

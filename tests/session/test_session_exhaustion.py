@@ -41,7 +41,7 @@ print(kept[-1].execute("x").value, kept[-1].fork()[0].execute("x").value)
 )
 def test_a_resource_that_is_used_up_is_named(limit: str, message: str) -> None:
     """Without descriptors, or room in memory files, capturing a state raises a SessionError that says what to do; the
-    session lives, and works as before once there is more.
+    session stays usable, and works as before once there is more.
     """
     soft = "used + 3" if limit == "NOFILE" else "1 << 20"
     program = _PROGRAM.format(

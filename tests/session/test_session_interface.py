@@ -91,6 +91,28 @@ def test_no_parameters_are_hidden(call: Callable[..., object]) -> None:
     assert inspect.Parameter.VAR_POSITIONAL not in kinds
 
 
+def test_arguments_of_the_wrong_type_are_named(tmp_path: Path) -> None:
+    """A time limit, snapshot, contents or mount that cannot be one is refused by its name and type."""
+    with pytest.raises(TypeError, match="execution_timeout_ms must be a number or None, not str"):
+        planaria.Session(execution_timeout_ms="500")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="timeout=nan"):
+        planaria.Limits(timeout=float("nan"))
+    with pytest.raises(TypeError, match="a snapshot must be bytes, not str"):
+        planaria.Session.from_snapshot("x")  # type: ignore[arg-type]
+    (tmp_path / "inner").mkdir()
+    outer = planaria.Mount(tmp_path, "/x")
+    with pytest.raises(ValueError, match="mounts= has 2 mounts at '/x'"):
+        planaria.Session(mounts=[outer, planaria.Mount(tmp_path, "/x/")])
+    with pytest.raises(planaria.FileSystemError, match="cannot create the mount point"):
+        planaria.Session(mounts=[outer, planaria.Mount(tmp_path, "/x/y")])
+    with planaria.Session(mounts=[outer, planaria.Mount(tmp_path, "/x/inner")]) as session:
+        assert session.run("import os; os.listdir('/x/inner')").value == ["inner"]
+        with pytest.raises(TypeError, match="timeout must be a number or None, not str"):
+            session.run("1", timeout="1")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="data must be bytes, not str; use write_text"):
+            session.files.write_bytes("x", "s")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("kind", [planaria.Session, planaria.AsyncSession])
 def test_public_names(kind: type) -> None:
     """A session has the names of the seed and at most 35 beside them, none of them the kernel's."""

@@ -88,7 +88,7 @@ time.sleep(60)
 
 
 def test_control_c_twice(new_session: Callable[..., Any]) -> None:
-    """A second SIGINT stops code that does not heed the first one, without the time of grace."""
+    """A second SIGINT stops code that ignores the first one, without the time of grace."""
     session = new_session(limits=planaria.Limits(grace=600.0))
     session.execute("n = 0")
     session.checkpoint("here")
@@ -256,3 +256,36 @@ print(chosen > 10, chosen > steps, session.execute("1 + 1").value)
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("True True 2\n", "")
+
+
+def test_an_interrupted_import_goes_on(new_session: Callable[..., Any]) -> None:
+    """A package whose import was interrupted is imported again as the same module, to which its submodules
+    refer.
+    """
+    interrupts = iter([True, False])
+
+    def pause() -> None:
+        if next(interrupts):
+            session.interrupt()
+
+    session = new_session(callbacks=[pause])
+    session.files.mkdir("package")
+    session.files.write_text(
+        "package/__init__.py",
+        "from . import child\nimport builtins\nbuiltins.pause.call()\ntotal = child.two() + 1",
+    )
+    session.files.write_text(
+        "package/child.py", "import package\ndef two(): return 2\ndef total(): return package.total"
+    )
+    session.execute("import builtins; builtins.pause = pause")
+    assert isinstance(session.run("import package").error, planaria.Interrupted)
+    assert session.execute("import package\npackage.total, package.child.total()").value == (3, 3)
+    assert session.execute("import sys; package is sys.modules['package'] is package.child.package").value
+
+
+def test_reading_a_device_without_end(new_session: Callable[..., Any]) -> None:
+    """Code that reads a device to its end, which never comes, is stopped at its line and keeps its state."""
+    session = new_session(limits=planaria.Limits(memory=None, grace=60))
+    error = session.run("n = 1\nopen('/dev/urandom', 'rb').read()", timeout=0.3).error
+    assert isinstance(error, planaria.TimeoutError)
+    assert (error.state, session.execute("n").value) == ("kept", 1)

@@ -67,7 +67,7 @@ def resources() -> tuple[int, int]:
 
 
 def vanishes(reference: weakref.ref[Any]) -> bool:
-    """Whether nobody holds it any more, once other threads have left the last call."""
+    """Whether it has no references any more, once other threads have left the last call."""
     end = time.monotonic() + 30
     while reference() is not None and time.monotonic() < end:
         gc.collect()
@@ -109,7 +109,7 @@ def test_sessions_leave_nothing(how: str) -> None:
 
 
 def test_forgotten_without_the_collector() -> None:
-    """A session that nobody holds gives its memory back at once, not only when cycles are collected."""
+    """A session without references releases its memory at once, not only when cycles are collected."""
     sessions = [planaria.Session() for _ in range(4)]
     sessions[0].execute("x = 1")
     sessions[1].fork()
@@ -127,7 +127,7 @@ def test_forgotten_without_the_collector() -> None:
 
 
 def test_few_pages_are_written() -> None:
-    """What a session allocates lies together, and settings that are the usual ones are not told to it: the
+    """What a session allocates lies together, and settings that are the usual ones are not sent to it: the
     first execution writes to fewer than a hundred pages of its memory.
     """
     with planaria.Session() as session:

@@ -1,4 +1,4 @@
-"""Every limit: what it stops, what is told, and that the session lives on."""
+"""Every limit: what it stops, what is reported, and that the session stays usable."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_timeout_keeps_the_state(new_session: Callable[..., Any]) -> None:
     ["sum(range(10**11))", "while True:\n    try:\n        while True: pass\n    except BaseException: pass"],
 )
 def test_timeout_goes_back(new_session: Callable[..., Any], source: str) -> None:
-    """Code that does not heed the interrupt is stopped hard; the session is as before the execution."""
+    """Code that ignores the interrupt is stopped hard; the session is as before the execution."""
     session = new_session(limits=Limits(timeout=0.2, grace=0.3))
     session.execute("n = 1")
     session.checkpoint("here")  # by itself it makes one when that costs little
@@ -100,7 +100,7 @@ def test_timeout_that_is_caught(new_session: Callable[..., Any]) -> None:
 
 
 def test_not_given_and_none(new_session: Callable[..., Any]) -> None:
-    """`timeout=` not given is the session's limit; None is no bound at all; a number is that many seconds."""
+    """`timeout=` not given is the session's limit; None means no limit; a number is that many seconds."""
     session = new_session(limits=Limits(timeout=0.2))
     loop = "import time\nend = time.monotonic() + 0.5\nwhile time.monotonic() < end: pass"
     assert isinstance(session.run(loop).error, planaria.TimeoutError)
@@ -137,7 +137,7 @@ def test_cpu_time(new_session: Callable[..., Any]) -> None:
     ],
 )
 def test_memory(new_session: Callable[..., Any], source: str) -> None:
-    """Beyond the memory limit the guest gets MemoryError, and lives on."""
+    """Beyond the memory limit the guest gets MemoryError, and stays usable."""
     session = new_session(limits=Limits(memory=160 << 20))
     session.execute("kept = 1")
     assert session.run(source, timeout=300).error.type == "MemoryError"
@@ -169,7 +169,7 @@ def test_memory(new_session: Callable[..., Any], source: str) -> None:
     ],
 )
 def test_depth(new_session: Callable[..., Any], source: str) -> None:
-    """Deep recursion, source and data end in an error of the guest or go well; host and session live on."""
+    """Deep recursion, source and data end in an error of the guest or go well; host and session stay usable."""
     session = new_session()
     session.execute("kept = 1")
     result = session.run(source, timeout=120)
@@ -238,7 +238,7 @@ def test_bad_limits(arguments: dict[str, Any], kind: type[Exception], message: s
 
 
 def test_no_limits(new_session: Callable[..., Any]) -> None:
-    """None is no bound, for every limit that may have none."""
+    """None means no limit, for every limit that can be disabled."""
     limits = Limits(
         timeout=None,
         cpu_time=None,

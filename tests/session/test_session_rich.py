@@ -42,7 +42,7 @@ def test_display(session: Any) -> None:
 
 
 def test_mime_bundles(session: Any) -> None:
-    """`_repr_mimebundle_` wins, with metadata; a representation that raises is told on standard error."""
+    """`_repr_mimebundle_` wins, with metadata; a representation that raises is reported on standard error."""
     result = session.execute(
         "class A:\n"
         "    def _repr_mimebundle_(self, include=None, exclude=None):\n"

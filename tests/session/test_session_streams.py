@@ -88,7 +88,7 @@ def test_truncation(new_session: Callable[..., Any]) -> None:
     assert (result.stderr, result.stderr_truncated, result.value) == ("short", False, 5)
     result = session.execute("import sys\nsys.stderr.write('e' * 1001); print('y' * 999)")
     assert (result.stdout_truncated, result.stderr_truncated) == (False, True)
-    assert result.stderr == "e" * 500 + "\n[... 1 bytes (0 lines) omitted ...]\n" + "e" * 500
+    assert result.stderr == "e" * 500 + "\n[... 1 byte (0 lines) omitted ...]\n" + "e" * 500
     assert (result.stderr_omitted_bytes, result.stdout) == (1, "y" * 999 + "\n")
     assert session.execute("print('again')").stdout == "again\n"
     result = session.execute("for i in range(10_000): print('row', i)\nprint('RESULT=42')")

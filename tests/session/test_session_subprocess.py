@@ -74,7 +74,7 @@ print(helper.value, os.environ["SEEN"], os.getcwd(), __name__, hasattr(__builtin
 
 
 def test_a_traceback_has_the_scripts_frames_only(session: planaria.Session) -> None:
-    """What a script raises is told as CPython tells it."""
+    """What a script raises is reported as CPython does."""
     result = session.execute("""
 import subprocess
 open("bad.py", "w").write("def f():\\n    1 / 0\\nf()\\n")

@@ -1,4 +1,4 @@
-"""Moving up from the core tier to the full one, at a rest or in the midst of an execution."""
+"""Moving up from the core tier to the full one, at a rest or in the middle of an execution."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_foreseen(on_core: Callable[..., Any]) -> None:
 
 
 def test_unforeseen(on_core: Callable[..., Any]) -> None:
-    """An import that nobody could foresee runs the execution again from its beginning, once and unseen."""
+    """An import that could not be foreseen runs the execution again from its beginning, once and unseen."""
     session = on_core()
     session.execute("import importlib\nx = 1")
     result = session.execute(
@@ -47,6 +47,31 @@ def test_unforeseen(on_core: Callable[..., Any]) -> None:
     assert session.execute("x").value == 2
     session.undo(2)
     assert session.execute("x").value == 1
+
+
+def test_unforeseen_in_a_loop(on_core: Callable[..., Any]) -> None:
+    """On the core tier code that may import anything has a checkpoint before it, whatever that takes; where
+    none was kept, the session goes back to the newest there is and says so.
+    """
+    session = on_core(limits=planaria.Limits(checkpoint_time=1e-9))
+    session.execute(
+        "import importlib\nclass Lazy:\n    def __neg__(self): return importlib.import_module('numpy')"
+    )
+    session._engine.history.budget._credit = 0.0
+    for number in range(5):
+        session.execute(f"x = {number}")
+    assert session._engine.history.before(session.execution_count - 1) is None
+    assert session.execute("x += 1; int(importlib.import_module('num' + 'py').ones(3).sum()) + x").value == 8
+    session = on_core(limits=planaria.Limits(checkpoint_time=1e-9))
+    session.execute(
+        "import importlib\nclass Lazy:\n    def __neg__(self): return importlib.import_module('numpy')"
+    )
+    session.execute("lazy = Lazy()")
+    session._engine.history.budget._credit = 0.0
+    session.execute("x = 1")
+    with pytest.raises(planaria.CrashError, match="import of numpy needs the full runtime"):
+        session.execute("-lazy")
+    assert session.execute("type(lazy).__name__").value == "Lazy"
 
 
 def test_unforeseen_after_a_call(on_core: Callable[..., Any]) -> None:

@@ -146,7 +146,7 @@ def test_undo_takes_back_everything(session: Any) -> None:
 
 
 def test_history(session: Any) -> None:
-    """History tells code, error and checkpoint of each execution that led here."""
+    """History has code, error and checkpoint of each execution that led here."""
     session.checkpoint("begin")
     session.execute("x = 1")
     session.run("1 / 0")
@@ -227,7 +227,7 @@ def test_reset_begins_a_new_history(session: Any) -> None:
 
 
 def test_answers_on_their_way_do_not_cross(new_session: Callable[..., Any]) -> None:
-    """After an undo the answer to a call of the undone time reaches nobody."""
+    """After an undo the answer to a call of the undone time is dropped."""
 
     async def slow(x: str) -> str:
         await asyncio.sleep(0.3 if x == "old" else 0.6)
@@ -427,14 +427,56 @@ def test_memory_of_checkpoints_is_limited(new_session: Callable[..., Any]) -> No
 
 
 def test_held_memory_is_what_the_points_have(session: Any) -> None:
-    """The bytes counted for all points are those of their distinct chunks and layers, whatever was dropped."""
+    """The bytes counted for all points are never fewer than those of their distinct pages and layers, and are
+    just these when they are counted anew.
+    """
     for number in range(12):
         session.execute(f"a{number} = list(range({number * 20_000}))")
         if number % 5 == 4:
             session.undo(2)
-    points = session._engine.history.points
-    parts = {identity: size for point in points for identity, size in point.state.parts()}
-    assert session._engine.history._held.bytes == sum(parts.values())
+    timeline = session._engine.history
+    sizes: dict[int, int] = {}
+    for point in timeline.points:
+        for identity, size in point.state.parts():
+            sizes[identity] = max(size, sizes.get(identity, 0))
+    assert timeline._held_at_most >= sum(sizes.values()) > 0
+    census = history._Census(timeline.points)
+    assert census.bytes == sum(sizes.values())
+    for point in timeline.points:
+        census.remove(point.state)
+    assert census.bytes == 0
+
+
+def test_history_is_bounded(new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session forgets its oldest executions, by number and by the size of their code, and nothing of its
+    checkpoints; copies keep what they had.
+    """
+    monkeypatch.setattr(history, "KEEP_ENTRIES", 5)
+    session = new_session(limits=planaria.Limits(checkpoint_time=None))
+    session.execute("x = 0")
+    session.checkpoint("early")
+    session.execute("x = -1")
+    session.checkpoint("elsewhere")
+    session.rewind("early")
+    for number in range(1, 9):
+        session.execute(f"x = {number}")
+    fork = session.fork()[0]
+    for number in range(9, 31):
+        session.execute(f"x = {number}")
+    counts = [entry.count for entry in session.history]
+    assert 5 <= len(counts) <= 11
+    assert counts == list(range(32 - len(counts), 32))
+    assert [entry.count for entry in fork.history] == list(range(1, 10))
+    session.undo(20)
+    assert session.execute("x").value == 10
+    session.rewind("elsewhere")
+    assert session.execute("x").value == -1
+    session.rewind("early")
+    assert session.execute("x").value == 0
+    monkeypatch.setattr(history, "_KEEP_CODE", 1000)
+    for _ in range(4):
+        session.execute("x = '" + "y" * 900 + "'")
+    assert sum(len(entry.code) for entry in session.history) < 3000
 
 
 def test_long_loops_of_quick_executions() -> None:

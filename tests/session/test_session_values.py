@@ -160,7 +160,7 @@ def test_classes_cross(echoing: Any) -> None:
     ],
 )
 def test_stand_ins(session: Any, source: str, name: str) -> None:
-    """What cannot cross arrives as a Repr that names its type, also inside containers; never as a
+    """What is not serialisable arrives as a Repr that names its type, also inside containers; never as a
     look-alike.
     """
     value = session.execute(source).value
@@ -192,7 +192,7 @@ def test_cycles(echoing: Any) -> None:
 
 
 def test_host_cycles(new_session: Callable[..., Any]) -> None:
-    """A callback's result that contains itself is an error in the guest, and the session lives."""
+    """A callback's result that contains itself is an error in the guest, and the session stays usable."""
     loop: list[Any] = []
     loop.append(loop)
     session = new_session(callbacks=[{"name": "give", "fn": lambda: loop}])

@@ -1,4 +1,4 @@
-"""Sessions with a workspace, in every home that can be had here."""
+"""Sessions with a workspace, with every executor that is available."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def value(session: Session, code: str) -> Any:
 
 
 def test_tools_in_code(make: Any, home: str) -> None:
-    """Tools of all kinds are called plainly and awaited, the same in every home."""
+    """Tools of all kinds are called plainly and awaited, the same with every executor."""
     session = make(home)
     assert value(session, "tools.add(a=1, b=2), tools.add(1)") == (3, 2)
     assert value(session, "tools.slowly(text='x'), await tools.slowly(text='y')") == ("x", "y")
@@ -201,14 +201,14 @@ def test_registry() -> None:
     with Session(tools=registry.scoped(["safe"])) as session:
         assert value(session, "dir(tools)") == ["add", "list", "search"]
         assert session.run("tools.raising(kind='ValueError')").error.type == "AttributeError"
-        # A guest that asks for it past the namespaces is told the same.
+        # A guest that asks for it past the namespaces gets the same error.
         past = "tools._host.blocking('@tools.call', ('raising', None, {'kind': 'ValueError'}), {})"
         assert session.run(past).error.type == "ToolNotFound"
     assert len(registry) == 2
 
 
 def test_tools_that_come_later(make: Any) -> None:
-    """A tool that is added while the session lives can be called at once; one that is removed cannot."""
+    """A tool that is added while the session runs can be called at once; one that is removed cannot."""
     session = make()
 
     def later() -> str:
@@ -374,7 +374,7 @@ def test_broken_workflow(make: Any, base: Path) -> None:
 
 
 def test_recursion(make: Any, home: str) -> None:
-    """Workflows without end stop at a depth that every home can hold."""
+    """Workflows without end stop at a depth that every executor can hold."""
     session = make(home)
     session.add_workflow("again", "async def run(n):\n    return workflows.again(n + 1)\n", "")
     error = session.run("workflows.again(0)").error
@@ -558,7 +558,7 @@ def test_no_workspace(session: Any) -> None:
 
 
 def test_bad_arguments() -> None:
-    """What is no storage, and dependencies without a workspace, are refused."""
+    """What is not a storage, and dependencies without a workspace, are refused."""
     with pytest.raises(TypeError, match=r"storage= must be a planaria.Storage or None, not str"):
         Session(storage="./data")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sync_deps_on_start= and extra_deps= are for sessions with storage="):
@@ -566,7 +566,7 @@ def test_bad_arguments() -> None:
 
 
 def test_bad_extra_deps(make: Any, home: str) -> None:
-    """A text in place of several requirements, and what is no requirement, are refused when a session is made."""
+    """A text in place of several requirements, and what is not a requirement, are refused when a session is made."""
     with pytest.raises(TypeError, match=r"such as \['attrs'\], not a str"):
         make(home, extra_deps="attrs")
     with pytest.raises(planaria.DependencyError, match="is not a valid requirement"):
@@ -574,7 +574,7 @@ def test_bad_extra_deps(make: Any, home: str) -> None:
 
 
 def test_bad_definitions(base: Path) -> None:
-    """A definition that is wrong is told with file and line when the session is made."""
+    """A definition that is wrong is reported with file and line when the session is made."""
     (base / "tools" / "bad.yaml").write_text("name: bad\ncommand: sh\nnonsense: 1\n")
     with pytest.raises(planaria.ToolDefinitionError, match=r"tools/bad.yaml:3: nonsense"):
         Session.from_base(base)
@@ -649,7 +649,7 @@ def test_start(make: Any) -> None:
 
 
 def test_async(base: Path) -> None:
-    """An AsyncSession has the same methods, awaited, in every home."""
+    """An AsyncSession has the same methods, awaited, with every executor."""
 
     async def main(home: str) -> None:
         async with getattr(AsyncSession, home)(base, tools=TOOLS) as session:
@@ -798,7 +798,7 @@ def test_a_call_for_which_a_task_waits_goes_on(make: Any, home: str) -> None:
 
 
 def test_values_where_something_to_await_is_wanted(make: Any, home: str) -> None:
-    """Giving the value of a tool to gather or a task is a TypeError that tells of call_async."""
+    """Giving the value of a tool to gather or a task is a TypeError that mentions call_async."""
     session = make(home)
     session.execute("import asyncio")
     for code in ("await asyncio.gather(tools.add(a=1))", "asyncio.create_task(tools.add(a=1))"):

@@ -1,6 +1,6 @@
 """Generates small scripts of all kinds of commands, to be run in several shells that should agree.
 
-A script ends by itself: rounds and calls are counted in `R`. What differs from run to run (times, process
+A script ends by itself: iterations and calls are counted in `R`. What differs from run to run (times, process
 numbers) is left out, and so are texts in expressions that are none: bash has done one half of such an
 expression when it finds the other to be wrong.
 """

@@ -68,7 +68,7 @@ def theirs(script: str) -> Outcome:
     max_examples=30,
     deadline=None,
     derandomize=True,
-    # A smaller number is no smaller script.
+    # A smaller number does not make a smaller script.
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

@@ -95,7 +95,7 @@ def ours(script: str) -> str:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to compare with")
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_lines_are_expanded_as_in_bash(script: str, tmp_path: Path) -> None:
-    """What is run, shown and told is what bash runs, shows and tells."""
+    """What is run, shown and reported is what bash runs, shows and reports."""
     file = tmp_path / "script"
     file.write_text(f"set -o history -o histexpand\n{script}")
     real = subprocess.run(

@@ -79,7 +79,7 @@ def outcome(output: bytes, status: int, errors: bytes, directory: Path) -> tuple
 @pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
 @pytest.mark.parametrize("script", sections())
 def test_section_behaves_as_in_bash(script: str, tmp_path: Path) -> None:
-    """A section writes the same, ends with the same status and tells the same errors as in real bash."""
+    """A section writes the same, ends with the same status and reports the same errors as in real bash."""
     absent = missing(script)
     if absent:
         pytest.skip(f"commands that are not there: {', '.join(sorted(absent))}")

@@ -40,7 +40,7 @@ class Session:
 
 
 def endless(process: Process) -> Generator[None, None, int]:
-    """A command that writes until nobody reads."""
+    """A command that writes until it has no reader."""
     while True:
         process.stdout.write(b"y\n" * 1000)
         if process.stdout.full:
@@ -63,7 +63,7 @@ def test_state_lasts_between_calls(tmp_path: Path) -> None:
 
 
 def test_exit_ends_a_call_only() -> None:
-    """`exit` ends the call with its status after the EXIT trap; the shell lives on."""
+    """`exit` ends the call with its status after the EXIT trap; the shell stays usable."""
     session = Session()
     assert session("x=1; trap 'echo bye' EXIT; exit 3; echo never") == ("bye\n", 3)
     assert session("echo $x") == ("1\n", 0)
@@ -84,7 +84,7 @@ def test_earlier_lines_run_before_a_syntax_error() -> None:
 
 
 def test_an_endless_writer_stops_when_its_reader_ends() -> None:
-    """Commands, loops and functions that never end stop with 141 when nobody reads them any more."""
+    """Commands, loops and functions that never end stop with 141 when they have no reader any more."""
     session = Session(commands={"endless": endless, "first": first})
     assert session("endless | first; echo ${PIPESTATUS[@]}") == ("y\n141 0\n", 0)
     assert session("while true; do echo l; done | first; echo ${PIPESTATUS[@]}") == ("l\n141 0\n", 0)

@@ -1,4 +1,4 @@
-"""Scripts that are not well formed, beside bash: what is told, on which line, and what runs all the same."""
+"""Scripts that are not well formed, beside bash: what is reported, on which line, and what runs all the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops and functions translated to Python: from the first round on, so that little scripts are enough."""
+"""Loops and functions translated to Python: from the first iteration on, so that little scripts are enough."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is n
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Translate at the second round and the second call."""
+    """Translate at the second iteration and the second call."""
     monkeypatch.setattr(LoopRegion, "rounds", 2)
     monkeypatch.setattr(FunctionBody, "calls", 1)
 

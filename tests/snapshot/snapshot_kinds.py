@@ -1,4 +1,4 @@
-"""Everything that a session can hold: how it is made, and a question that tells whether it is whole."""
+"""Everything that a session can hold: how it is made, and a question that shows whether it is whole."""
 
 from __future__ import annotations
 

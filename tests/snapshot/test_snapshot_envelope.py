@@ -1,4 +1,4 @@
-"""The container: any bytes give a snapshot or an error, and what was written once is read for ever."""
+"""The container: any bytes give a snapshot or an error, and what was written once can always be read."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_every_byte_is_guarded() -> None:
 
 
 def reseal(data: bytes | bytearray) -> bytes:
-    """With a checksum that fits, as somebody who means harm would."""
+    """With a checksum that fits, as an attacker would compute it."""
     import hashlib
 
     return bytes(data[:-32]) + hashlib.blake2b(data[:-32], digest_size=32).digest()
@@ -136,7 +136,7 @@ def reseal(data: bytes | bytearray) -> bytes:
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=8), st.booleans())
 def test_forged_bytes(changes: list[tuple[int, int]], near: bool) -> None:
-    """Bytes altered by somebody who mends the checksum give values or a SnapshotError, and nothing else."""
+    """Bytes altered by an attacker who corrects the checksum give values or a SnapshotError, and nothing else."""
     data = bytearray(bytes(synthetic()))
     for place, value in changes:
         data[place % (1200 if near else len(data))] = value
@@ -227,7 +227,7 @@ def test_keys() -> None:
 
 
 def test_forged_signature() -> None:
-    """Contents altered by somebody without the key are refused, though the checksum was mended."""
+    """Contents altered without the key are refused, though the checksum was corrected."""
     data = bytearray(bytes(synthetic(b"key")))
     at = data.index(b'"count":4')
     data[at : at + 9] = b'"count":5'

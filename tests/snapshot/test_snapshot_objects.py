@@ -58,7 +58,7 @@ def test_another_process(tmp_path: Path) -> None:
     for place in (
         f"{key}.cwasm",
         f"{key}.json",
-    ):  # compiled code is no state; compiling takes too long for a test
+    ):  # compiled code is not state; compiling takes too long for a test
         if (cache_directory() / place).exists():
             shutil.copy(cache_directory() / place, cache)
     environment = {

@@ -440,7 +440,7 @@ def test_closed(session: planaria.Session) -> None:
         session.restore_state(snapshot)
 
 
-# -- what lives on the host
+# -- what stays on the host
 # ------------------------------------------------------------------------------------------------
 
 
@@ -477,14 +477,14 @@ def test_missing_callbacks() -> None:
 
 
 def test_missing_callbacks_stay_missing() -> None:
-    """A snapshot of a session that lacks callbacks still tells of them."""
+    """A snapshot of a session that lacks callbacks still lists them."""
     session = planaria.Session(callbacks=[price])
     lacking = planaria.Session.from_snapshot(session.snapshot_state(), missing="ignore")
     assert lacking.snapshot_state().info.callbacks == session.snapshot_state().info.callbacks
 
 
 def test_changed_callbacks() -> None:
-    """A callback with other parameters is told of; another description is no change."""
+    """A callback with other parameters is reported; another description does not count."""
     session = planaria.Session(callbacks=[price])
     snapshot = session.snapshot_state()
     with pytest.raises(planaria.SnapshotMismatch, match=r"'price'.*take other arguments"):
@@ -514,7 +514,7 @@ def test_mounts(tmp_path: Path, mode: Literal["ro", "rw", "overlay"]) -> None:
 
 
 def test_info(session: planaria.Session) -> None:
-    """The info tells what is in a snapshot and what it needs."""
+    """The info says what is in a snapshot and what it needs."""
     session.execute("x = 1")
     info = session.snapshot_state().info
     assert (info.execution_count, info.parent, info.signed, info.waiting, info.pending) == (
@@ -534,7 +534,7 @@ def test_info(session: planaria.Session) -> None:
 
 
 def test_diff(session: planaria.Session) -> None:
-    """A difference tells which variables and files were added, removed and changed."""
+    """A difference lists which variables and files were added, removed and changed."""
     session.execute(
         "x, gone, same = 1, 'g', [1, 2]\nlarge = list(range(10_000))\nclass A: pass\na = A(); a.v = 1\ndef f(): return 1\n"
         "open('kept', 'w').write('k'); open('lost', 'w').write('l'); open('edited', 'w').write('e')"

@@ -8,7 +8,7 @@ import planaria
 
 
 def approve(amount: int) -> bool:
-    """Asks somebody."""
+    """Asks a person."""
     raise planaria.Suspend("ask")
 
 

@@ -94,7 +94,7 @@ def test_delta_without_parent(store: Store) -> None:
 
 
 def test_garbage(store: Store) -> None:
-    """What a child still needs survives the deletion of its parent; what nobody needs is removed."""
+    """What a child still needs survives the deletion of its parent; what is not needed is removed."""
     root = make_snapshot(1)
     child = make_snapshot(2, parent=root)
     store.save("root", root)

@@ -121,7 +121,7 @@ def test_what_cannot_be_kept(storage: Storage) -> None:
 
 
 def test_info(storage: Storage) -> None:
-    """An artifact tells its name, path, description, metadata and when it was saved."""
+    """An artifact has its name, path, description, metadata and when it was saved."""
     store = storage.get_artifact_store()
     before = datetime.datetime.now(datetime.UTC)
     artifact = store.save("reports/2024", {"repos": 42}, "GitHub analysis", {"tags": ["x"], "n": 1})
@@ -374,7 +374,7 @@ def test_search(storage: Storage) -> None:
 
 
 def test_files_put_there_by_hand(tmp_path: Path) -> None:
-    """A file among the artifacts is one, of the kind that its ending tells; an edited one counts as it stands."""
+    """A file among the artifacts is one, of the kind that its extension names; an edited one counts as it stands."""
     storage = planaria.FileStorage(tmp_path)
     store = storage.get_artifact_store()
     folder = tmp_path / "artifacts"

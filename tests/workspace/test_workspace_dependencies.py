@@ -83,7 +83,7 @@ def test_refused(storage: Storage, text: str) -> None:
 
 
 def test_broken_lines(storage: Storage) -> None:
-    """A broken line is told with its number."""
+    """A broken line is reported with its number."""
     write(storage, "attrs\n\n# fine\nfoo >> 2\n")
     with pytest.raises(planaria.DependencyError, match=r"requirements\.txt, line 4: 'foo >> 2'"):
         storage.get_dependency_list().list()

@@ -149,7 +149,7 @@ def test_killed_writers(storage_kind: str, place: str, storage: Storage) -> None
 
 
 def test_killed_between_the_files_of_one_write(tmp_path: Path) -> None:
-    """A transaction whose journal is written is carried out by whoever comes next, whatever was moved already."""
+    """A transaction whose journal is written is carried out by the next process, whatever was moved already."""
     storage = planaria.FileStorage(tmp_path)
     storage.get_artifact_store().save("n", 1)
     staging = tmp_path / ".storage/staging"
@@ -290,7 +290,7 @@ def test_connection_lost_at_any_byte(redis_url: str, tmp_path: Path) -> None:
 
 
 def test_place_that_cannot_be_used(tmp_path: Path) -> None:
-    """A place that is no directory, no database or no server is a StorageError that names it."""
+    """A place that is not a directory, database or server is a StorageError that names it."""
     (tmp_path / "file").write_text("text " * 1000)
     with pytest.raises(planaria.StorageError, match="file"):
         planaria.FileStorage(tmp_path / "file").get_artifact_store().save("n", 1)

@@ -65,7 +65,7 @@ def test_bootstrap(storage: Storage, other: Storage) -> None:
 
 
 def test_what_differs(tmp_path: Path) -> None:
-    """bootstrap keeps what differs unless told otherwise; pull replaces it; delete removes what is only there."""
+    """bootstrap keeps what differs by default; pull replaces it; delete removes what is only there."""
     here, there = planaria.FileStorage(tmp_path / "a"), planaria.SqliteStorage(tmp_path / "b.db")
     fill(here)
     bootstrap(here, there)

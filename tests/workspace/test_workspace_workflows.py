@@ -145,7 +145,7 @@ def test_names_refused(storage: Storage, name: str, reason: str) -> None:
     ],
 )
 def test_sources_refused(storage: Storage, source: str, reason: str) -> None:
-    """A source that is no Python, has no `run`, or is too large or too deep is refused, and nothing is kept."""
+    """A source that is not Python, has no `run`, or is too large or too deep is refused, and nothing is kept."""
     library = storage.get_workflow_library()
     with pytest.raises(planaria.WorkflowError, match=reason):
         library.add("flow", source)

@@ -1,4 +1,4 @@
-"""The commands and their options. What they do lives beside this file and is imported when it is used."""
+"""The commands and their options. What they do is beside this file and is imported when it is used."""
 
 from __future__ import annotations
 
@@ -254,11 +254,25 @@ def jupyter_kernel(
 
 @commands.command(short_help="Compile the runtime ahead of time.")
 @click.option("--full", is_flag=True, help="Also what numpy, pandas, scipy and matplotlib need (a minute).")
-def setup(full: bool) -> None:
+@click.option(
+    "--export",
+    "exported",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write what is compiled to a file, for computers of the same kind.",
+)
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take it from such a file instead of compiling it. It is native code: trust the file.",
+)
+def setup(full: bool, exported: Path | None, imported: Path | None) -> None:
     """Compile the runtime ahead of time, so that no session has to wait for it."""
     from planaria.cli.runtime import prepare
 
-    prepare(full)
+    prepare(full, exported, imported)
 
 
 @commands.command(short_help="Tell what is installed and what is wrong.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -11,6 +12,7 @@ from rich.status import Status
 
 from planaria.runtime.doctor import Finding, Level, diagnose, setup
 from planaria.runtime.tiers import Tier
+from planaria.runtime.transfer import export_runtime, import_runtime
 
 __all__ = ["ProgressReport", "clean_cache", "examine", "prepare"]
 
@@ -58,10 +60,25 @@ class ProgressReport:
             self._status = None
 
 
-def prepare(full: bool) -> None:
-    """Compile what is missing and say what happens. Raises RuntimeSetupError."""
-    with ProgressReport(Console()) as report:
-        setup(full, report)
+def prepare(full: bool, exported: Path | None = None, imported: Path | None = None) -> None:
+    """Take the runtime from a file, compile what is missing, and write it to a file, as far as is wanted.
+
+    Says what happens. Raises RuntimeSetupError.
+    """
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    if imported is not None:
+
+        def tell(tier: Tier, was_there: bool) -> None:
+            what = "already there" if was_there else f"imported from {imported}"
+            console.print(f"{tier.value} runtime: {what}")
+
+        import_runtime(imported, on_module=tell)
+    if imported is None or full or exported is not None:
+        with ProgressReport(console) as report:
+            setup(full, report)
+    if exported is not None:
+        export_runtime(exported, [Tier.CORE, Tier.FULL] if full else [Tier.CORE])
+        console.print(f"exported to {exported} ({exported.stat().st_size / 1e6:.0f} MB)")
 
 
 def examine(*, as_json: bool) -> int:

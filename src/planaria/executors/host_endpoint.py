@@ -227,8 +227,8 @@ def command_frame(command: Command) -> Frame:
             return ("resume", [_call_answer_frame(one) for one in answers])
         case Query(name, arguments):
             return (name, *arguments)
-        case RunScript(source, stdin):
-            return ("bash", source, stdin)
+        case RunScript(source, stdin, is_program):
+            return ("bash_program" if is_program else "bash", source, stdin)
         case Cancel(kind, message):
             return ("cancel", kind, message)
         case Configure(settings):

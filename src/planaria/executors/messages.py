@@ -75,10 +75,11 @@ class RunCode:
 
 @dataclass(frozen=True, slots=True)
 class RunScript:
-    """Run a script in the session's shell."""
+    """Run a script in the session's shell, or as a program of its own, which leaves nothing in the shell."""
 
     source: str
     stdin: bytes = b""
+    is_program: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,8 @@ class Ok:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A host call raised an exception of a builtin type; with `fields`, of one in `planaria.errors`, which
-    takes them as keyword arguments.
+    """A host call raised an exception of a builtin type, whose arguments may be the field `args`; with other
+    `fields`, of one in `planaria.errors`, which takes them as keyword arguments.
     """
 
     type: str

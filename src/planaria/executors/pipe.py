@@ -1,6 +1,6 @@
 """The host's end of the connection with a kernel in another process.
 
-Frames go both ways: four bytes of length, little-endian, and a request or reply of the door (see
+Frames go both ways: four bytes of length, little-endian, and a host call or its reply (see
 docs/internals/boundary.md). What the other side sends is not trusted: a frame's length is checked before
 anything is allocated for it, and memory grows only with what really arrives.
 """

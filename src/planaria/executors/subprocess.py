@@ -307,7 +307,7 @@ class ChildProcess(Process):
             name = signal.Signals(status).name
         except ValueError:
             name = f"signal {status}"
-        hint = {"SIGKILL": ", perhaps for want of memory", "SIGXCPU": ": its cpu_seconds are used up"}
+        hint = {"SIGKILL": ", perhaps for lack of memory", "SIGXCPU": ": its cpu_seconds are used up"}
         return f"its process was killed by {name}{hint.get(name, '')}", None
 
     def cpu_seconds(self) -> float | None:

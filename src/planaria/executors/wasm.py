@@ -31,12 +31,12 @@ from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
 from planaria.files.mount import MountFileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria.machine.changes import Run as MemoryRun
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile, has_mappings_left
-from planaria.machine.memory import Run as MemoryRun
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.process import ProcessExit
@@ -51,7 +51,7 @@ __all__ = ["WasmExecutor"]
 _EMPTY: Final = b""
 #: More changed memory than this, in bytes, is kept in a file and mapped rather than copied: what has changed
 #: since the file was mapped is looked at before every execution.
-_MOST_RUNS: Final = 1 << 20
+_MOST_RUNS: Final = 4 << 20
 #: The same in a process that has no mappings left, where all that is in layers counts as changed.
 _MOST_RUNS_UNMAPPED: Final = 16 << 20
 #: The same for a state that others begin to live from, which share what is mapped.
@@ -278,7 +278,7 @@ class WasmExecutor(Executor):
         most = _MOST_COPIED if shared else _MOST_RUNS if has_mappings_left() else _MOST_RUNS_UNMAPPED
         if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
             with host_resources("capturing the state of a session"):
-                self._at_rest = machine.pages(most, {} if known is None else dict(known.runs))
+                self._at_rest = machine.pages(most, [] if known is None else known.runs)
         memory, runs = self._at_rest
         deferred = {**(self._birth or {}), **(self._deferred or {})} or None
         system = machine.wasi.state()

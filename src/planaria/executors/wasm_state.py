@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from planaria.files.filesystem import FileSystemSnapshot
+from planaria.machine.changes import Run as MemoryRun
 from planaria.machine.image import Image
 from planaria.machine.memory import MemoryFile
-from planaria.machine.memory import Run as MemoryRun
 
 __all__ = ["WasmState"]
 

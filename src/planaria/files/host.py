@@ -100,7 +100,7 @@ class HostFileSystem(StatelessFileSystem):
 
 
 class _HostNode(Node):
-    """A name in a directory, as lstat(2) told it when it was looked up."""
+    """A name in a directory, as lstat(2) reported it when it was looked up."""
 
     __slots__ = ("above", "filesystem", "format", "info", "inode", "names")
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from planaria.errors import FileSystemError
 from planaria.files.computed import Device
 from planaria.files.devices import DeviceFileSystem, Output, ProcFileSystem, RandomSource
 from planaria.files.filesystem import FileSystem, OpenFlags
@@ -110,7 +111,15 @@ def standard_layout(
         tree.mount(storage_path, storage, shared=storage_shared)
     for mount in mounts:
         place = bytes_of(mount.guest_path)
-        make_directories(tree, place)
+        try:
+            make_directories(tree, place)
+        except OSError as error:
+            raise FileSystemError(
+                error.errno,
+                f"cannot create the mount point ({error.strerror}); "
+                "create it in the directory that is mounted above it",
+                mount.guest_path,
+            ) from error
         tree.mount(place, mount.filesystem(quota=quota, clock=clock))
     return tree
 

@@ -119,6 +119,8 @@ class Files:
 
         When there is no room, the old contents stay as they were, and a new file is not created.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"data must be bytes, not {type(data).__name__}; use write_text for a str")
         view = memoryview(data).cast("B")
         new = not self.exists(path)
         try:

@@ -1,1 +1,1 @@
-"""One WebAssembly instance: its memory, its door, its interrupt, its system interface."""
+"""One WebAssembly instance: its memory, its host calls, its interrupt, its system interface."""

@@ -6,13 +6,15 @@ import errno
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 import wasmtime
 
 from planaria.errors import SessionError
 
-__all__ = ["host_resources"]
+__all__ = ["check_mappings", "host_resources"]
 
 _MEMORY: Final = "close sessions, give them less memory (Limits.memory), or raise vm.max_map_count"
 _BY_NUMBER: Final = {
@@ -21,6 +23,30 @@ _BY_NUMBER: Final = {
     errno.ENOSPC: "the host has no room left for files in memory; close sessions, or free space",
     errno.EFBIG: "a file in memory would be too large for this process; raise its limit (ulimit -f)",
 }
+
+
+#: What of the process's memory mappings sandboxes may have, so that the process itself goes on: each thread
+#: and each large object of the host needs some as well.
+_SHARE: Final = 0.9
+
+
+@cache
+def _most_mappings() -> int | None:
+    """How many memory mappings the system allows a process, None where it has no such limit."""
+    try:
+        return int(Path("/proc/sys/vm/max_map_count").read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def check_mappings(mappings: int) -> None:
+    """Raise SessionError when so many memory mappings are more than the sandboxes of a process may have."""
+    most = _most_mappings()
+    if most is not None and mappings > most * _SHARE:
+        raise SessionError(
+            f"a new sandbox is not possible: the sandboxes of this process have {mappings} memory mappings "
+            f"of the {most} that the system allows; close sessions, or raise vm.max_map_count"
+        )
 
 
 @contextmanager

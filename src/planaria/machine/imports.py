@@ -35,7 +35,7 @@ class Guest(Protocol):
     functions: list[Callable[..., int]]
     wasi: Wasi
     memory: GuestMemory
-    find_door: Callable[[], Callable[[bytes], bytes] | None]
+    find_answer: Callable[[], Callable[[bytes], bytes] | None]
     too_large: Callable[[bytes], bytes]
     failure: BaseException | None
 
@@ -102,7 +102,7 @@ def _system_function(index: int, signature: str) -> HostFunction:
     return callback
 
 
-def _door() -> HostFunction:
+def _host_call() -> HostFunction:
     """`host.call(request, length, &reply, &reply_length) -> 0`: the one import beside WASI."""
     values_at = _Values(4 * _VALUE_BYTES)
     pack_into = struct.Struct("<I").pack_into
@@ -115,10 +115,10 @@ def _door() -> HostFunction:
             reply_at, reply_length_at = view[8], view[12]
             memory = machine.memory
             request = memory.read(view[0], view[4])
-            door = machine.find_door()
-            if door is None:
+            answer = machine.find_answer()
+            if answer is None:
                 raise ReferenceError("the object that answered this machine's calls is gone")
-            reply = door(request)
+            reply = answer(request)
             address = 0
             if reply:
                 address = machine.allocate(len(reply))
@@ -164,7 +164,7 @@ def linker() -> wasmtime.Linker:
         parameters = [i32 if kind == "I" else i64 for kind in signature]
         results = [] if name == "proc_exit" else [i32]
         define_unchecked(made, "wasi_snapshot_preview1", name, parameters, results, callback)
-    define_unchecked(made, "host", "call", [i32] * 4, [i32], _door())
+    define_unchecked(made, "host", "call", [i32] * 4, [i32], _host_call())
     return made
 
 

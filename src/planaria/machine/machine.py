@@ -1,4 +1,4 @@
-"""A machine: one WebAssembly instance with its memory, its door and its way of being stopped.
+"""A machine: one WebAssembly instance with its memory, its host calls and its way of being stopped.
 
 Between two calls the WebAssembly stack is empty, so linear memory and the system interface's tables are
 the whole state of the guest; `Machine.pages` reads what changed since the image, and a new machine made from
@@ -8,37 +8,40 @@ the same image with those pages written over is a running copy.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps each call in conversions to enums, which cost more than the call
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakMethod
+from weakref import WeakMethod, ref
 
 import wasmtime
 
 from planaria.errors import SessionError
 from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
+from planaria.machine.changes import Run, dirty_runs, discard, read_runs, revert, write_runs
+from planaria.machine.exhaustion import check_mappings
+from planaria.machine.growth import Growth, begin_fork
 from planaria.machine.imports import FUNCTION_NAMES, current, instantiate, weak_method
 from planaria.machine.memory import (
+    PAGE_BYTES,
     WASM_PAGE_BYTES,
+    Mapped,
     MemoryFile,
-    Run,
     Span,
-    dirty_runs,
     mapped_spans,
-    read_runs,
-    revert,
+    united,
     without,
-    write_runs,
 )
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
+from planaria.machine.write_protection import protect, protect_changed, take_written
 from planaria.runtime.native import (
     RawFunction,
     RawGlobal,
@@ -69,6 +72,10 @@ _KEPT_STACK: Final = 256 << 10
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
+#: Memory mappings of a machine, without those of layers.
+_MAPPINGS: Final = 5
+#: What a memory has grown by, in bytes, is copied into a state up to here: that costs less than new mappings.
+_MOST_GROWN: Final = 256 << 10
 #: In seconds. A signal that arrives just before the system waits does not end that wait, so none is long.
 _LONGEST_WAIT: Final = 0.1
 
@@ -92,7 +99,7 @@ _main_thread: Final = threading.main_thread().ident
 class Machine:
     """One instance. One thread at a time may be inside; `Session` sees to that.
 
-    `door` answers the guest's requests, a function or a weak reference to a method.
+    `answer` answers the guest's requests: a function or a weak reference to a method.
     `memory_limit` is in bytes. The machine closes itself when it traps.
     """
 
@@ -100,16 +107,17 @@ class Machine:
         self,
         module: wasmtime.Module,
         wasi: Wasi,
-        door: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
+        answer: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
         *,
         memory_limit: int | None = None,
     ) -> None:
+        check_mappings(mapped_spans() + _MAPPINGS * (len(_machines) + 1))
         self.module = module
-        #: Gives the door; None when what it belongs to is gone.
-        self.find_door: Callable[[], Callable[[bytes], bytes] | None] = (
-            door if isinstance(door, WeakMethod) else lambda: door
+        #: Gives what answers requests; None when its object is gone.
+        self.find_answer: Callable[[], Callable[[bytes], bytes] | None] = (
+            answer if isinstance(answer, WeakMethod) else lambda: answer
         )
-        #: Answers a request in short when the guest has no memory for the door's reply.
+        #: Answers a request in short when the guest has no memory for the reply.
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
@@ -122,6 +130,7 @@ class Machine:
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
         self._instance = instance = instantiate(store, module)
+        _machines[id(self)] = None
         memory: wasmtime.Memory = export(store, instance, "memory")
         self._memory = memory
         self._base = memory_base(store, memory)
@@ -136,8 +145,13 @@ class Machine:
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         self._image: MemoryFile | None = None
-        #: How many mappings of layers it has at most.
-        self._mappings = 0
+        #: How many mappings of layers it has at most, and whether that is all of its layers.
+        self._mappings = Mapped(0, True)
+        #: What its memory grows by, if that can be part of a state without being copied.
+        self._growth: Growth | None = None
+        #: The changed pages of private memory, by their start, as they were when they were last read and
+        #: write-protected; None when they have to be found anew.
+        self._read: dict[int, bytes] | None = None
         # What the ticker looks at while a call runs.
         self.on_main_thread = False
         self._guard = Guard()
@@ -149,6 +163,7 @@ class Machine:
         self._delivered = False
         self._kill = False
         self._running = False
+        self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
         # What ends a sleep. A queue, as a signal handler must be able to wake the thread that it interrupts:
@@ -179,15 +194,21 @@ class Machine:
             raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
         self._count_mappings(image.map_over(self._base))
         self._image = image
+        self._reserve_growth(image.size)
         write_runs(self._base, runs)
         self.memory.refresh()
+
+    def _reserve_growth(self, start: int) -> None:
+        self._growth = Growth.reserve(self._base, start, self.memory_bytes)
+        if self._growth is not None:
+            _growing[id(self)] = ref(self)
 
     def can_go_back(self, image: MemoryFile, size: int) -> bool:
         """Whether `go_back` can make this memory one of `size` bytes that began from `image`."""
         return (
             image is self._image
             and size == self.memory_bytes
-            and self._mappings == image.mappings
+            and self._mappings.is_whole
             and self._is_at_rest()
         )
 
@@ -196,11 +217,21 @@ class Machine:
 
         Only pages that have changed are touched, so what has not is as quick to use as before.
         """
+        written = united([(start, start + len(data)) for start, data in runs], [])
+        private, grown = self._changed()
         assert self._image is not None
-        changed = dirty_runs(self._base, self.memory_bytes, self._image)
-        written = [(start, start + len(data)) for start, data in runs]
-        revert(self._base, without(changed, written), self._image)
+        self._read = None
+        revert(self._base, without(private, written), self._image)
+        discard(self._base, without(grown, written))
         write_runs(self._base, runs)
+
+    def _changed(self) -> tuple[list[Span], list[Span]]:
+        """The spans that may differ from the image, by whole pages: of private memory, and what has grown."""
+        assert self._image is not None
+        size, growth = self.memory_bytes, self._growth
+        if growth is None:
+            return dirty_runs(self._base, size, self._image), []
+        return dirty_runs(self._base, growth.start, self._image), growth.span(size)
 
     def _grow(self, missing: int) -> int:
         try:
@@ -208,22 +239,51 @@ class Machine:
         except wasmtime.WasmtimeError:
             return -1
 
-    def pages(self, most: int, known: Mapping[int, bytes]) -> tuple[MemoryFile, list[Run]]:
+    def pages(self, most: int, known: list[Run]) -> tuple[MemoryFile, list[Run]]:
         """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
 
         More than `most` bytes of changes go into a new file, which this machine is then mapped over as
-        well, so that
-        they are copied once however often the state is taken. `known` is what an earlier state had (see
-        `read_runs`).
+        well, so that they are copied once however often the state is taken. By how much the memory has grown
+        is not copied at all. `known` is what an earlier state had (see `read_runs`).
         """
-        assert self._image is not None
         assert self._is_at_rest()
-        spans = self._drop_old_frames(dirty_runs(self._base, self.memory_bytes, self._image))
-        if sum(end - start for start, end in spans) > most:
-            self._image = MemoryFile.layer(self._base, self.memory_bytes, spans, self._image)
-            self._count_mappings(self._mappings + self._image.map_own_over(self._base))
-            spans = []
-        return self._image, read_runs(self._base, spans, known)
+        pages, grown = self._read_changes(known)
+        size, growth = self.memory_bytes, self._growth
+        total = len(pages) * PAGE_BYTES + _length(grown)
+        image = self._image
+        assert image is not None
+        if growth is not None and grown and (_length(grown) > _MOST_GROWN or total > most):
+            self._image = image = growth.freeze(size, image)
+            self._count_mappings(Mapped(1, True), added=True)
+            if self._read is not None:
+                protect(self._base, size)
+            grown = []
+        if len(pages) * PAGE_BYTES > most:
+            spans = united([(at, at + PAGE_BYTES) for at in pages], [])
+            self._image = image = MemoryFile.layer(self._base, size, spans, image)
+            self._count_mappings(image.map_own_over(self._base), added=True)
+            self._read, pages = None, {}
+        if growth is None:  # the process was forked
+            self._reserve_growth(size)
+        return image, [*pages.items(), *read_runs(self._base, grown, dict(known) if grown else {})]
+
+    def _read_changes(self, known: list[Run]) -> tuple[dict[int, bytes], list[Span]]:
+        """The pages of private memory that may differ from the image, by their start, and what has grown."""
+        size, growth = self.memory_bytes, self._growth
+        grown = [] if growth is None else growth.span(size)
+        private = size if growth is None else growth.start
+        # If this fails in between, all changes have to be found anew.
+        pages, self._read = self._read, None
+        if pages is not None and (written := take_written(self._base, private)) is not None:
+            pages.update(read_runs(self._base, self._drop_old_frames(written), pages))
+            self._read = pages
+            return pages, grown
+        changed = protect_changed(self._base, private)
+        is_protected = changed is not None
+        spans = self._drop_old_frames(self._changed()[0] if changed is None else changed)
+        pages = dict(read_runs(self._base, spans, dict(known)))
+        self._read = pages if is_protected else None
+        return pages, grown
 
     def _drop_old_frames(self, spans: list[Span]) -> list[Span]:
         """Give back what deep recursion left on the stack; the changed spans without that."""
@@ -236,11 +296,30 @@ class Machine:
 
     def __del__(self) -> None:
         """A machine that was not closed releases its mappings with its memory."""
-        mapped_spans(-getattr(self, "_mappings", 0))
+        if hasattr(self, "_growth"):
+            self._count_mappings(Mapped(0, True))
+            _growing.pop(id(self), None)
+            _machines.pop(id(self), None)
 
-    def _count_mappings(self, now: int) -> None:
-        mapped_spans(now - self._mappings)
-        self._mappings = now
+    def _count_mappings(self, mapped: Mapped, *, added: bool = False) -> None:
+        before = self._mappings
+        if added:
+            mapped = Mapped(before.mappings + mapped.mappings, before.is_whole and mapped.is_whole)
+        mapped_spans(mapped.mappings - before.mappings)
+        self._mappings = mapped
+
+    def detach_growth(self) -> None:
+        """Before a fork of the process. A machine that another thread is in is lost in the child."""
+        if self._running and self._thread != threading.get_ident():
+            return
+        if self._growth is not None:
+            assert self._image is not None
+            self._image = self._growth.detach(self.memory_bytes, self._image)
+            self._forget_growth()
+
+    def _forget_growth(self) -> None:
+        self._growth = None
+        _growing.pop(id(self), None)
 
     def _is_at_rest(self) -> bool:
         return not self._running and self._stack_pointer.get() == STACK_BASE
@@ -282,8 +361,7 @@ class Machine:
         """Call the guest's function object at address `function` without arguments.
 
         Returns None, or why an interrupt was raised in the guest meanwhile. Raises `Stopped` when the guest
-        did
-        not come back, and whatever the door or a system function failed with.
+        did not come back, and whatever a host call or a system function failed with.
         """
 
         def run() -> None:
@@ -296,14 +374,17 @@ class Machine:
         """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
-        self._kill = self._delivered = False
+        self._kill = self._delivered = self._raised = False
         self.failure = None
         self._forget_calls()
         self._cpu_clock = None
 
         def run() -> Result:
             outer, current.machine = current.machine, self
-            waiting, interruption.current.is_due = interruption.current.is_due, self.is_due
+            thread = interruption.current
+            waiting = thread.is_due, thread.take_raised
+            thread.is_due, thread.take_raised = self.is_due, self.take_raised
+            self._thread = threading.get_ident()
             self._running = True
             if guard.cpu is not None:
                 self._cpu_deadline = time.thread_time() + guard.cpu
@@ -313,7 +394,7 @@ class Machine:
             finally:
                 self._running = False
                 current.machine = outer
-                interruption.current.is_due = waiting
+                thread.is_due, thread.take_raised = waiting
 
         handler = self._take_signals()
         ticker = _ticker()
@@ -398,6 +479,11 @@ class Machine:
         """Whether the guest is to be interrupted as soon as the host function it waits for ends."""
         return self._kill or (self._reason is not None and not self._delivered)
 
+    def take_raised(self) -> bool:
+        """Whether an interrupt was raised in the guest since the last time that this was asked."""
+        raised, self._raised = self._raised, False
+        return raised
+
     def _used_up(self, clock: int) -> bool:
         try:
             return time.clock_gettime(clock) >= (self._cpu_deadline or 0)
@@ -416,7 +502,7 @@ class Machine:
 
     def _raise_interrupt(self) -> None:
         """Have CPython raise KeyboardInterrupt at the next line it executes."""
-        self._delivered = True
+        self._delivered = self._raised = True
         if self._interrupted_at is None:
             self._interrupted_at = time.monotonic()
         self._store.set_epoch_deadline(_FAR_AWAY)  # the call below must not be visited
@@ -469,5 +555,31 @@ class Machine:
 
     def close(self) -> None:
         """Give the instance and its memory back; closing twice is harmless."""
-        self._count_mappings(0)
+        self._count_mappings(Mapped(0, True))
         self._store.close()
+        _machines.pop(id(self), None)
+        if self._growth is not None:
+            self._growth.close()
+            self._forget_growth()
+
+
+def _length(spans: list[Span]) -> int:
+    return sum(end - start for start, end in spans)
+
+
+#: The machines that are not closed, by their identity.
+_machines: Final[dict[int, None]] = {}
+#: The machines that have memory to grow by, by their identity.
+_growing: Final[dict[int, ref[Machine]]] = {}
+
+
+def _before_fork() -> None:
+    begin_fork()
+    for reference in list(_growing.values()):
+        machine = reference()
+        if machine is not None:
+            machine.detach_growth()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import Final
 
 import h11
@@ -31,6 +32,8 @@ class AnswerReader:
         self._request = request
         self._scrubber = scrubber
         self._inflate: zlib._Decompress | None = None
+        self._window = 0
+        self._has_body = False
         self.is_done = False
         self.is_closed = False
         """Whether no further request can use the connection."""
@@ -44,7 +47,7 @@ class AnswerReader:
             event = self._server.next_event()
             match event:
                 case h11.InformationalResponse():
-                    out += self._sent(event)
+                    out += self._sent(self._interim(event))
                     if event.status_code == 101:
                         out += self._server.trailing_data[0]
                         self.is_done = self.is_upgraded = True
@@ -55,8 +58,8 @@ class AnswerReader:
                     self._request.bytes_received += len(body)
                     out += self._data(self._plain(bytes(body)))
                 case h11.EndOfMessage():
-                    if self._inflate is not None:
-                        out += self._data(self._scrubber.feed(self._inflate.flush()))
+                    if self._inflate is not None and not self._inflate.eof and self._has_body:
+                        raise h11.RemoteProtocolError("the compressed body is not whole")
                     out += self._data(self._scrubber.finish())
                     out += self._sent(h11.EndOfMessage())
                     self.is_done = True
@@ -67,18 +70,36 @@ class AnswerReader:
                     break
         return bytes(out)
 
-    def _head(self, event: h11.Response) -> h11.Response:
-        headers = [
-            (name, self._scrubber.scrubbed(value)) for name, value in event.headers if name not in _DROPPED
+    def _interim(self, event: h11.InformationalResponse) -> h11.InformationalResponse:
+        """An answer before the answer (1xx); that to an upgrade keeps what belongs to it."""
+        dropped = _DROPPED if event.status_code != 101 else frozenset()
+        return h11.InformationalResponse(
+            status_code=event.status_code,
+            headers=self._clean(event.headers, dropped),
+            reason=self._scrubber.scrubbed(bytes(event.reason)),
+        )
+
+    def _clean(
+        self, headers: Iterable[tuple[bytes, bytes]], dropped: frozenset[bytes]
+    ) -> list[tuple[bytes, bytes]]:
+        return [
+            (self._scrubber.scrubbed_name(name), self._scrubber.scrubbed(value))
+            for name, value in headers
+            if name not in dropped
         ]
-        coding = dict(headers).get(b"content-encoding", b"identity").lower()
+
+    def _head(self, event: h11.Response) -> h11.Response:
+        headers = self._clean(event.headers, _DROPPED)
+        codings = b",".join(value for name, value in headers if name == b"content-encoding").lower()
+        coding = codings.strip() or b"identity"
         if self._scrubber.is_needed and coding != b"identity":
             # Asked for without compression, and compressed all the same.
             if coding not in _WINDOW:
                 raise h11.RemoteProtocolError(
                     f"Content-Encoding {coding.decode('latin-1')!r} was not asked for"
                 )
-            self._inflate = zlib.decompressobj(_WINDOW[coding])
+            self._window = _WINDOW[coding]
+            self._inflate = zlib.decompressobj(self._window)
             dropped = (b"content-encoding", b"content-length")
             headers = [(name, value) for name, value in headers if name not in dropped]
         return h11.Response(
@@ -90,14 +111,24 @@ class AnswerReader:
     def _plain(self, body: bytes) -> bytes:
         try:
             if self._inflate is not None:
-                body = self._inflate.decompress(body, _MOST_PLAIN)
-                if self._inflate.unconsumed_tail:
-                    raise h11.RemoteProtocolError(
-                        f"64 KiB of the body expand to more than {_MOST_PLAIN >> 20} MiB"
-                    )
+                body = self._inflated(self._inflate, body)
             return self._scrubber.feed(body)
         except zlib.error as error:
             raise h11.RemoteProtocolError(f"the compressed body is damaged: {error}") from None
+
+    def _inflated(self, inflate: zlib._Decompress, body: bytes) -> bytes:
+        plain = b""
+        while body:
+            self._has_body = True
+            if inflate.eof:  # another member (RFC 1952, section 2.2)
+                self._inflate = inflate = zlib.decompressobj(self._window)
+            plain += inflate.decompress(body, _MOST_PLAIN - len(plain) + 1)
+            if inflate.unconsumed_tail or len(plain) > _MOST_PLAIN:
+                raise h11.RemoteProtocolError(
+                    f"64 KiB of the body expand to more than {_MOST_PLAIN >> 20} MiB"
+                )
+            body = inflate.unused_data
+        return plain
 
     def _data(self, body: bytes) -> bytes:
         return self._sent(h11.Data(data=body)) if body else b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from planaria.network.policy import Network, NetworkRequest
 
@@ -11,21 +12,33 @@ __all__ = ["Budget"]
 _LOG = logging.getLogger("planaria.network")
 
 
+#: How many bytes the records of one execution may take, and about how many one takes besides its strings.
+_MOST_RECORDED: Final = 128 << 20
+_COST: Final = 1000
+
+
 class Budget:
     """Counts requests and bytes, and keeps the records. Its methods raise PermissionError at a limit."""
 
     def __init__(self, policy: Network) -> None:
         self._policy = policy
         self.records: list[NetworkRequest] = []
-        self._requests = self._sent = self._received = 0
+        self._requests = self._sent = self._received = self._recorded = 0
 
     def restart(self) -> None:
         """Begin with the next execution."""
         self.records = []
-        self._requests = self._sent = self._received = 0
+        self._requests = self._sent = self._received = self._recorded = 0
 
     def record(self, request: NetworkRequest) -> None:
         """Note a request, before it is known what becomes of it."""
+        self._recorded += (
+            _COST + len(request.url) + sum(len(name) + len(value) for name, value in request.headers)
+        )
+        if self._recorded > _MOST_RECORDED:
+            raise PermissionError(
+                f"the records of one execution's requests take more than {_MOST_RECORDED >> 20} MiB"
+            )
         self.records.append(request)
 
     def count_request(self, request: NetworkRequest) -> None:

@@ -12,7 +12,7 @@ from planaria.network.budget import Budget
 from planaria.network.connection import Connection
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
-from planaria.network.secrets import placeholder
+from planaria.network.secrets import IssuedValues, placeholder
 
 __all__ = ["NetworkCalls"]
 
@@ -25,6 +25,7 @@ class NetworkCalls:
     def __init__(self, policy: Network) -> None:
         self.policy = policy
         self._budget = Budget(policy)
+        self._issued = IssuedValues(policy.secrets)
         self._connections: dict[int, Connection] = {}
         # A snapshot has the numbers of connections that are not open here: no number is used again elsewhere.
         self._numbers = itertools.count(int.from_bytes(os.urandom(6), "little") << 12)
@@ -83,7 +84,7 @@ class NetworkCalls:
             reason = policy.refusal(place)
             self._budget.record(NetworkRequest("CONNECT", f"//{place}", reason=reason))
             raise PermissionError(reason)
-        connection = Connection(policy, self._budget, host, port)
+        connection = Connection(policy, self._budget, self._issued, host, port)
         number = next(self._numbers)
         self._connections[number] = connection
         try:
@@ -117,15 +118,16 @@ class NetworkCalls:
         ready: list[int] = []
 
         async def look(number: int, limit: float | None, scope: anyio.CancelScope) -> None:
-            connection = self._connections.get(number)
-            if connection is None or await connection.is_readable(limit):
+            if await self._connection(number).is_readable(limit):
                 ready.append(number)
                 scope.cancel()
 
-        if not numbers:
-            return ready
+        waited = self._connections.keys() & set(numbers)
+        ready += set(numbers) - waited
+        if ready:
+            seconds = 0
         async with anyio.create_task_group() as group:
-            for number in numbers:
+            for number in waited:
                 group.start_soon(look, number, seconds if seconds is not None else 1e9, group.cancel_scope)
         return ready
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import ssl
 import time
 from collections.abc import Iterable, Mapping
@@ -19,13 +20,14 @@ import anyio
 import h11
 from anyio.abc import ByteStream
 
+from planaria.errors import Suspend
 from planaria.network.answers import AnswerReader
 from planaria.network.budget import Budget
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
-from planaria.network.requests import Body, forwarded, wants_upgrade
-from planaria.network.rules import DEFAULT_PORTS
-from planaria.network.secrets import Scrubber
+from planaria.network.requests import Body, forwarded, overriding, wants_upgrade
+from planaria.network.rules import DEFAULT_PORTS, canonical_path
+from planaria.network.secrets import IssuedValues
 from planaria.network.upstream import connect, start_tls
 
 __all__ = ["Connection"]
@@ -35,6 +37,8 @@ _CHUNK: Final = 1 << 16
 _SHORTEST: Final = 0.002
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
 _HELLO: Final = b"\x16planaria"
+_HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 #: The longest head of a request.
 _MOST_HEAD: Final = 1 << 18
 
@@ -42,9 +46,10 @@ _MOST_HEAD: Final = 1 << 18
 class Connection:
     """A connection of the code to one host and port. Its methods raise OSErrors that the code shall see."""
 
-    def __init__(self, policy: Network, budget: Budget, host: str, port: int) -> None:
+    def __init__(self, policy: Network, budget: Budget, issued: IssuedValues, host: str, port: int) -> None:
         self._policy = policy
         self._budget = budget
+        self._issued = issued
         self.host = host
         self.port = port
         self.tls = False
@@ -61,6 +66,7 @@ class Connection:
         self._out = bytearray()
         self._ended = False
         self._is_broken = False
+        self._has_sent = False
         self._sending = anyio.Lock()
         self._receiving = anyio.Lock()
         #: Set when there may be something to read: an answer that is expected, or bytes of ours.
@@ -82,6 +88,10 @@ class Connection:
                 problem = f"the connection is to {self.host}, not to {name!r}"
             elif self.tls:
                 problem = "TLS within TLS is not supported"
+            elif self._has_sent and not self._is_raw:
+                problem = "TLS cannot begin after HTTP"
+            elif not self._is_raw and not self._may_encrypt():
+                problem = self._policy.refusal(f"https://{self._place()}/")
             elif self._stream is not None:
                 self._stream = await start_tls(self._policy, self._stream, self.host)
         except ssl.SSLCertVerificationError as error:
@@ -95,6 +105,10 @@ class Connection:
             self._ended = True
             self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=problem))
         self._asked.set()
+
+    def _may_encrypt(self) -> bool:
+        policy = self._policy
+        return policy.on_request is not None or policy.covers_tls(self.host, self.port)
 
     @property
     def is_held(self) -> bool:
@@ -118,16 +132,20 @@ class Connection:
             try:
                 if data.startswith(_HELLO):
                     await self._greet(data)
-                elif self._is_raw:
-                    self._budget.sent(len(data))
-                    await self._write(data)
                 else:
-                    self._guest.receive_data(data)
-                    await self._advance()
+                    self._has_sent = True
+                    self._budget.sent(len(data))
+                    if self._is_raw:
+                        await self._write(data)
+                    else:
+                        self._guest.receive_data(data)
+                        await self._advance()
             except h11.RemoteProtocolError as error:
                 self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
-            except OSError as error:
-                self._break(str(error))
+            except Suspend:
+                raise
+            except Exception as error:
+                self._fail(error)
                 raise
 
     async def decide(self, decision: object) -> None:
@@ -141,11 +159,16 @@ class Connection:
             try:
                 await self._begin(held, decision)
                 await self._advance()
-            except OSError as error:
-                self._break(str(error))
+            except h11.RemoteProtocolError as error:
+                self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+            except Exception as error:
+                self._fail(error)
                 raise
 
     async def _advance(self) -> None:
+        if self._held is not None:
+            self._limit_waiting()
+            return
         while True:
             event = self._guest.next_event()
             match event:
@@ -154,13 +177,21 @@ class Connection:
                 case h11.Data(data=data):
                     assert self._request is not None
                     self._request.bytes_sent += len(data)
-                    self._budget.sent(len(data))
                     await self._send_all(self._body.add(event))
                 case h11.EndOfMessage():
                     # What is sent from here on belongs to the next request.
                     await self._send_all(self._body.add(h11.EndOfMessage()))
                 case _:
+                    self._limit_waiting()
                     return
+
+    def _limit_waiting(self) -> None:
+        """Keep what was sent ahead of its time within limits."""
+        waiting = len(self._guest.trailing_data[0])
+        if waiting > 2 * _MOST_HEAD:
+            self._refuse(f"{waiting} bytes were sent before they can be passed on", PermissionError)
+        if waiting and self._guest.their_state is h11.DONE and self._held is None:
+            self._refuse("a request was sent before the answer to the one before it", PermissionError)
 
     async def _check(self, event: h11.Request) -> None:
         """Find out whether a request may be made, and begin it."""
@@ -177,9 +208,12 @@ class Connection:
         if problem:
             self._refuse(problem, PermissionError)
         method = request.method
+        methods, targets = overriding(event)
+        meanings = [(one, path) for one in (method, *methods) for path in (target, *targets)]
+        place = (scheme, self.host, self.port)
         try:
-            denied = self._policy.denies(scheme, self.host, self.port, method, target)
-            allowed = self._policy.allows(scheme, self.host, self.port, method, target)
+            denied = any(self._policy.denies(*place, *one) for one in meanings)
+            allowed = all(self._policy.allows(*place, *one) for one in meanings)
         except ValueError as error:
             self._refuse(str(error), PermissionError)
         if denied:
@@ -192,7 +226,8 @@ class Connection:
                 decision = await decision
             self._held = None
         if decision is None and not allowed:
-            self._refuse(self._policy.refusal(f"{method} {request.url}"), PermissionError)
+            taken = "".join(f" (which may be taken for {one})" for one in (methods + targets)[:1])
+            self._refuse(self._policy.refusal(f"{method} {request.url}{taken}"), PermissionError)
         await self._begin(event, decision)
 
     def _scheme(self, event: h11.Request) -> str:
@@ -209,17 +244,21 @@ class Connection:
         names = [name for name, _ in event.headers]
         if event.method == b"CONNECT":
             return "CONNECT is not allowed: the sandbox has no proxy"
+        if event.http_version not in (b"1.0", b"1.1"):
+            return f"HTTP/{event.http_version.decode()} is not available: only HTTP/1.1 is"
+        if any(_CONTROL.search(value) for _, value in event.headers):
+            return "a header has a control character in it"
+        if b"#" in event.target:
+            return "a request has no fragment (#) in its target"
         if b"transfer-encoding" in names and b"content-length" in names:
             return "a request has a Content-Length or a Transfer-Encoding, not both"
         hosts = [value.decode("latin-1") for name, value in event.headers if name == b"host"]
-        place, _, port = (
-            hosts[0].rpartition(":") if hosts and hosts[0].rpartition(":")[2].isdigit() else ("", "", "")
-        )
+        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         try:
-            host = canonical_host(place or hosts[0]) if hosts else self.host
+            is_host = found is not None and canonical_host(found[1]) == self.host
         except ValueError as error:
             return str(error)
-        if len(hosts) != 1 or host != self.host or (port and int(port) != self.port):
+        if found is None or not is_host or int(found[2] or self.port) != self.port:
             return f"the Host header {', '.join(hosts)!r} is not {self._place()}, which this connection is to"
         return ""
 
@@ -230,22 +269,44 @@ class Connection:
         if decision is False or isinstance(decision, str):
             self._refuse(str(decision or f"{request.method} {request.url} was refused"), PermissionError)
         self._budget.count_request(request)
-        request.allowed = True
         headers = list(event.headers)
         if isinstance(decision, Mapping):
-            headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in decision.items()]
+            try:
+                headers = [
+                    (name.lower().encode("ascii"), value.encode("latin-1"))
+                    for name, value in decision.items()
+                ]
+            except (AttributeError, UnicodeError):
+                self._refuse(
+                    "the headers that on_request returned are not strings of Latin-1", PermissionError
+                )
         scheme = request.url.partition("://")[0]
-        secrets = [one for one in self._policy.secrets if one.is_for(scheme, self.host, self.port)]
-        values = [(secret, secret.current()) for secret in secrets]
-        head = forwarded(event, headers, values)
+        path = canonical_path(event.target.decode("latin-1"))
+        place = (scheme, self.host, self.port, request.method, path)
+        values = [(one, one.current()) for one in self._policy.secrets if one.is_for(*place)]
+        for one, value in values:
+            self._issued.add(one.name, value)
+        scrubber = self._issued.scrubber()
+        try:
+            head = forwarded(event, headers, values, self._authority(event), is_scrubbed=scrubber.is_needed)
+        except (h11.LocalProtocolError, UnicodeError):
+            # The message of this error has the header in it, perhaps with a value.
+            self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
+        request.allowed = True
         await self._ensure_server()
         assert self._server is not None
-        self._answer = AnswerReader(
-            self._guest, self._server, request, Scrubber(value for _, value in values)
-        )
+        self._answer = AnswerReader(self._guest, self._server, request, scrubber)
         self._body = Body(head, [(one.name, value) for one, value in values if one.in_body])
         await self._send_all(self._body.begin())
         self._asked.set()
+
+    def _authority(self, event: h11.Request) -> bytes:
+        """The Host header: what the code wrote, in canonical form."""
+        [written] = [value.decode("latin-1") for name, value in event.headers if name == b"host"]
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        found = _HOST.fullmatch(written)
+        assert found is not None
+        return (f"{host}:{self.port}" if found[2] else host).encode()
 
     async def _ensure_server(self) -> None:
         """A connection to the server that is ready for the next request."""
@@ -253,6 +314,7 @@ class Connection:
         if (
             server is not None
             and server.our_state is server.their_state is h11.DONE
+            and not server.trailing_data[0]  # which would be read as the next answer
             and await self._is_alive()
         ):
             server.start_next_cycle()
@@ -317,6 +379,10 @@ class Connection:
         self._is_broken = self._ended = True
         if self._request is not None and not self._request.reason:
             self._request.reason = reason
+
+    def _fail(self, error: Exception) -> None:
+        self._held = None
+        self._break(str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}")
 
     def _scheme_name(self) -> str:
         return "https" if self.tls else "http"
@@ -385,10 +451,10 @@ class Connection:
         try:
             self._out += self._answer.feed(data)
         except h11.ProtocolError as error:
-            self._break(str(error))
-            raise ConnectionResetError(
-                f"{self.host} sent an answer that is not valid HTTP/1.1: {error}"
-            ) from None
+            # After the colon is what the server sent, which may have a value in it.
+            reason = f"{self.host} sent an answer that is not valid HTTP/1.1: {str(error).partition(':')[0]}"
+            self._break(reason)
+            raise ConnectionResetError(reason) from None
         if self._request is not None and self._answer.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
         self._ended = self._answer.is_closed

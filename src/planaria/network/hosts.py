@@ -12,10 +12,13 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
-#: IPv6 prefixes whose addresses stand for IPv4 addresses: NAT64 (RFC 6052, RFC 8215).
-_NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
-#: Global by `is_global`, but not of servers on the internet: IPv4-compatible and discard-only addresses.
-_NOT_PUBLIC: Final = (ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("100::/64"))
+#: The longest text that is looked at as a host: encoding long names takes quadratic time.
+_MOST_HOST: Final = 1000
+#: The IPv6 prefix whose addresses stand for IPv4 addresses: NAT64 (RFC 6052).
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+#: Not of servers on the internet: IPv4-compatible and discard-only addresses, and NAT64 within a network,
+#: where the IPv4 address may be anywhere in the last ten bytes (RFC 8215).
+_NOT_PUBLIC: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "100::/64", "64:ff9b:1::/48")))
 
 
 def canonical_host(text: str) -> str:
@@ -24,6 +27,8 @@ def canonical_host(text: str) -> str:
 
     Raises ValueError for what is neither a name (RFC 1123) nor an address.
     """
+    if len(text) > _MOST_HOST:
+        raise ValueError(f"{text[:100]!r}... is not a valid host name: it has {len(text)} characters")
     host = text.strip("[]") if text[:1] == "[" and text[-1:] == "]" else text
     if not host.isascii():
         import idna
@@ -88,7 +93,7 @@ def embedded_address(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | 
         return address.sixtofour
     if address.teredo is not None:
         return address.teredo[1]
-    if any(address in network for network in _NAT64):
+    if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return None
 

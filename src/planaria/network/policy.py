@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
-from planaria.network.hosts import Address, is_public
-from planaria.network.rules import SCHEMES, Rule, canonical_path, parse_rule
+from planaria.network.hosts import Address, address_of, is_public
+from planaria.network.rules import SCHEMES, Rule, bare_path, canonical_path, parse_rule
 from planaria.network.secrets import Secret
 
 if TYPE_CHECKING:
@@ -112,6 +112,10 @@ class Network:
         """Whether some request to this place is allowed."""
         return any(self._covers(scheme, host, port) for scheme in SCHEMES)
 
+    def covers_tls(self, host: str, port: int) -> bool:
+        """Whether some request to this place is allowed over TLS."""
+        return any(self._covers(scheme, host, port) for scheme in ("https", "wss"))
+
     def _covers(self, scheme: str, host: str, port: int) -> bool:
         is_denied = any(
             rule.is_for(scheme, host, port) and not rule.path and not rule.methods for rule in self.denied
@@ -128,21 +132,32 @@ class Network:
 
     def denies(self, scheme: str, host: str, port: int, method: str, target: str) -> bool:
         """Whether a rule of `deny` is for a request, in whatever case its path is written."""
-        path = canonical_path(target).lower()
-        return any(rule.matches(scheme, host, port, method, path) for rule in self.denied)
+        return self._denies(scheme, host, port, method, canonical_path(target))
 
     def _allows(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
-        if any(rule.matches(scheme, host, port, method, path.lower()) for rule in self.denied):
+        if self._denies(scheme, host, port, method, path):
             return False
         return any(rule.matches(scheme, host, port, method, path) for rule in self.allowed)
 
-    def may_connect(self, host: str, address: Address) -> bool:
-        """Whether an address, to which `host` leads, may be connected to."""
-        if any(rule.network is not None and rule.names_address(str(address)) for rule in self.denied):
+    def _denies(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
+        path = path.lower()
+        forms = (path, bare_path(path))
+        return any(rule.matches(scheme, host, port, method, form) for rule in self.denied for form in forms)
+
+    def may_connect(self, host: str, port: int, address: Address) -> bool:
+        """Whether a port of an address, to which `host` leads, may be connected to."""
+        place = str(address)
+        if any(rule.names_address(place) and rule.is_whole(port) for rule in self.denied):
             return False
         if self.private or is_public(address):
             return True
-        if any(rule.names_address(str(address)) for rule in self.allowed):
+        # A name that leads to an address is not held to the methods and paths of the rule for that address.
+        is_named = address_of(host) is not None
+        if any(
+            rule.names_address(place)
+            and (rule.network is not None or (rule.has_port(port) if is_named else rule.is_whole(port)))
+            for rule in self.allowed
+        ):
             return True
         return (
             address.is_loopback and host == "localhost" and any(r.names_address(host) for r in self.allowed)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
+from urllib.parse import parse_qsl
 
 import h11
 
 from planaria.network.secrets import Secret, substitute_bytes, substitute_header, substitute_query
 
-__all__ = ["Body", "forwarded", "wants_upgrade"]
+__all__ = ["Body", "forwarded", "overriding", "wants_upgrade"]
 
 #: Headers that are for one connection only (RFC 9110, section 7.6.1).
 _HOP_BY_HOP: Final = frozenset(
@@ -23,6 +24,9 @@ _HOP_BY_HOP: Final = frozenset(
         b"upgrade",
     }
 )
+#: Headers by which frameworks take a request for one of another method, or proxies for another resource.
+_METHOD_OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
+_TARGET_OVERRIDES: Final = frozenset({b"x-original-url", b"x-rewrite-url"})
 #: The longest body in which placeholders are looked for.
 _MOST_BODY: Final = 8 << 20
 
@@ -35,8 +39,31 @@ def wants_upgrade(event: h11.Request) -> bool:
     return any(name == b"upgrade" and value.lower() == b"websocket" for name, value in event.headers)
 
 
-def forwarded(event: h11.Request, headers: _Headers, secrets: Sequence[tuple[Secret, str]]) -> h11.Request:
-    """The request as the server gets it, with the values of the secrets that are for it."""
+def overriding(event: h11.Request) -> tuple[list[str], list[str]]:
+    """The other methods and the other targets that some servers take a request for."""
+    methods = [value for name, value in event.headers if name in _METHOD_OVERRIDES]
+    methods += [
+        value.encode("latin-1")
+        for key, value in parse_qsl(event.target.partition(b"?")[2].decode("latin-1"))
+        if key == "_method"
+    ]
+    targets = [value for name, value in event.headers if name in _TARGET_OVERRIDES]
+    return [one.decode("latin-1").strip().upper() for one in methods], [
+        one.decode("latin-1") for one in targets
+    ]
+
+
+def forwarded(
+    event: h11.Request,
+    headers: _Headers,
+    secrets: Sequence[tuple[Secret, str]],
+    host: bytes,
+    *,
+    is_scrubbed: bool,
+) -> h11.Request:
+    """The request as the server gets it, with the values of the secrets that are for it, and the host in its
+    usual form. Raises h11.LocalProtocolError, whose message may have a value in it.
+    """
     values = [(secret.name, value) for secret, value in secrets]
     added = {
         secret.header.partition(":")[0].strip().lower().encode(): secret.header.partition(":")[2]
@@ -52,12 +79,17 @@ def forwarded(event: h11.Request, headers: _Headers, secrets: Sequence[tuple[Sec
         if header == b"connection"
         for name in value.split(b",")
     }
-    dropped = (_HOP_BY_HOP | named | added.keys()) - {b"host", b"content-length", b"transfer-encoding"}
+    dropped = (_HOP_BY_HOP | named | added.keys()) - {b"content-length", b"transfer-encoding"}
     if wants_upgrade(event):
         dropped -= {b"connection", b"upgrade"}
-    sent = [(name, substitute_header(value, values)) for name, value in headers if name not in dropped]
-    sent += added.items()
     if secrets:
+        # A part of an answer may be a part of a value.
+        dropped |= {b"range", b"if-range"}
+    dropped |= {b"host"}
+    sent = [(b"host", host)]
+    sent += [(name, substitute_header(value, values)) for name, value in headers if name not in dropped]
+    sent += added.items()
+    if is_scrubbed:
         # Values are looked for in the answer, which has to be readable for that.
         sent = [(name, value) for name, value in sent if name != b"accept-encoding"]
         sent.append((b"accept-encoding", b"identity"))

@@ -10,12 +10,19 @@ from urllib.parse import unquote_to_bytes
 
 from planaria.network.hosts import Address, address_of, canonical_host
 
-__all__ = ["DEFAULT_PORTS", "SCHEMES", "Rule", "canonical_path", "parse_rule"]
+__all__ = ["DEFAULT_PORTS", "SCHEMES", "Rule", "bare_path", "canonical_path", "parse_rule"]
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 SCHEMES: Final = frozenset({*DEFAULT_PORTS, "tcp"})
 _METHOD: Final = re.compile(r"[A-Z]+(,[A-Z]+)*")
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*)(?::([0-9]{1,5}))?")
+
+
+#: ASCII in more bytes than it needs, which careless decoders accept (RFC 3629, section 10).
+_OVERLONG: Final = re.compile(rb"(?:[\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])[\x80-\xbf]")
+#: Characters that some servers replace by the nearest in ASCII.
+_LOOKALIKES: Final = str.maketrans("\uff0e\u2024\uff0f\u2215\u2044\uff3c\u2216", "..///\\\\")
+_CUT: Final = re.compile("[;\0]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,14 @@ class Rule:
             and (not self.methods or method in self.methods)
             and _is_below(path, self.path)
         )
+
+    def is_whole(self, port: int) -> bool:
+        """Whether it is for everything at a port: any method and path."""
+        return not self.methods and not self.path and self.has_port(port)
+
+    def has_port(self, port: int) -> bool:
+        """Whether it is for a port."""
+        return any(self._is_port(scheme, port) for scheme in self.schemes)
 
     def names_address(self, host: str) -> bool:
         """Whether it was written for this very address, or for `localhost`: private ones are meant then."""
@@ -173,20 +188,40 @@ def canonical_path(target: str) -> str:
     parts: list[str] = []
     pieces = _text(path).replace("\\", "/").split("/")
     for piece in pieces:
-        name = piece.partition(";")[0] if piece.startswith("..") else piece
+        # Servers may take parameters off before they look at the steps.
+        name = _bare_step(piece)
         if name == "..":
             if parts:
                 parts.pop()
-        elif piece not in ("", "."):
+        elif name not in ("", "."):
             parts.append(piece)
-    is_folder = pieces[-1] in ("", ".", "..")
+    is_folder = _bare_step(pieces[-1]) in ("", ".", "..")
     return "/" + "/".join(parts) + ("/" if is_folder and parts else "")
 
 
+def bare_path(path: str) -> str:
+    """A path in canonical form as servers may shorten it: without the parameters of its steps, what follows a
+    null character, and dots and spaces at the ends of steps.
+    """
+    return "/".join(_bare_step(step).rstrip(". ") for step in path.split("/"))
+
+
+def _bare_step(step: str) -> str:
+    """Without parameters, what follows a null character, and spaces around it."""
+    return _CUT.split(step, maxsplit=1)[0].strip(" ")
+
+
 def _text(path: bytes) -> str:
-    """As text; what is not UTF-8 stays percent-encoded."""
-    text = path.decode("utf-8", "surrogateescape")
+    """As text; what is not UTF-8 stays percent-encoded. Dots and slashes are these, however encoded."""
+    path = _OVERLONG.sub(_shortest, path)
+    text = path.decode("utf-8", "surrogateescape").translate(_LOOKALIKES)
     return "".join(f"%{ord(one) - 0xDC00:02X}" if "\udc80" <= one <= "\udcff" else one for one in text)
+
+
+def _shortest(overlong: re.Match[bytes]) -> bytes:
+    """The dot or slash that an overlong sequence of UTF-8 stands for; others stay."""
+    character = bytes([(overlong[0][-2] & 1) << 6 | overlong[0][-1] & 0x3F])
+    return character if character in b"./\\" else overlong[0]
 
 
 def _is_below(path: str, prefix: str) -> bool:

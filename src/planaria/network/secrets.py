@@ -7,7 +7,10 @@ machine. It is not a secret itself: it only works in sessions that were given th
 from __future__ import annotations
 
 import base64
+import html
+import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,11 +18,22 @@ from urllib.parse import quote, quote_plus
 
 from planaria.network.rules import Rule, parse_rule
 
-__all__ = ["Scrubber", "Secret", "Value", "placeholder", "substitute_bytes", "substitute_header"]
+__all__ = [
+    "IssuedValues",
+    "Scrubber",
+    "Secret",
+    "Value",
+    "placeholder",
+    "substitute_bytes",
+    "substitute_header",
+]
 
 Value = str | Callable[[], str]
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PERCENT: Final = re.compile("%[0-9A-F]{2}")
+#: How many values of a function are looked for in answers.
+_MOST_ISSUED: Final = 32
 _BASIC: Final = re.compile(rb"(?i)basic +([A-Za-z0-9+/=]+)")
 
 
@@ -65,14 +79,23 @@ class Secret:
                 raise ValueError(f"Secret {self.name!r}: header= is 'Name: value' with {{}} in the value")
 
     def current(self) -> str:
-        """The value now. Raises TypeError or ValueError, without it."""
-        return _checked_value(self.name, self.value() if callable(self.value) else self.value)
+        """The value now. Raises PermissionError without the message of the function's own error, which may
+        have a value in it.
+        """
+        try:
+            return _checked_value(self.name, self.value() if callable(self.value) else self.value)
+        except Exception as error:
+            raise PermissionError(
+                f"the function of secret {self.name!r} gave no value: {type(error).__name__}"
+            ) from None
 
-    def is_for(self, scheme: str, host: str, port: int) -> bool:
-        """Whether a request to this place may carry it."""
+    def is_for(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
+        """Whether a request may carry it; host and path in canonical form."""
         if scheme not in ("https", "wss") and not self.insecure:
             return False
-        return any(rule.covers(host, port) for rule in self.rules)
+        # A host without a scheme is meant for WebSockets too, which begin as a request.
+        schemes = {scheme, {"ws": "http", "wss": "https"}.get(scheme, scheme)}
+        return any(rule.matches(one, host, port, method, path) for rule in self.rules for one in schemes)
 
     def __repr__(self) -> str:
         return f"Secret({self.name!r}, hosts={list(self.hosts)!r})"
@@ -119,15 +142,38 @@ def substitute_header(value: bytes, values: Sequence[tuple[str, str]]) -> bytes:
     return substitute_bytes(value, values)
 
 
+class IssuedValues:
+    """The values that a session's requests were given: no answer may have one in it, from whatever server."""
+
+    def __init__(self, secrets: Iterable[Secret]) -> None:
+        self._values = {
+            one.name: deque([] if callable(one.value) else [one.value], maxlen=_MOST_ISSUED)
+            for one in secrets
+        }
+
+    def add(self, name: str, value: str) -> None:
+        """A request carries this value."""
+        values = self._values[name]
+        if value not in values:
+            values.append(value)
+
+    def scrubber(self) -> Scrubber:
+        """What removes them from one answer."""
+        return Scrubber(value for values in self._values.values() for value in values)
+
+
 class Scrubber:
     """Replaces values of secrets in a stream by asterisks of the same length, wherever the stream is cut.
 
-    Also where a value is percent-encoded, or encoded in base64 at any of the three alignments.
+    Also where a value is percent-encoded, escaped as in JSON, HTML or Python, in hexadecimal, backwards, or
+    in base64 at any of the three alignments.
     """
 
     def __init__(self, values: Iterable[str]) -> None:
         self._forms = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
         self._pattern = re.compile(b"|".join(map(re.escape, self._forms))) if self._forms else None
+        self._lower = re.compile(b"|".join(re.escape(form.lower()) for form in self._forms) or rb"(?!)")
+        self._firsts = {form[0] for form in self._forms}
         self._longest = max(map(len, self._forms), default=0)
         self._held = b""
 
@@ -140,15 +186,21 @@ class Scrubber:
         """What can be passed on by now: a possible beginning of a value is held back."""
         if self._pattern is None:
             return data
-        data = self.scrubbed(self._held + data)
-        kept = self._unfinished(data)
-        self._held = data[len(data) - kept :]
-        return data[: len(data) - kept]
+        data = self._held + data
+        clean = bytearray(data)
+        cut = len(data) - self._unfinished(data)
+        for found in self._pattern.finditer(data):
+            if found.end() > cut:  # it may be the beginning of a longer one
+                cut = min(cut, found.start())
+                break
+            clean[found.start() : found.end()] = b"*" * len(found[0])
+        self._held = data[cut:]
+        return bytes(clean[:cut])
 
     def finish(self) -> bytes:
         """What was held back."""
         held, self._held = self._held, b""
-        return held
+        return self.scrubbed(held)
 
     def scrubbed(self, data: bytes) -> bytes:
         """The data without the values."""
@@ -156,12 +208,19 @@ class Scrubber:
             return data
         return self._pattern.sub(lambda found: b"*" * len(found[0]), data)
 
+    def scrubbed_name(self, name: bytes) -> bytes:
+        """The name of a header, which is in lower case, without the values."""
+        if self._pattern is None:
+            return name
+        return self._lower.sub(lambda found: b"*" * len(found[0]), name)
+
     def _unfinished(self, data: bytes) -> int:
         """How many bytes at the end may be the beginning of a value."""
-        for length in range(min(self._longest - 1, len(data)), 0, -1):
-            end = data[-length:]
-            if any(form.startswith(end) for form in self._forms if len(form) > length):
-                return length
+        for start in range(max(0, len(data) - self._longest + 1), len(data)):
+            if data[start] in self._firsts:
+                end = data[start:]
+                if any(form.startswith(end) and len(form) > len(end) for form in self._forms):
+                    return len(end)
         return 0
 
 
@@ -171,10 +230,21 @@ def _forms(value: str) -> Iterator[bytes]:
     yield raw
     yield quote(value, safe="").encode()
     yield quote_plus(value).encode()
-    yield quote(value, safe="").lower().encode()
+    yield quote(value).encode()  # a slash stays
+    yield _PERCENT.sub(lambda found: found[0].lower(), quote(value, safe="")).encode()
+    for case in (bytes.lower, bytes.upper):
+        hexadecimal = case(raw.hex().encode())
+        pairs = [hexadecimal[at : at + 2] for at in range(0, len(hexadecimal), 2)]
+        yield hexadecimal
+        yield from (mark + mark.join(pairs) for mark in (b"%", rb"\x", rb"\u00"))
     yield raw[::-1]
-    yield raw.hex().encode()
-    yield raw.hex().upper().encode()
+    quoted = json.dumps(value)[1:-1]
+    yield quoted.encode()
+    yield quoted.replace("/", "\\/").encode()
+    yield repr(value)[1:-1].encode()
+    yield repr(f"'{value}\"")[3:-2].encode()
+    for apostrophe in ("&#x27;", "&#39;", "&apos;"):
+        yield html.escape(value).replace("&#x27;", apostrophe).encode()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for shift in range(3):
             # Without the characters that the neighbours have a part in.

@@ -25,7 +25,7 @@ async def connect(policy: Network, host: str, port: int) -> ByteStream:
     addresses may not be reached, and other OSErrors.
     """
     addresses = await _resolve(host, port)
-    permitted = [address for address in addresses if policy.may_connect(host, address)]
+    permitted = [address for address in addresses if policy.may_connect(host, port, address)]
     if not permitted:
         raise PermissionError(
             f"{host} is not allowed: {', '.join(map(str, addresses))} is not a public address"

@@ -30,8 +30,10 @@ __all__ = [
     "CompileRecipe",
     "Tier",
     "compile_into",
+    "environment",
     "environment_digest",
     "file_recipe",
+    "module_digest",
     "spawn",
     "tier_recipe",
 ]
@@ -81,19 +83,23 @@ def _processor_features() -> str:
     return ""
 
 
-def environment_digest() -> str:
-    """What a compiled module depends on beside the WebAssembly: engine, settings, system, processor."""
+def environment() -> dict[str, str]:
+    """What a compiled module depends on beside the WebAssembly."""
     from planaria.runtime.native import CONFIGURATION
 
-    parts = (
-        str(_FORMAT),
-        version("wasmtime"),
-        CONFIGURATION,
-        sys.platform,
-        platform.machine(),
-        _processor_features(),
-    )
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return {
+        "format": str(_FORMAT),
+        "engine": version("wasmtime"),
+        "settings": CONFIGURATION,
+        "system": sys.platform,
+        "machine": platform.machine(),
+        "processor": _processor_features(),
+    }
+
+
+def environment_digest() -> str:
+    """The same as a digest."""
+    return hashlib.sha256("\n".join(environment().values()).encode()).hexdigest()
 
 
 def tier_recipe(tier: Tier) -> CompileRecipe:
@@ -101,18 +107,28 @@ def tier_recipe(tier: Tier) -> CompileRecipe:
     guest = artifact()
     if guest.cut is None:
         tier = Tier.FULL  # nothing can be left out of a build that is not known
-    parts = (
+    parts = (*_module_parts(tier), environment_digest())
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return CompileRecipe(
+        tier.value, f"{tier.value}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE)
+    )
+
+
+def _module_parts(tier: Tier) -> tuple[str, ...]:
+    """What the WebAssembly of a tier depends on."""
+    guest = artifact()
+    return (
         guest.digest,
         *EXPORTED_FUNCTIONS,
         repr(guest.cut if tier is Tier.CORE else None),
         frames_digest(),
         *([changes_digest()] if tier is Tier.FULL else []),  # numpy is not in the core tier
-        environment_digest(),
     )
-    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return CompileRecipe(
-        tier.value, f"{tier.value}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE)
-    )
+
+
+def module_digest(tier: Tier) -> str:
+    """Names the WebAssembly of a tier, whatever it is compiled for."""
+    return hashlib.sha256("\n".join(_module_parts(tier)).encode()).hexdigest()
 
 
 def file_recipe(path: Path) -> CompileRecipe:

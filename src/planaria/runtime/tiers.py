@@ -23,7 +23,7 @@ __all__ = ["Tier", "ensure", "is_compiled", "load", "load_recipe", "start_backgr
 
 _log: Final = logging.getLogger("planaria.runtime")
 
-#: What to expect in seconds on two processor cores; only told to the user.
+#: What to expect in seconds on two processor cores; only shown to the user.
 _USUAL_SECONDS: Final = {Tier.CORE: 15, Tier.FULL: 90}
 
 _lock = threading.RLock()  # replaced in a forked child: another thread of its parent may have held it

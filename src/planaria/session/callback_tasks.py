@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 
 import anyio
+import anyio.lowlevel
 
 from planaria.errors import Suspend
 from planaria.event_loops import running_loop
 from planaria.executors.messages import Ok, Raised, Suspended
 from planaria.session.callbacks import Callback, raised
 
-__all__ = ["await_callback", "awaited", "result_of"]
+__all__ = ["await_callback", "awaited", "result_of", "turn"]
 
 
 async def await_callback(
@@ -37,6 +38,11 @@ async def awaited(waiting: Awaitable[object]) -> object:
     """What an awaitable gives, and what that gives if it can be awaited too."""
     value = await waiting
     return await value if inspect.isawaitable(value) else value
+
+
+async def turn() -> None:
+    """Be over when all tasks that were spawned before have run as far as they could at once."""
+    await anyio.lowlevel.checkpoint()
 
 
 def result_of(future: Future[object]) -> Coroutine[object, object, object]:

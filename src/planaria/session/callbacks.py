@@ -27,6 +27,13 @@ __all__ = ["Callback", "CallbackRegistry", "Callbacks", "not_serialisable", "rai
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+#: Types of an exception's arguments that arrive as what they are, also in a tuple.
+_PLAIN = (str, int, float, bool, bytes, type(None))
+#: Exceptions of which the kernel makes another one, of the message.
+_OF_ONE_ARGUMENT = frozenset(
+    {"StopIteration", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"}
+    | {"ExceptionGroup", "BaseExceptionGroup"}
+)
 #: What arrives in the sandbox as what it is.
 _OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
 #: Answers of fewer bytes are sent again when others did not fit into the sandbox's memory.
@@ -45,6 +52,9 @@ class Callback:
     description: str = ""
     schema: Mapping[str, object] | None = None
     """A JSON schema of the arguments, shown by `list_callbacks()`."""
+    on_caller_thread: bool = False
+    """Call a plain function on the thread that executes, one call at a time, for what belongs to a thread (a
+    connection of `sqlite3`, a window). While it runs, the execution's time limit cannot end it."""
     signature: inspect.Signature | None = field(init=False, compare=False)
     is_async: bool = field(init=False, compare=False)
     """Whether calling it gives a coroutine."""
@@ -74,7 +84,7 @@ class Callback:
         if isinstance(item, Callback):
             return item
         if isinstance(item, Mapping):
-            unknown = set(item) - {"name", "fn", "description", "schema"}
+            unknown = set(item) - {"name", "fn", "description", "schema", "on_caller_thread"}
             if unknown or "name" not in item or "fn" not in item:
                 raise CallbackError(
                     "a callback is a dict with 'name' and 'fn', and 'description' and 'schema' if you like; "
@@ -111,6 +121,7 @@ def _of_dict(item: Mapping[str, object]) -> Callback:
         function,  # type: ignore[arg-type]
         str(item.get("description") or ""),
         schema if isinstance(schema, Mapping) else None,
+        bool(item.get("on_caller_thread")),
     )
 
 
@@ -215,8 +226,17 @@ class CallbackRegistry:
 Callbacks = CallbackRegistry | Iterable[Callback | Mapping[str, object] | Callable[..., object]]
 
 
+def _are_plain(arguments: tuple[object, ...]) -> bool:
+    """Whether arguments of an exception say more than its message, and can be sent as they are."""
+    return (len(arguments) != 1 or type(arguments[0]) is not str) and all(
+        type(one) in _PLAIN or (type(one) is tuple and all(type(inner) in _PLAIN for inner in one))
+        for one in arguments
+    )
+
+
 def raised(error: BaseException) -> Raised:
     """A host exception as it arrives in the sandbox: with the nearest builtin class of its ancestors.
+
 
     Names of host files are left out. Exceptions of a session or a workspace arrive as what they are.
     """
@@ -232,6 +252,8 @@ def raised(error: BaseException) -> Raised:
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
         return Raised(kind, error.args[0])
     try:
+        if kind == type(error).__name__ and kind not in _OF_ONE_ARGUMENT and _are_plain(error.args):
+            return Raised(kind, str(error), {"args": tuple(error.args)})
         return Raised(kind, str(error))
     except Exception:
         return Raised(kind, f"<{type(error).__name__} without a message>")

@@ -104,7 +104,8 @@ class _Stream:
         self._trim()
         omitted, lines = self.omitted
         start = b"" if not kept or kept.endswith(b"\n") else b"\n"
-        return kept + start + f"[... {omitted:,} bytes ({lines:,} lines) omitted ...]\n".encode() + self._tail
+        what = f"{omitted:,} byte{'s' * (omitted != 1)} ({lines:,} line{'s' * (lines != 1)})"
+        return kept + start + f"[... {what} omitted ...]\n".encode() + self._tail
 
     def _report(self, text: str) -> None:
         if text:

@@ -41,20 +41,21 @@ from planaria.session.callbacks import not_serialisable, too_large
 from planaria.session.error_mapping import answer_of, effect_of, error_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.forgotten_await import with_hint
-from planaria.session.history import History, HistoryEntry, Past, Point
+from planaria.session.history import History, HistoryEntry, Point
 from planaria.session.host_calls import HostCalls, calling_back, end_tool_calls
 from planaria.session.kernel_settings import kernel_settings
 from planaria.session.log import log, log_end
 from planaria.session.phases import Phase, Step
 from planaria.session.result import Result
 from planaria.session.sandbox_setup import sandbox_setup
-from planaria.session.settings import SessionSettings
+from planaria.session.settings import SessionSettings, checked_time
 from planaria.session.weak_host import WeakHost
 from planaria.snapshot.state import SessionState
 from planaria_kernel.errors import DecodeLimitError
 
 if TYPE_CHECKING:
     from planaria.network.policy import NetworkRequest
+    from planaria.session.collector import Listeners
     from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
 
@@ -249,16 +250,17 @@ class SessionEngine:
         timeout: float | NotGiven | None,
         name: str | None = None,
         stdin: bytes | None = None,
+        program: Listeners | None = None,
     ) -> ExecutionState:
-        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script."""
+        """A new execution, which becomes the one in flight: of code, or with `stdin` of a script. With
+        `program`, which gets its output, the script is a program of its own (see `RunScript`).
+        """
         if not isinstance(source, str):
             raise TypeError(f"code must be a str, not {type(source).__name__}")
         bounds = self.settings.bounds
         seconds = bounds.timeout if isinstance(timeout, NotGiven) else timeout
-        if seconds is not None and (
-            isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
-        ):
-            raise ValueError(f"timeout={timeout!r}: must be greater than 0; use None for no limit")
+        if seconds is not None and not (type(seconds) in (float, int) and seconds > 0):
+            checked_time("timeout", seconds)
         if self.execution is not None:
             raise SessionBusy(
                 "an execution waits in this session; "
@@ -267,15 +269,19 @@ class SessionEngine:
         history, tier = self.history, self.executor.tier
         history.undone.clear()
         if history.has_changed and "rewind" in self.executor.capabilities:
-            history.checkpoint(self.state)
+            # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
+            may_move_up = tier == "core" and (stdin is not None or "(" in source)
+            history.checkpoint(self.state, needed=may_move_up)
         self.count += 1
         self.execution = execution = ExecutionState(
-            RunCode(source, self.count, tier, name) if stdin is None else RunScript(source, stdin),
+            RunCode(source, self.count, tier, name)
+            if stdin is None
+            else RunScript(source, stdin, is_program=program is not None),
             self.count,
             bounds,
             seconds,
             alarm=self.host_calls.alarm,
-            listeners=self.settings.listeners,
+            listeners=self.settings.listeners if program is None else program,
             pending=self.pending,
         )
         return execution
@@ -359,7 +365,9 @@ class SessionEngine:
         full tier, unless something of it was seen outside.
         """
         point = self.history.before(self.count - 1)
-        assert point is not None, "on the core tier there is a point before every execution"
+        if point is None:
+            self._crashed(execution, Stopped(f"an import of {needed} needs the full runtime", None))
+            return
         snapshots = self.snapshots_for("tier")
         snapshots.restore(point.state.kernel)
         snapshots.move_up()
@@ -464,7 +472,7 @@ class SessionEngine:
             result.error = error_of(execution, result, outcome)
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
-        self.history.past = Past(entry, self.history.past)
+        self.history.remember(entry)
         execution.result = result
         if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
             log_end(id(self), result, execution.stop)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planaria.errors import SessionError
 from planaria.limits import Limits
+from planaria.machine.memory import PAGE_BYTES
 from planaria.snapshot.state import SessionState
 
 __all__ = ["CheckpointBudget", "History", "HistoryEntry", "Past", "Point"]
@@ -17,6 +19,10 @@ __all__ = ["CheckpointBudget", "History", "HistoryEntry", "Past", "Point"]
 _KEEP_POINTS: Final = 64
 #: What checkpoints may take at once beyond their share, in seconds.
 _CREDIT: Final = 0.25
+#: Executions that a history has at least, as far as there were so many, and twice as many at most.
+KEEP_ENTRIES: Final = 10_000
+#: The same for their code together, in characters.
+_KEEP_CODE: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,34 +84,23 @@ class CheckpointBudget:
         return CheckpointBudget(self._share)
 
 
-class _Held:
-    """The memory that the states of a history hold, each chunk and each layer of it counted once.
+class _Census:
+    """The memory that states hold together, each page and each file of a layer counted once."""
 
-    Adding and removing a state costs by the chunks of that state, however many others there are.
-    """
-
-    def __init__(self) -> None:
-        #: How many states have an object, by its identity; the states keep it alive.
-        self._owners: dict[int, int] = {}
-        self.bytes = 0
-
-    def add(self, state: SessionState) -> None:
-        owners = self._owners
-        for identity, size in state.parts():
-            count = owners.get(identity, 0)
-            if not count:
-                self.bytes += size
-            owners[identity] = count + 1
+    def __init__(self, points: list[Point]) -> None:
+        self._owners: Counter[int] = Counter()
+        self._sizes: dict[int, int] = {}
+        for point in points:
+            for identity, size in point.state.parts():
+                self._owners[identity] += 1
+                self._sizes[identity] = max(size, self._sizes.get(identity, 0))
+        self.bytes = sum(self._sizes.values())
 
     def remove(self, state: SessionState) -> None:
-        owners = self._owners
-        for identity, size in state.parts():
-            count = owners[identity] - 1
-            if count:
-                owners[identity] = count
-            else:
-                del owners[identity]
-                self.bytes -= size
+        for identity, _ in state.parts():
+            self._owners[identity] -= 1
+            if not self._owners[identity]:
+                self.bytes -= self._sizes[identity]
 
 
 @dataclass(slots=True)
@@ -120,13 +115,17 @@ class History:
     undone: list[Point] = field(default_factory=list)
     """For `redo`, the next one last."""
     past: Past | None = None
-    """What was executed to come here."""
+    """What was executed to come here, without what is too long ago."""
+    _remembered: int = 0
+    """Executions in `past`, and the characters of their code."""
+    _remembered_code: int = 0
     has_changed: bool = True
     """Whether anything may have changed since the newest point."""
     most_bytes: int | None = None
     """Memory that automatic points may hold beside what the session uses itself, in bytes."""
     budget: CheckpointBudget = field(default_factory=lambda: CheckpointBudget(None))
-    _held: _Held = field(default_factory=_Held)
+    _held_at_most: int = 0
+    """What the points hold, in bytes, or more: what they share is counted only when it could be too much."""
 
     @classmethod
     def of(cls, limits: Limits) -> History:
@@ -146,16 +145,63 @@ class History:
 
     def fork(self) -> History:
         """The history of a copy of the session."""
-        copy = History(
-            list(self.points), past=self.past, most_bytes=self.most_bytes, budget=self.budget.fork()
+        return History(
+            list(self.points),
+            past=self.past,
+            _remembered=self._remembered,
+            _remembered_code=self._remembered_code,
+            most_bytes=self.most_bytes,
+            budget=self.budget.fork(),
+            _held_at_most=self._held_at_most,
         )
-        for point in copy.points:
-            copy._held.add(point.state)
-        return copy
 
-    def checkpoint(self, capture: Callable[[], SessionState]) -> None:
-        """Keep the present state, as `capture` gives it, before something is executed, if there is time."""
+    def remember(self, entry: HistoryEntry) -> None:
+        """Something was executed."""
+        self.past = Past(entry, self.past)
+        self._remembered += 1
+        self._remembered_code += len(entry.code)
+        if self._remembered > 2 * KEEP_ENTRIES or self._remembered_code > 2 * _KEEP_CODE:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        """Forget executions beyond the newest ones, in amounts, so that each execution costs little.
+
+        Other branches and copies of the session may share what is forgotten, so it is not changed itself.
+        """
+        kept: list[Past] = []
+        forgotten: set[Past] = set()
+        past, code = self.past, 0
+        while past is not None:
+            if len(kept) < KEEP_ENTRIES and (code < _KEEP_CODE or not kept):
+                kept.append(past)
+                code += len(past.entry.code)
+            else:
+                forgotten.add(past)
+            past = past.before
+        anew: dict[Past, Past] = {}
+        newest: Past | None = None
+        for past in reversed(kept):
+            anew[past] = newest = Past(past.entry, newest)
+
+        def moved(point: Point) -> Point:
+            past = point.past
+            if past is None or past in forgotten:
+                return replace(point, past=None)
+            # What led to another branch is forgotten but for its last execution.
+            return replace(point, past=anew.get(past) or Past(past.entry, None))
+
+        self.points = [moved(point) for point in self.points]
+        self.undone = [moved(point) for point in self.undone]
+        self.past, self._remembered, self._remembered_code = newest, len(kept), code
+
+    def checkpoint(self, capture: Callable[[], SessionState], *, needed: bool = False) -> None:
+        """Keep the present state, as `capture` gives it, before something is executed, if there is time for
+        that or it is `needed`.
+        """
         if not self.budget.allows():
+            if needed:
+                self.add(capture())
+                self.has_changed = False
             return
         began = time.thread_time()
         self.add(capture())
@@ -165,40 +211,38 @@ class History:
     def add(self, state: SessionState, label: str | None = None) -> None:
         """Keep the present state; a label is taken from an older point that has it."""
         if label is not None:
-            self._keep(lambda one: one.label != label)
+            self.points = [one for one in self.points if one.label != label]
+        kernel = state.kernel
+        self._held_at_most += PAGE_BYTES * len(kernel.runs)
+        if not self.points or self.points[-1].state.kernel.memory is not kernel.memory:
+            self._held_at_most += kernel.memory.layer_bytes
         self.points.append(Point(state, label, self.past))
-        self._held.add(state)
         self._thin()
-
-    def _keep(self, wanted: Callable[[Point], bool]) -> None:
-        """Drop the points that are not wanted."""
-        kept = []
-        for point in self.points:
-            if wanted(point):
-                kept.append(point)
-            else:
-                self._held.remove(point.state)
-        self.points = kept
 
     def _thin(self) -> None:
         """Drop the oldest automatic points beyond the limits, every other one first, so that far ones
         remain. The newest one is always kept.
         """
+        census = None
+        own = self.points[-1].state.kernel.memory.layer_bytes
         while True:
             automatic = [index for index, one in enumerate(self.points) if one.label is None]
-            if len(automatic) <= 1 or (len(automatic) <= _KEEP_POINTS and self._fits()):
+            if len(automatic) <= 1:
                 return
+            if len(automatic) <= _KEEP_POINTS:
+                # Without what the session uses itself.
+                if self.most_bytes is None or self._held_at_most - own <= self.most_bytes:
+                    return
+                if census is None:
+                    census = _Census(self.points)
+                self._held_at_most = census.bytes
+                if census.bytes - own <= self.most_bytes:
+                    return
             old = automatic[: max(2, len(automatic) // 2)]
             dropped = old[1] if len(old) > 2 else old[0]
-            self._held.remove(self.points[dropped].state)
+            if census is not None:
+                census.remove(self.points[dropped].state)
             del self.points[dropped]
-
-    def _fits(self) -> bool:
-        """Whether the points hold no more memory than they may, without what the session uses itself."""
-        if self.most_bytes is None:
-            return True
-        own = sum(layer.own_bytes for layer in self.points[-1].state.kernel.memory.layers())
-        return self._held.bytes - own <= self.most_bytes
 
     def _on_this_branch(self) -> list[Point]:
         """The points through which the session came here, the oldest first."""
@@ -265,9 +309,16 @@ class History:
 
     def go_to(self, point: Point) -> None:
         """The session has become the state of `point`: what came later, or on another way, never happened."""
-        self.past = point.past
+        self.past = past = point.past
+        self._remembered = self._remembered_code = 0
+        while past is not None:
+            self._remembered += 1
+            self._remembered_code += len(past.entry.code)
+            past = past.before
         self.has_changed = False
         ancestors = self._on_this_branch()
-        self._keep(
-            lambda one: one.label is not None or (one.state.count <= point.state.count and one in ancestors)
-        )
+        self.points = [
+            one
+            for one in self.points
+            if one.label is not None or (one.state.count <= point.state.count and one in ancestors)
+        ]

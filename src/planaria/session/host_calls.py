@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -19,7 +20,7 @@ from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
 from planaria.session.settings import SessionSettings
-from planaria.session.worker_threads import callback_loop, submit
+from planaria.session.worker_threads import BoundedThreads, callback_loop, submit
 from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
@@ -37,14 +38,16 @@ calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.Contex
 
 Arguments = tuple[object, ...]
 _NETWORK: Final = "@network."
+#: Plain callbacks of a session that run at once; others that are awaited begin as these end.
+_MOST_THREADS: Final = 64
 Keywords = Mapping[str, object]
 
 
 class HostCalls:
     """Calls from the code to functions of the host.
 
-    With a `loop` of the user's, callbacks run on that, plain ones on threads beside. Without, plain callbacks
-    run on the thread that executes and asynchronous ones on a loop that all sessions of the process share.
+    Plain callbacks run on threads, so that one that blocks holds up neither the others nor the time limit;
+    asynchronous ones on the `loop` of the user's, or else on one that all sessions of the process share.
     """
 
     def __init__(self, settings: SessionSettings, executor: Executor) -> None:
@@ -58,9 +61,14 @@ class HostCalls:
         self.missing: dict[str, Declaration] = {}
         #: Answers on their way, by the id of their call.
         self.answers: dict[int, Future[Answer]] = {}
+        #: The plain functions among what is called for them.
+        self._plain: dict[int, Callback] = {}
+        #: The answers of plain functions that have not returned, also those that no task awaits any more.
+        self._returning: set[Future[Answer]] = set()
         self.alarm = Alarm()
-        #: Plain callbacks that run now on the thread that executes.
-        self.calls_here = 0
+        #: The threads on which plain callbacks run now.
+        self.threads: set[int] = set()
+        self._pool = BoundedThreads(_MOST_THREADS)
 
     def copy_for(self, executor: Executor) -> HostCalls:
         """The host calls of a fork of this session."""
@@ -81,15 +89,15 @@ class HostCalls:
         except Exception as error:
             self._check_not_stopped(execution)
             return raised(error)
-        if not self._runs_here(callback):
+        if self._needs_loop(callback):
             answer = self._block(execution, self._spawn(callback, arguments, keywords))
         else:
-            if self.loop is None:
-                answer = self._call_here(callback, arguments, keywords)
+            if self.loop is None and callback.on_caller_thread:
+                answer = self._call_plain(callback, arguments, keywords)
             else:
                 # On a thread beside, so that it can be abandoned; the loop is only used when that is needed.
                 answer = self._block(
-                    execution, submit(lambda: self._call_here(callback, arguments, keywords))
+                    execution, submit(lambda: self._call_plain(callback, arguments, keywords))
                 )
             if isinstance(answer, Ok) and inspect.isawaitable(answer.value):
                 answer = self._block(execution, self._spawn_awaitable(callback, answer.value))
@@ -153,17 +161,30 @@ class HostCalls:
     def start_function(self, execution: ExecutionState, call: HostCall, callback: Callback) -> None:
         """Have a function answer a call that waits."""
         keywords = call.kwargs or {}
-        if self.loop is not None or not self._runs_here(callback):
-            self._expect(call, self._spawn(callback, call.args, keywords))
-            return
-        answer = self._call_here(callback, call.args, keywords)
+        if self.loop is not None or self._needs_loop(callback):
+            plain = None if callback.is_async else callback
+            self._expect(call, self._spawn(callback, call.args, keywords), plain)
+        elif not callback.on_caller_thread:
+            self._expect(
+                call, self._pool.submit(lambda: self._call_plain(callback, call.args, keywords)), callback
+            )
+        else:
+            self._take(execution, call, callback, self._call_plain(callback, call.args, keywords))
+
+    def _take(self, execution: ExecutionState, call: HostCall, callback: Callback, answer: Answer) -> None:
+        """Take what a plain function returned, which may be an awaitable."""
         if isinstance(answer, Ok) and inspect.isawaitable(answer.value):
             self._expect(call, self._spawn_awaitable(callback, answer.value))
         else:
             self.settle(execution, call, answer)
 
-    def _expect(self, call: HostCall, future: Future[Answer]) -> None:
+    def _expect(self, call: HostCall, future: Future[Answer], plain: Callback | None = None) -> None:
+        """An answer is on its way; of a `plain` function it may be an awaitable."""
         self.answers[call.id] = future
+        if plain is not None:
+            self._plain[call.id] = plain
+            self._returning.add(future)
+            future.add_done_callback(self._returning.discard)
         alarm = self.alarm
         future.add_done_callback(lambda _: alarm.ring())
 
@@ -191,19 +212,37 @@ class HostCalls:
         if execution.stop.reason is not None:
             end_tool_calls(execution, "interrupted")  # before their cancellation is recorded
         for identifier, answer in list(self.answers.items()):
-            if identifier not in pending:
-                answer.cancel()
-            elif not answer.done():
+            is_awaited = identifier in pending
+            if is_awaited and not answer.done():
                 continue
+            del self.answers[identifier]
+            plain = self._plain.pop(identifier, None)
+            if not is_awaited:
+                if plain is None or execution.stop.reason is not None:
+                    answer.cancel()
+            elif plain is not None:
+                self._take(execution, pending[identifier], plain, _outcome(answer))
             else:
                 self.settle(execution, pending[identifier], _outcome(answer))
-            del self.answers[identifier]
+
+    def let_begin(self, seconds: float | None) -> None:
+        """Have the calls of this session made, before it is closed. Blocks.
+
+        Plain functions return within so many seconds, asynchronous ones have run to their first `await` that
+        waits.
+        """
+        from planaria.session.callback_tasks import turn
+
+        turned = self.awaiting_loop().spawn(turn())
+        made: list[Future[object]] = [turned, *self._returning]  # type: ignore[list-item]  # only waited for
+        wait(made, seconds)
 
     def drop_answers(self) -> None:
         """Cancel the answers on their way: no task waits for them any more."""
         for answer in self.answers.values():
             answer.cancel()
         self.answers.clear()
+        self._plain.clear()
 
     def answer_from_outside(self, execution: ExecutionState, identifier: int, answer: Ok | Raised) -> None:
         """An answer to a call that waits, given by `Execution.resolve`. Raises KeyError."""
@@ -277,28 +316,28 @@ class HostCalls:
             return f"the session that this snapshot was taken from had a callback {name!r}; this one does not"
         return f"there is no callback {name!r} in this session"
 
-    def _runs_here(self, callback: Callback) -> bool:
-        """Whether calling it needs no event loop."""
-        return not callback.is_async and self._settings.bounds.callback_timeout is None
+    def _needs_loop(self, callback: Callback) -> bool:
+        """Whether calling it needs an event loop: it is a coroutine function, or its time is limited."""
+        return callback.is_async or self._settings.bounds.callback_timeout is not None
 
-    def _call_here(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Answer:
-        """Call a plain function on this thread; what it returns may be an awaitable. Never raises."""
-        self.calls_here += 1
+    def _call_plain(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Answer:
+        """Call a plain function on this thread; what it returns may be an awaitable."""
         try:
             return Ok(self._call_marked(callback, arguments, keywords))
         except Suspend as suspend:
             return Suspended(suspend.reason)
         except Exception as error:
             return raised(error)
-        finally:
-            self.calls_here -= 1
 
     def _call_marked(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> object:
         """Call a function, marked as inside this session."""
         token = calling_back.set(calling_back.get() | {id(self)})
+        here = threading.get_ident()
+        self.threads.add(here)
         try:
             return callback.function(*arguments, **keywords)
         finally:
+            self.threads.discard(here)
             calling_back.reset(token)
 
     def _spawn(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Future[Answer]:

@@ -35,6 +35,7 @@ __all__ = [
     "inspect_code",
     "is_complete",
     "mime_bundle",
+    "program_jobs",
     "prompt",
     "restore_state",
     "state",
@@ -131,6 +132,14 @@ def forget_functions(engine: SessionEngine) -> None:
     """Undefine all functions of the shell."""
     engine.history.has_changed = True
     engine.ask("bash_forget_functions")
+
+
+def program_jobs(engine: SessionEngine) -> list[float]:
+    """In how many seconds each job that a program has left behind wants to go on."""
+    match engine.ask("bash_jobs"):
+        case list(delays):
+            return [float(delay) for delay in delays]
+    raise ProtocolError("the kernel answered without jobs")
 
 
 def prompt(engine: SessionEngine) -> Prompt:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.registry import ToolRegistry
     from planaria.workspace.tools.variables import ToolEnvironment
 
-__all__ = ["SessionSettings", "bytes_of_stdin"]
+__all__ = ["SessionSettings", "bytes_of_stdin", "checked_time"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,6 +157,10 @@ def _checked_mounts(mounts: object) -> tuple[Mount, ...]:
     for mount in found:
         if not isinstance(mount, Mount):
             raise TypeError(f"mounts= must be a list of planaria.Mount, not of {type(mount).__name__}")
+    places = Counter(posixpath.normpath(mount.guest_path) for mount in found)
+    for place, count in places.items():
+        if count > 1:
+            raise ValueError(f"mounts= has {count} mounts at {place!r}")
     return found
 
 
@@ -213,11 +219,16 @@ def _seconds_of(milliseconds: float | None) -> float | None:
     """`execution_timeout_ms` as `Limits.timeout` has it."""
     if milliseconds is None:
         return None
-    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)) or not milliseconds > 0:
-        raise ValueError(
-            f"execution_timeout_ms={milliseconds!r}: must be greater than 0; use None for no limit"
-        )
-    return milliseconds / 1e3
+    return checked_time("execution_timeout_ms", milliseconds) / 1e3
+
+
+def checked_time(name: str, value: object) -> float:
+    """The argument `name` as a time limit. Raises TypeError and ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} must be a number or None, not {type(value).__name__}")
+    if not value > 0:
+        raise ValueError(f"{name}={value!r}: must be greater than 0; use None for no limit")
+    return value
 
 
 def bytes_of_stdin(stdin: object) -> bytes:

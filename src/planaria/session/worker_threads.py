@@ -7,18 +7,20 @@ that hangs is abandoned with its thread.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import Final, TypeVar
 
 from planaria.event_loops import EventLoop, asyncio_loop
 from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
 
-__all__ = ["callback_loop", "submit"]
+__all__ = ["BoundedThreads", "callback_loop", "submit"]
 
 Result = TypeVar("Result")
 
@@ -64,6 +66,54 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
     else:
         jobs.put(job)
     return future
+
+
+class BoundedThreads:
+    """Calls functions on threads, at most `most` at once; the others begin in order as threads get free.
+
+    A function whose future is cancelled before it begins is not called. One that runs goes on; what it
+    returns is discarded.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._running = 0
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Future[object], Callable[[], object]]] = deque()
+
+    def submit(self, function: Callable[[], Result]) -> Future[Result]:
+        """Call `function()` on a thread, in a copy of the present context."""
+        future: Future[Result] = Future()
+        context = contextvars.copy_context()
+
+        def call() -> None:
+            try:
+                result = context.run(function)
+            except BaseException as error:
+                with contextlib.suppress(InvalidStateError):
+                    future.set_exception(error)
+            else:
+                with contextlib.suppress(InvalidStateError):
+                    future.set_result(result)
+
+        with self._lock:
+            if self._running >= self._most:
+                self._waiting.append((future, call))  # type: ignore[arg-type]  # it is only cancelled
+                return future
+            self._running += 1
+        submit(lambda: self._work(future, call))
+        return future
+
+    def _work(self, future: Future[Result], call: Callable[[], object]) -> None:
+        """Call one function, and then those that wait."""
+        job: tuple[Future[object], Callable[[], object]] | None = (future, call)  # type: ignore[assignment]
+        while job is not None:
+            if not job[0].cancelled():
+                job[1]()
+            with self._lock:
+                job = self._waiting.popleft() if self._waiting else None
+                if job is None:
+                    self._running -= 1
 
 
 def callback_loop() -> EventLoop:

@@ -90,7 +90,10 @@ class WorkspaceLink:
         """The function behind a call of the kernel's."""
         callback = self._callbacks.get(name)
         if callback is None and name in self._functions:
-            callback = self._callbacks[name] = Callback(name[1:], self._functions[name])
+            # Only tools are functions of the user's, which may block.
+            callback = self._callbacks[name] = Callback(
+                name[1:], self._functions[name], on_caller_thread=not name.startswith("@tools.")
+            )
         return callback
 
     @staticmethod

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from planaria.errors import SnapshotCorrupt
-from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Run
+from planaria.machine.changes import Run
+from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile
 from planaria.snapshot.envelope import Section
 
 __all__ = [

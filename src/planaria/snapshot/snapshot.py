@@ -69,6 +69,8 @@ class Snapshot(SnapshotParts):
     _parent: Snapshot | None
 
     def __init__(self, data: bytes | bytearray | memoryview, *, parent: Snapshot | None = None) -> None:
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"a snapshot must be bytes, not {type(data).__name__}")
         self._parent = parent
         self._origin = self.live = None
         self._data = bytes(data)

@@ -37,9 +37,8 @@ class SessionState:
     run: WaitingRun | None = None
 
     def parts(self) -> list[tuple[int, int]]:
-        """What this state holds beyond the image it is made from: the identity of each chunk and layer of
+        """What this state holds beyond the image it is made from: the identity of each page and file of
         memory, and its size in bytes. States that share memory have parts in common.
         """
-        kernel = self.kernel
-        chunks = [(id(data), len(data)) for _, data in kernel.runs]
-        return chunks + [(id(layer), layer.own_bytes) for layer in kernel.memory.layers()]
+        pages = [(id(data), len(data)) for _, data in self.kernel.runs]
+        return pages + self.kernel.memory.parts()

@@ -1,4 +1,4 @@
-"""A session's packages: what its workspace configures, installed where its kernel lives."""
+"""A session's packages: what its workspace configures, installed where its kernel runs."""
 
 from __future__ import annotations
 

@@ -18,13 +18,17 @@ __all__ = ["DRIVE_CODE", "OWN_CODE", "Execution", "Park", "Runs"]
 
 
 class Park:
-    """What a cell that is not a task awaits: `loop` has to run until `future` is done."""
+    """What a cell that is not a task awaits: `loop` has to run until `future` is done.
 
-    __slots__ = ("future", "loop")
+    With `sends_calls` the host is first sent the calls that are open.
+    """
 
-    def __init__(self, loop: ParkingLoop, future: asyncio.Future[Any]) -> None:
+    __slots__ = ("future", "loop", "sends_calls")
+
+    def __init__(self, loop: ParkingLoop, future: asyncio.Future[Any], sends_calls: bool = False) -> None:
         self.loop = loop
         self.future = future
+        self.sends_calls = sends_calls
 
     def __await__(self) -> Generator[Park, None, None]:
         yield self
@@ -101,6 +105,9 @@ class Runs:
             await Park(loop, task)
             return task.result()
         finally:
+            if loop.has_new_calls():
+                # The host makes the calls before their tasks are cancelled.
+                await Park(loop, _done(loop), sends_calls=True)
             left = asyncio.all_tasks(loop)
             for other in left:
                 other.cancel()
@@ -120,6 +127,13 @@ class Runs:
             for other in left:
                 other.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+
+
+def _done(loop: ParkingLoop) -> asyncio.Future[Any]:
+    """A future of which there is nothing to wait for."""
+    future = loop.create_future()
+    future.set_result(None)
+    return future
 
 
 async def _shut_down(loop: ParkingLoop) -> None:

@@ -175,6 +175,10 @@ class ParkingLoop(asyncio.BaseEventLoop):
             self._thread_id = None  # type: ignore[assignment]
             asyncio._set_running_loop(old)
 
+    def has_new_calls(self) -> bool:
+        """Whether one of its tasks has made a host call that is not sent yet."""
+        return self._calls.pending_of(self) is not None
+
     def raise_interrupt(self) -> None:
         """Raise KeyboardInterrupt if one came while the machinery of a loop ran."""
         if self._calls.interrupted:

@@ -201,7 +201,8 @@ def _plain_traceback(error: BaseException, message: str) -> str:
 def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) -> BaseException:
     """An exception of the builtin type of this name, or a RuntimeError that names the type.
 
-    With `fields`, the type is one of planaria's own that takes these as keyword arguments.
+    The field `args` are its arguments. With other `fields`, the type is one of planaria's own that takes
+    these as keyword arguments.
     """
     import builtins
 
@@ -211,11 +212,9 @@ def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) 
             return own(message, **fields)
     kind = getattr(builtins, name, None)
     if isinstance(kind, type) and issubclass(kind, BaseException):
-        if issubclass(kind, OSError) or not issubclass(
-            kind, (UnicodeError, BaseExceptionGroup, StopIteration)
-        ):
+        if issubclass(kind, OSError) or not issubclass(kind, (BaseExceptionGroup, StopIteration)):
             try:
-                return kind(message)
+                return kind(*fields["args"]) if fields and "args" in fields else kind(message)
             except Exception:  # a type that wants other arguments; the general form below names it
                 pass
     elif name == "CancelledError":

@@ -10,25 +10,32 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["Streams", "flushing_write"]
 
 
+#: Text with fewer characters does not fill the buffer of a stream by itself.
+_LONG: Final = 1024
+
+
 class _ErrorStream(io.TextIOWrapper):
-    """Unbuffered, and writes out what standard output holds back before its own text."""
+    """Writes out what standard output holds back before its own lines."""
 
     def __init__(self, buffer: io.BufferedWriter, before: io.TextIOWrapper) -> None:
         super().__init__(
-            buffer, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True
+            buffer, encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
         )
         self._before = before
 
     def write(self, text: str, /) -> int:
+        if "\n" in text or "\r" in text or len(text) > _LONG:
+            self._flush_before()
+        return super().write(text)
+
+    def flush(self) -> None:
         self._flush_before()
-        count = super().write(text)
-        self.flush()
-        return count
+        super().flush()
 
     def writelines(self, lines: Iterable[str], /) -> None:  # type: ignore[override]
         self.write("".join(lines))
@@ -73,7 +80,7 @@ class Streams:
                 sys.stdout = self.stdout
             if ours[1]:
                 sys.stderr = self.stderr
-        self.stdout.flush()
+        self.stderr.flush()
 
     def settle(self) -> None:
         """Before something is written to the descriptors themselves: what was printed goes first."""

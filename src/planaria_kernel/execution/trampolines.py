@@ -1,8 +1,8 @@
 """The trampolines through which the kernel calls user code, and whose code runs in a frame.
 
 User code is a frame below a trampoline that belongs neither to the kernel nor to asyncio's own machinery, or
-anything that such a frame called. Setting up and tearing down the loop of `asyncio.run` is not, though user
-code is what called it.
+anything that such a frame called. The import system and the initialisation of native modules are not, and
+neither is setting up and tearing down the loop of `asyncio.run`, though user code is what called them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from planaria_kernel.event_loop.asyncio_run import DRIVE_CODE, OWN_CODE
 from planaria_kernel.event_loop.loop import Loop, ParkingLoop
+from planaria_kernel.execution.interrupted_imports import must_finish
 
 __all__ = ["advance", "call", "place_of", "wait"]
 
@@ -46,6 +47,7 @@ _SLEEP = Loop.wait.__code__
 def place_of(frame: FrameType | None) -> Literal["user", "loop", "kernel"]:
     """Whose code runs in a frame: the user's, the machinery of a loop, or the kernel itself."""
     user = False
+    innermost = frame
     while frame is not None:
         code = frame.f_code
         if code in _TRAMPOLINES:
@@ -54,6 +56,8 @@ def place_of(frame: FrameType | None) -> Literal["user", "loop", "kernel"]:
             return "loop" if code is advance.__code__ else "kernel"
         if code in _LOOPS_OWN or (code in _TURNS and not user):
             return "loop"
+        if must_finish(frame, frame is innermost):
+            return "kernel"
         if not user:
             module = frame.f_globals.get("__name__", "")
             user = code is _SLEEP or not module.startswith(("planaria_kernel.", "asyncio."))

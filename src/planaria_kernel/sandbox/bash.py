@@ -23,7 +23,7 @@ from planaria_shell.shell import Shell
 from planaria_shell.state.command import COMMANDS, Process
 from planaria_shell.state.limits import Limits
 from planaria_shell.state.resources import System
-from planaria_shell.state.streams import HostInput, TextInput, flush_all
+from planaria_shell.state.streams import BorrowedOutput, HostInput, NullStream, TextInput, flush_all
 from planaria_shell.state.variable import EXPORT, Variable
 from planaria_shell.syntax.analysis import analyze
 
@@ -100,6 +100,8 @@ class SessionShell:
     def connect(self, kernel: Kernel) -> None:
         """Have the kernel hand the commands that concern the shell to this object."""
         kernel.add_command("bash", self.run)
+        kernel.add_command("bash_program", self.run_program)
+        kernel.add_command("bash_jobs", self.jobs)
         kernel.add_command("bash_state", self.state)
         kernel.add_command("bash_restore", self.restore)
         kernel.add_command("bash_forget_functions", self.forget_functions)
@@ -164,6 +166,40 @@ class SessionShell:
                 with suppress(OSError):  # a script may remove the directory it is in
                     os.chdir(shell.cwd)
         return ("done", {"exit_code": status})
+
+    def run_program(self, source: str, stdin: bytes = b"") -> tuple[str, dict[str, Any]]:
+        """Run a script in a subshell whose streams are its own, as a program that the host starts.
+
+        Nothing of it stays in the shell, standard input is `stdin` and no more, and what it leaves in the
+        background goes on in later calls without writing into their output.
+        """
+        shell = self.shell
+        shell.fds[0] = NullStream()
+        child = shell.fork()
+        output, errors = BorrowedOutput(shell.fds[1]), BorrowedOutput(shell.fds[2])
+        for number, stream in ((0, TextInput(stdin)), (1, output), (2, errors)):
+            child.put_stream(number, stream)
+        try:
+            with _SettingsOfTheShell():
+                status = child.run(source)
+                child.let_go()
+                shell.settle_jobs()
+        except KeyboardInterrupt as interrupt:
+            interrupt.script_line = child.line  # type: ignore[attr-defined]
+            child.leave_jobs()
+            shell.kill_jobs_since(child.own_process_id)
+            raise
+        finally:
+            child.leave_jobs()
+            flush_all()
+            output.end()
+            errors.end()
+            shell.system.heed(None, None)
+        return ("done", {"exit_code": status})
+
+    def jobs(self) -> tuple[str, Any]:
+        """In how many seconds each job that has outlived its shell wants to go on."""
+        return ("answer", [job.sleeping for job in self.shell.orphans if job.status is None])
 
     def state(self) -> tuple[str, Any]:
         """The shell's state as a JSON text."""

@@ -1,4 +1,4 @@
-"""A thread that polls for what another one would have to do: told apart from one that makes progress.
+"""A thread that polls for what another one would have to do: distinguished from one that makes progress.
 
 Threads run to their end, each on the stack of the one that waits for it. One that sleeps in a loop until a
 flag is set would never end when the flag is to be set by a thread below it. It is recognised by what it

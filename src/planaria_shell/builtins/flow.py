@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 from planaria_shell.builtins.registry import (
     BuiltinUsageError,
@@ -16,7 +17,7 @@ from planaria_shell.builtins.registry import (
 from planaria_shell.compile.redirection import open_stream
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.condition_operators import TestError, evaluate_test
-from planaria_shell.state.builtin import BUILTINS
+from planaria_shell.state.builtin import BUILTINS, STREAMING
 from planaria_shell.state.control import Break, Continue, Exit, Return
 from planaria_shell.state.functions import Frame
 from planaria_shell.state.interpreter import Interpreter
@@ -230,6 +231,19 @@ def exec_(shell: Interpreter, argv: list[str]) -> int:
     # What takes the shell's place runs no trap of it.
     shell.traps.pop("EXIT", None)
     raise Exit(status)
+
+
+def _stream_exec(shell: Interpreter, argv: list[str]) -> Generator[None, None, int]:
+    """`exec` in a job or pipeline: others run while the command that takes the shell's place waits."""
+    words = argv[1:]
+    if not words or words[0].startswith("-") or shell.find_command(words[0]) is None:
+        return shell.builtins["exec"](shell, argv)
+    status = yield from shell.stream_external(words)
+    shell.traps.pop("EXIT", None)
+    raise Exit(status)
+
+
+STREAMING["exec"] = _stream_exec
 
 
 @builtin("test")

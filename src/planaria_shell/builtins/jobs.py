@@ -166,7 +166,7 @@ def disown(shell: Interpreter, argv: list[str]) -> int:
         if job is None:
             raise BuiltinUsageError(f"{word}: no such job", 1)
         if not any(letter == "h" for letter, _ in options):
-            shell.disowned.append(job)
+            shell.orphans.append(job)
             shell.jobs.remove(job)
     return 0
 
@@ -226,7 +226,7 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
                 if number:
                     other.pending_signals.append(number)
                 return True
-    job = shell.find_job(word)
+    job = shell.find_process(int(word)) if word.isdecimal() else shell.find_job(word)
     if job is None:
         if word.startswith("%"):
             shell.complain(f"kill: {word}: no such job")

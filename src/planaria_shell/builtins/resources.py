@@ -1,4 +1,4 @@
-"""`ulimit`: limits of resources, set and told as for any process of a user without privileges."""
+"""`ulimit`: limits of resources, set and reported as for any process of a user without privileges."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ __all__ = [
     "stream_while",
 ]
 
-#: Gives None after an error that it has told.
+#: Gives None after an error that it has reported.
 Calculation = Callable[["Interpreter"], "int | None"]
 
 

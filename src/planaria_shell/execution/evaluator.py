@@ -77,7 +77,7 @@ def _stop(shell: Interpreter, reason: str) -> None:
     """Something has ended the script, and its jobs with it: they would only run into the same again."""
     shell.complain(reason)
     shell.status = 1
-    for job in shell.jobs:
+    for job in (*shell.jobs, *shell.orphans):
         job.kill(9)
 
 
@@ -132,11 +132,7 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             if not error.discards_line:
                 raise Exit(shell.status) from None
         except ShellError as error:
-            _discard(shell)
-            shell.status = 1
-            shell.report(error)
-            if shell.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
-                raise Exit(1) from None
+            _fail(shell, error)
         except Exit as jump:
             if not shell.noexec:
                 raise
@@ -158,6 +154,15 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             _discard(shell)
             shell.complain("cannot allocate memory")
             raise Exit(1) from None
+
+
+def _fail(shell: Interpreter, error: ShellError) -> None:
+    """An error threw away the command, and with `set -e` ends the shell."""
+    _discard(shell)
+    shell.status = 1
+    shell.report(error)
+    if shell.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
+        raise Exit(1) from None
 
 
 def _discard(shell: Interpreter) -> None:
@@ -232,11 +237,7 @@ def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[N
                     raise Exit(status, discards=shell.interactive) from None
                 shell.status = 1
             except ShellError as error:
-                _discard(shell)
-                shell.status = 1
-                shell.report(error)
-                if shell.errexit and not isinstance(error, ArithmeticSyntaxError | AbandonError):
-                    raise Exit(1) from None
+                _fail(shell, error)
             except Exit as jump:
                 if not shell.noexec:
                     raise

@@ -24,15 +24,20 @@ from planaria_shell.syntax.nodes import Command
 
 __all__ = [
     "StreamCode",
+    "begin_session",
     "collect_outputs",
     "descriptor_path",
+    "detach",
     "end_coprocess",
     "end_process_substitutions",
     "expect_fifos",
     "fifo",
     "fifo_path",
     "find_job",
+    "find_process",
     "jobs_beside",
+    "kill_jobs_since",
+    "leave_jobs",
     "process_substitution",
     "run_consumers",
     "run_jobs",
@@ -44,7 +49,7 @@ __all__ = [
 
 
 StreamCode = Callable[["Interpreter"], Generator[None, None, int]]
-#: Rounds that a job which neither sleeps nor ends gets when a call of the shell ends.
+#: Iterations that a job which neither sleeps nor ends gets when a call of the shell ends.
 _PATIENCE = 10_000
 
 
@@ -82,9 +87,45 @@ def start_job(shell: Interpreter, code: StreamCode, text: str, node: Command | N
 
 
 def jobs_beside(shell: Interpreter) -> list[Job]:
-    """The jobs that can go on while this shell waits: its own, and those of what it is a subshell of."""
-    live = [job for job in shell.jobs if job.status is None and not job.running]
-    return live if shell.job_owner is shell else [*shell.job_owner.jobs_beside(), *live]
+    """The jobs that can go on while this shell waits: its own, those of the shells around it, and those that
+    have outlived theirs."""
+    return [job for job in all_jobs(shell) if job.status is None and not job.running]
+
+
+def all_jobs(shell: Interpreter) -> list[Job]:
+    """The jobs of this shell, of the shells around it, and those that have outlived theirs."""
+    around = shell.starter if shell.job_owner is shell else shell.job_owner
+    return [*(shell.orphans if around is None else all_jobs(around)), *shell.jobs]
+
+
+def leave_jobs(shell: Interpreter) -> None:
+    """The shell ends: what still runs of its jobs goes on without it, as a child of init would."""
+    if shell.jobs:
+        shell.orphans += [job for job in shell.jobs if job.status is None]
+        shell.jobs = []
+
+
+def begin_session(shell: Interpreter) -> None:
+    """The command that a job consists of begins a session of its own. In the foreground there is none: a
+    shell does not become what it runs."""
+    if any(job.shell is shell for job in all_jobs(shell)):
+        shell.is_detached = True
+
+
+def kill_jobs_since(shell: Interpreter, process_id: int) -> None:
+    """Kill the jobs that have outlived their shells, were started after the process with this number, and
+    have not begun a session of their own."""
+    for job in shell.orphans:
+        if job.process_id > process_id and not job.shell.is_detached:
+            job.kill(9)
+
+
+def detach(shell: Interpreter, argv: list[str]) -> None:
+    """Start a command that belongs to no shell."""
+    job = start_job(shell, lambda child: child.stream_external(argv), " ".join(argv))
+    job.shell.is_detached = True
+    shell.jobs.remove(job)
+    shell.orphans.append(job)
 
 
 def run_jobs(shell: Interpreter, finished: Callable[[], bool], *, deadline: float | None = None) -> None:
@@ -119,9 +160,14 @@ def run_jobs(shell: Interpreter, finished: Callable[[], bool], *, deadline: floa
 
 
 def settle_jobs(shell: Interpreter) -> None:
-    """Run jobs as far as they come without waiting."""
+    """Run the jobs of a shell as far as they come without waiting; when it is the outermost one, also those
+    that have outlived their shells."""
+    outermost = shell.starter is None and shell.job_owner is shell
+    if outermost:
+        shell.orphans[:] = [job for job in shell.orphans if job.status is None]
     for _ in range(_PATIENCE):
-        awake = [job for job in shell.jobs if job.status is None and not job.sleeping]
+        jobs = [*shell.orphans, *shell.jobs] if outermost else shell.jobs
+        awake = [job for job in jobs if job.status is None and not job.running and not job.sleeping]
         if not awake:
             return
         for job in awake:
@@ -132,6 +178,11 @@ def wait_job(shell: Interpreter, job: Job) -> int:
     """Run until the job has ended; its status."""
     shell.run_jobs(lambda: job.status is not None)
     return job.status if job.status is not None else 127
+
+
+def find_process(shell: Interpreter, process_id: int) -> Job | None:
+    """The job of any shell that has this process number."""
+    return next((job for job in reversed(all_jobs(shell)) if job.process_id == process_id), None)
 
 
 def find_job(shell: Interpreter, text: str) -> Job | None:

@@ -160,6 +160,16 @@ class RunningCommand:
         except Expired:
             return _EXPIRED
 
+    def detach(self, argv: list[str]) -> None:
+        """Start another command that nothing waits for. Raises OSError as `run` does."""
+        words = _searched(self.shell, argv)
+        self.shell.must_be_executable(words[0])
+        self.shell.detach(words)
+
+    def begin_session(self) -> None:
+        """Be the first process of a session, if this is all that a job consists of."""
+        self.shell.begin_session()
+
     def stream(
         self, argv: list[str], env: dict[str, str] | None = None, cwd: str | None = None
     ) -> Generator[None, None, int]:

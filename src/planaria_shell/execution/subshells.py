@@ -107,7 +107,8 @@ def _end_subshell(shell: Interpreter, status: int) -> int:
 
 
 def let_go(shell: Interpreter) -> None:
-    """The end of a subshell: close its descriptors, and drop its variables."""
+    """The end of a subshell: leave its jobs behind, close its descriptors, and drop its variables."""
+    shell.leave_jobs()
     shell.close_streams()
     # A shell and its variables know each other, so they stay until cycles are looked for: at least not
     # with copies of large arrays, of which a loop of substitutions would leave hundreds.

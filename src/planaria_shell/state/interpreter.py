@@ -333,7 +333,28 @@ class Interpreter(State, ABC):
 
     @abstractmethod
     def jobs_beside(self) -> list[Job]:
-        """The jobs that can go on while this shell waits: its own, and those of what it is a subshell of."""
+        """The jobs that can go on while this shell waits: its own, those of the shells around it, and those
+        that have outlived theirs."""
+
+    @abstractmethod
+    def leave_jobs(self) -> None:
+        """The shell ends: what still runs of its jobs goes on without it."""
+
+    @abstractmethod
+    def detach(self, argv: list[str]) -> None:
+        """Start a command that belongs to no shell."""
+
+    @abstractmethod
+    def begin_session(self) -> None:
+        """The command that a job consists of begins a session of its own."""
+
+    @abstractmethod
+    def kill_jobs_since(self, process_id: int) -> None:
+        """Kill the jobs without a shell that were started after this process and are in its session."""
+
+    @abstractmethod
+    def find_process(self, process_id: int) -> Job | None:
+        """The job of any shell that has this process number."""
 
     @abstractmethod
     def run_jobs(self, finished: Callable[[], bool], *, deadline: float | None = None) -> None:

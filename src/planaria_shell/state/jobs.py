@@ -20,6 +20,7 @@ class JobShell(Protocol):
 
     alarm: list[float]
     blocked: list[bool]
+    is_detached: bool
     pending_signals: list[int]
     traps: dict[str, str]
 

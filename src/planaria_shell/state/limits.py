@@ -18,7 +18,7 @@ class Limits:
 
     #: Commands run in one call of `Shell.run`.
     commands: int | None = 100_000_000
-    #: Rounds of all loops in one call of `Shell.run`.
+    #: Iterations of all loops in one call of `Shell.run`.
     iterations: int | None = 100_000_000
     #: Functions and sourced files inside each other.
     function_depth: int | None = 4000
@@ -32,7 +32,7 @@ class Limits:
 
 
 _NEVER = 1 << 62
-#: Commands and rounds between two looks.
+#: Commands and iterations between two looks.
 _PACE = 1000
 
 
@@ -97,7 +97,7 @@ class Counters:
             self.check()
 
     def count_iteration(self) -> None:
-        """One more round of a loop; raises `LimitReachedError`."""
+        """One more iteration of a loop; raises `LimitReachedError`."""
         self.iterations += 1
         if self.iterations > self.next_iteration:
             self.check()

@@ -209,7 +209,10 @@ class State:
         self.main = self
         self.starter = None
         self.remembered_statuses: dict[int, int] = {}
-        self.disowned: list[Job] = []
+        #: Whether it runs in a session of its own (`setsid`), apart from the program that started it.
+        self.is_detached = False
+        #: Jobs that have outlived the shell that started them; shared by all shells of a session.
+        self.orphans: list[Job] = []
         #: Whether `exit` was called in the last `run` or `stream_line`.
         self.exited = False
         self.consumers: list[tuple[Pipe, Generator[None, None, int]]] = []

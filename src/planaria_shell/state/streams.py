@@ -17,6 +17,7 @@ from typing import Any
 __all__ = [
     "CAPACITY",
     "AdaptedStream",
+    "BorrowedOutput",
     "BufferedInput",
     "CapturedOutput",
     "DescriptorInput",
@@ -170,7 +171,7 @@ class BufferedInput(Stream):
 
 
 class DescriptorInput(BufferedInput):
-    """A file opened for reading; owns its system descriptor unless told otherwise."""
+    """A file opened for reading; owns its system descriptor by default."""
 
     __slots__ = ("deadline", "descriptor", "owned", "path")
 
@@ -389,6 +390,32 @@ class NullStream(Stream):
 
     def write(self, data: bytes) -> None:
         pass
+
+
+class BorrowedOutput(Stream):
+    """Another stream, until the loan ends: what is written later goes nowhere."""
+
+    __slots__ = ("target",)
+    writable = True
+
+    def __init__(self, target: Stream) -> None:
+        super().__init__()
+        self.target: Stream | None = target
+
+    def write(self, data: bytes) -> None:
+        if self.target is not None:
+            self.target.write(data)
+
+    def flush(self) -> None:
+        if self.target is not None:
+            self.target.flush()
+
+    def fileno(self) -> int:
+        return -1 if self.target is None else self.target.fileno()
+
+    def end(self) -> None:
+        """The stream is not lent any longer."""
+        self.target = None
 
 
 class CapturedOutput(Stream):

@@ -255,7 +255,7 @@ class Commands(SimpleCommands):
         self.while_loop(node, tested)
 
     def while_loop(self, node: While, tested: bool) -> None:
-        """The loop itself, whose status is `st` when there are no more rounds."""
+        """The loop itself, whose status is `st` when there are no more iterations."""
         result = self.words.temporary()
         self.emit(f"{result} = st")
         with self.block("while True:"):

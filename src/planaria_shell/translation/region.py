@@ -139,9 +139,9 @@ _SHOPTS = frozenset(["nocasematch", "xpg_echo", "localvar_inherit"])
 
 
 class LoopRegion(_Region):
-    """A loop. It can be entered before any of its rounds."""
+    """A loop. It can be entered before any of its iterations."""
 
-    #: Rounds before it is translated: what that costs has to come back.
+    #: Iterations before it is translated: what that costs has to come back.
     rounds: ClassVar[int] = 400
 
     def __init__(self, node: Loop, tested: bool) -> None:
@@ -149,7 +149,7 @@ class LoopRegion(_Region):
         self.node = node
         self.tested = tested
         self._numbers = plain_numbers(node.words) if isinstance(node, For) else None
-        #: Rounds until the next attempt; kept from one run of the loop to the next.
+        #: Iterations until the next attempt; kept from one run of the loop to the next.
         self.left = self.rounds
         self.hopeless = isinstance(node, For) and not is_name(node.name)
 
@@ -164,8 +164,10 @@ class LoopRegion(_Region):
     def enter(
         self, shell: Interpreter, status: int, done: int = 0, words: Iterator[str] | None = None
     ) -> int | None:
-        """Run what is left of the loop; None when the closures have to. `status` is that of the last round,
-        `done` counts the rounds before, and `words` are those still to come."""
+        """Run what is left of the loop; None when the closures have to.
+
+        `status` is that of the last iteration, `done` counts those before, `words` are still to come.
+        """
         result = self._run(shell, shell.positional, status, done, words)
         if result is not None:
             shell.pipe_statuses = None

@@ -13,7 +13,7 @@ from planaria_kernel.namespaces.awaiting import is_awaited
 
 
 class Told:
-    """Tells, however it is called, whether that call was awaited."""
+    """Says, however it is called, whether that call was awaited."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not is_awaited(sys._getframe(1)):
@@ -89,7 +89,7 @@ def test_plain(expression: str) -> None:
 
 
 def test_hot() -> None:
-    """It is told also of code that CPython has specialised, and under a tracer."""
+    """It is reported also for code that CPython has specialised, and under a tracer."""
     space: dict[str, Any] = {"f": told}
     exec("async def main():\n    return {(await f.method(), f.method()) for _ in range(3000)}\n", space)
     assert asyncio.run(space["main"]()) == {("awaited", "plain")}
@@ -102,6 +102,6 @@ def test_hot() -> None:
 
 
 def test_many_codes() -> None:
-    """More functions than are remembered are told as well."""
+    """More functions than are remembered are reported as well."""
     for _ in range(600):
         assert value("(await f(), f())") == ("awaited", "plain")

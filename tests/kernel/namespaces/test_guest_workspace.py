@@ -175,7 +175,7 @@ def test_tool_arguments(host: Any, space: Space) -> None:
 
 
 def test_unknown_tools(host: Any, space: Space) -> None:
-    """An unknown tool or function is an AttributeError with a suggestion, so hasattr tells what there is."""
+    """An unknown tool or function is an AttributeError with a suggestion, so hasattr says what there is."""
     error = host.error("tools.curl.gett")
     assert (error["type"], error["message"]) == (
         "AttributeError",
@@ -190,7 +190,7 @@ def test_unknown_tools(host: Any, space: Space) -> None:
 
 
 def test_tools_that_come_later(host: Any, space: Space) -> None:
-    """A tool that the kernel was not told of is looked up."""
+    """A tool that the kernel does not know is looked up."""
     assert host.value("repr(tools.late)") == "<tool late: Came later.>"
     assert "late" in host.value("dir(tools)")
 

@@ -282,7 +282,7 @@ def test_unknown_zone_keeps_its_offset() -> None:
 
 
 def test_foreign_object() -> None:
-    """An object that cannot cross is refused by name, or replaced by what the fallback gives."""
+    """An object that is not serialisable is refused by name, or replaced by what the fallback gives."""
     with pytest.raises(EncodeError, match="object"):
         encode([object()])
     assert decode(encode([object()], lambda value: Repr("thing", "object"))) == [Repr("thing", "object")]

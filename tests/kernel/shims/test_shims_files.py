@@ -14,14 +14,14 @@ from planaria_kernel.shims.modes import with_mode
 
 
 def python(program: str, *arguments: str) -> str:
-    """What a program prints with the shims for files and users; its door does what the host does."""
+    """What a program prints with the shims for files and users; its host calls are answered as by the host."""
     source = textwrap.dedent(
         """
         import os, sys
         from planaria_kernel.shims import modes, users
         from planaria_kernel.protocol import decode, encode
         chmod = os.chmod
-        def door(request):
+        def answer(request):
             match decode(request[1:]):
                 case "chmod", path, mode, follow:
                     try:
@@ -31,7 +31,7 @@ def python(program: str, *arguments: str) -> str:
                 case "umask", mask:
                     pass
             return encode(("ok", None))
-        users.install(); modes.install(door)
+        users.install(); modes.install(answer)
         """
     ) + textwrap.dedent(program)
     run = subprocess.run(

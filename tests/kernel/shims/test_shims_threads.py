@@ -1,4 +1,4 @@
-"""Threads that run on the stack of whoever waits for them."""
+"""Threads that run on the stack of the thread that waits for them."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_thread_pool() -> None:
 
 
 def test_a_thread_that_polls_in_vain_ends_with_an_error() -> None:
-    """A thread that sleeps until a flag changes, which only the thread below it could change, is told of a
+    """A thread that sleeps until a flag changes, which only the thread below it could change, is warned of a
     deadlock; the one below goes on.
     """
     out = python(

@@ -32,7 +32,7 @@ WORDS = (
 
 
 def _texts() -> dict[str, bytes]:
-    """Inputs by name: over several blocks, short, without a last newline, with bytes that are no text."""
+    """Inputs by name: over several blocks, short, without a last newline, with bytes that are not text."""
     choose = random.Random(5)
 
     def lines(count: int, separators: tuple[str, ...]) -> bytes:

@@ -44,7 +44,7 @@ def test_compressed_streams_are_read_by_the_real_command_and_back(
 
 @pytest.mark.parametrize("command", ["gunzip", "bunzip2", "unxz"])
 def test_damaged_input_is_an_error(command: str) -> None:
-    """What is no compressed data gives a message and a status that is not zero, never data."""
+    """What is not compressed data gives a message and a status that is not zero, never data."""
     outcome = ours([command, "-c"], b"this is not compressed")
     assert outcome.status
     assert outcome.stderr

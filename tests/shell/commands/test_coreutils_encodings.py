@@ -77,7 +77,7 @@ def test_coreutils_encodings_prints_what_the_real_command_prints(case: Case) -> 
 
 
 def test_check_reports_each_file_and_counts_failures() -> None:
-    """`-c` tells of good, bad, missing and badly written entries as the real command does."""
+    """`-c` reports good, bad, missing and badly written entries as the real command does."""
     empty = b"d41d8cd98f00b204e9800998ecf8427e  "
     listing = empty + b"empty\n" + empty + b"a\n" + empty + b"nope\njunk\n"
     same(["md5sum", "-c"], listing, example_tree())

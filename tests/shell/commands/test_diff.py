@@ -79,7 +79,7 @@ def test_patch_law(
 
 @pytest.mark.parametrize("text", ["x\n" + OLD, OLD.replace("three", "3"), OLD.replace("two", "zwei"), ""])
 def test_patch_elsewhere(tmp_path: Path, text: str) -> None:
-    """Offsets, fuzz and rejected hunks are found and told as GNU patch does."""
+    """Offsets, fuzz and rejected hunks are found and reported as GNU patch does."""
     (tmp_path / "a").write_text(OLD)
     (tmp_path / "b").write_text(NEW)
     difference = real(["diff", "-u", "a", "b"], cwd=tmp_path).stdout
@@ -104,7 +104,7 @@ def test_patch_elsewhere(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("options", [[], ["-l"], ["-b"], ["-lb"], ["-s"], ["-n", "3"], ["-i", "2"]])
 @pytest.mark.parametrize("other", ["abc\ndef\n", "abX\ndef\n", "abc\n", ""])
 def test_cmp(tmp_path: Path, options: list[str], other: str) -> None:
-    """cmp tells the first difference, or all, as GNU's."""
+    """cmp reports the first difference, or all, as GNU's."""
     (tmp_path / "a").write_text("abc\ndef\n")
     (tmp_path / "b").write_text(other)
     same(["cmp", *options, "a", "b"], cwd=tmp_path)

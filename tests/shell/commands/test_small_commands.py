@@ -31,7 +31,7 @@ def test_tput_takes_capabilities_from_standard_input_and_the_size_from_the_envir
 
 
 def test_fallocate_makes_files_as_long_as_the_real_one_does(tmp_path: Path) -> None:
-    """Files only grow, -n leaves them as they are, and wrong use is told alike."""
+    """Files only grow, -n leaves them as they are, and wrong use is reported alike."""
     for words in (
         ["-l", "5K", "a"],
         ["-l", "5", "a"],
@@ -67,7 +67,7 @@ def test_uuidgen_prints_identifiers() -> None:
     ],
 )
 def test_ends_of_lines_are_converted(command: str, before: bytes, after: bytes, tmp_path: Path) -> None:
-    """Files are converted in place and it is told, standard input is converted to standard output."""
+    """Files are converted in place and reported, standard input is converted to standard output."""
     (tmp_path / "a").write_bytes(before)
     done = ours([command, "a"], cwd=tmp_path)
     assert (tmp_path / "a").read_bytes() == after

@@ -139,7 +139,7 @@ def test_files_are_compressed_beside_themselves(tmp_path: Path) -> None:
 
 
 def test_tar_uses_zstd(tmp_path: Path) -> None:
-    """tar --zstd makes an archive that tar reads again without being told."""
+    """tar --zstd makes an archive that tar reads again without an option."""
     (tmp_path / "a").write_bytes(TEXT)
     assert ours(["tar", "--zstd", "-cf", "t.tar.zst", "a"], cwd=tmp_path).status == 0
     assert ours(["tar", "tf", "t.tar.zst"], cwd=tmp_path).stdout == b"a\n"

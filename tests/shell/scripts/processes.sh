@@ -41,3 +41,39 @@ trap 'echo X' USR1; sh -c "kill -USR1 $$"; echo after; f() { kill -USR1 $$; echo
 trap 'echo trapped $?; (exit 44)' USR1; false; kill -USR1 $$; echo $?; f() { trap 'echo inner; return 7' USR1; kill -USR1 $$; echo not; }; f; echo $?
 # ----
 echo 'trap "echo src-exit" EXIT; exit 4' > s; (. ./s; echo no); echo $?; bash s; echo $?; bash -c '. ./s'; echo $?; f() { exit 5; }; (trap 'echo fe $?' EXIT; f); echo $?; (trap 'echo a; exit 2' EXIT; set -e; false; echo no); echo $?; (set -e; trap 'echo err $?' ERR; trap 'echo ex $?' EXIT; false); echo $?
+# ----
+# A job that outlives the shell that started it goes on.
+sh -c '(until [ -e go ]; do sleep 0.02; done; echo late > out) & echo now'
+echo before
+: > go
+until [ -s out ]; do sleep 0.02; done
+cat out
+# ----
+# A process of another shell can be signalled by its number.
+p=$(sh -c 'sleep 1000 > /dev/null 2>&1 & echo $!')
+kill -0 "$p" && echo alive
+bash -c "kill $p" && echo killed
+# ----
+# setsid --fork and disown: nothing waits for them.
+setsid -f sh -c 'until [ -e go ]; do sleep 0.02; done; echo one > first'
+(until [ -e go ]; do sleep 0.02; done; echo two > second) &
+disown
+: > go
+until [ -s first ] && [ -s second ]; do sleep 0.02; done
+cat first second
+# ----
+# Jobs of the shell around go on while a script in another shell waits.
+(until [ -e go ]; do sleep 0.02; done; echo done > out) &
+bash -c ': > go; until [ -s out ]; do sleep 0.02; done; cat out'
+wait
+# ----
+# exec in a job does not hold up the others, and runs no trap of the shell that it replaces.
+bash -c 'exec sleep 1000' & p=$!
+(trap 'echo trap' EXIT; exec echo replaced) &
+wait $!
+kill $p
+wait $p
+echo $?
+bash -c 'exec no-such-program' 2> /dev/null &
+wait $!
+echo $?

@@ -129,7 +129,7 @@ class HttpServer(ThreadingHTTPServer):
         self.document: Any = {}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away before the end is no error here."""
+        """A client that goes away before the end is not an error here."""
 
     @property
     def url(self) -> str:

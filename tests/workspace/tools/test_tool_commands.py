@@ -202,7 +202,7 @@ def test_failing_command_raises_with_what_it_said(load: Any) -> None:
 
 
 def test_killed_command_names_the_signal(load: Any) -> None:
-    """A command that a signal ended is told by the signal's name."""
+    """A command that a signal ended is reported by the signal's name."""
     with pytest.raises(ToolCallError, match=r"was killed by SIGTERM$"):
         wait(load(shell=SHELL).call("shell", None, {"script": "kill -TERM $$"}))
 
@@ -309,7 +309,7 @@ def test_directory_of_the_definition(load: Any, tmp_path: Path) -> None:
     ],
 )
 def test_command_that_cannot_be_started_tells_why(load: Any, lines: str, message: str) -> None:
-    """A missing program, a missing directory and a command with arguments in one text are told apart."""
+    """A missing program, a missing directory and a command with arguments in one string are distinguished."""
     with pytest.raises(ToolCallError) as raised:
         wait(load(tool=f"name: tool\n{lines}").call("tool", None, {}))
     assert message.rpartition("*")[2] in str(raised.value)

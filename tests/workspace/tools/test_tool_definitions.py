@@ -182,13 +182,13 @@ def test_numbers_written_for_texts_are_texts(load: Any) -> None:
     ],
 )
 def test_problem_names_file_line_and_place(load: Any, text: str, problem: str) -> None:
-    """What is wrong in a file is told with the file, the line, the place in the document and what is wanted."""
+    """What is wrong in a file is reported with the file, the line, the place in the document and what is wanted."""
     [told] = problems(load, t=text)
     assert told == problem or (problem.endswith("*") and told.startswith(problem[:-1]))
 
 
 def test_one_broken_file_hides_no_other(load: Any, tmp_path: Path) -> None:
-    """All problems of all files are told at once, and nothing is added to the registry."""
+    """All problems of all files are reported at once, and nothing is added to the registry."""
     (tmp_path / "d.yml").write_bytes(b"name: \xff")
     (tmp_path / ".hidden.yaml").write_text("broken: [")
     registry = ToolRegistry()
@@ -210,13 +210,13 @@ def test_one_broken_file_hides_no_other(load: Any, tmp_path: Path) -> None:
 
 
 def test_same_name_in_two_files_is_refused(load: Any) -> None:
-    """Two files that define tools of the same name in code are told by name."""
+    """Two files that define tools of the same name in code are reported by name."""
     [problem] = problems(load, a="name: my-tool", b="name: my_tool")
     assert problem.endswith("a.yaml")
 
 
 def test_names_that_the_registry_refuses_are_told_with_the_file(load: Any, tmp_path: Path) -> None:
-    """A tool of a file whose name is reserved, or taken in the registry, is told with the file."""
+    """A tool of a file whose name is reserved, or taken in the registry, is reported with the file."""
     [problem] = problems(load, t="name: search")
     assert problem == "t.yaml: name: a tool cannot be called 'search': tools.search() is taken"
     (tmp_path / "t.yaml").write_text("name: once")
@@ -245,7 +245,7 @@ def test_texts_of_a_storage_are_loaded_as_files_are() -> None:
 
 
 def test_single_file_and_missing_directory(tmp_path: Path) -> None:
-    """A path of one file is loaded; one that does not exist is told."""
+    """A path of one file is loaded; one that does not exist is reported."""
     (tmp_path / "one.yaml").write_text("name: one")
     registry = ToolRegistry()
     assert [tool.name for tool in registry.load(tmp_path / "one.yaml")] == ["one"]

@@ -129,7 +129,7 @@ def address() -> Iterator[str]:
 
 @needs("curl")
 def test_curl_gets_and_posts(load: Any, address: str) -> None:
-    """Recipes of curl fetch and send what they are told, quotes and all; a failure has curl's status."""
+    """Recipes of curl fetch and send what they are asked to, quotes and all; a failure has curl's status."""
     registry = load(curl=CURL)
     got = json.loads(wait(registry.call("curl", "get", {"url": f"{address}/a?b=c"})))
     assert got == {"method": "GET", "path": "/a?b=c", "two": None, "body": ""}

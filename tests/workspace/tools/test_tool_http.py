@@ -235,7 +235,7 @@ def test_responses(define: Define) -> None:
 
 
 def test_broken_json(define: Define) -> None:
-    """An answer that is no JSON though it says so is an error that says so."""
+    """An answer that is not JSON though it says so is an error that says so."""
     with pytest.raises(ToolCallError, match="not JSON"):
         call(define("- {name: get, path: /broken}"), "get")
 
@@ -267,7 +267,7 @@ def test_unreachable(define: Define) -> None:
 
 
 def test_timeout(define: Define) -> None:
-    """A slow answer is given up after the endpoint's timeout, or the tool's."""
+    """A slow answer is abandoned after the endpoint's timeout, or the tool's."""
     tool = define("- {name: slow, path: /slow, query: {seconds: 30}, timeout: 0.2}")
     with pytest.raises(ToolTimeout, match=r"longer than 0.2 s"):
         call(tool, "slow")
@@ -368,7 +368,7 @@ def test_credentials(define: Define, auth: str, header: str, value: str) -> None
 
 
 def test_password(define: Define, server: HttpServer) -> None:
-    """A password is in no error, though the server tells what it was sent."""
+    """A password is in no error, though the server repeats what it was sent."""
     tool = define("- {name: get, path: /wrong}", "auth: {basic: {username: me, password: hunter22}}")
     with pytest.raises(ToolCallError, match=r"the password of me is not \*\*\*"):
         call(tool, "get")
@@ -456,7 +456,7 @@ def test_used_after_close(define: Define) -> None:
 
 
 def test_document(define: Define) -> None:
-    """A tool tells its functions with parameters, types and defaults; required ones come first."""
+    """A tool lists its functions with parameters, types and defaults; required ones come first."""
     tool = define(
         "- {name: get, description: Get it, path: '/echo/{id}', parameters: {size: {type: int, default: 3}}}",
         "description: An interface",
@@ -480,7 +480,7 @@ def test_document(define: Define) -> None:
 
 
 def test_definition_errors() -> None:
-    """What is wrong in a definition is told with file and line, all of it at once."""
+    """What is wrong in a definition is reported with file and line, all of it at once."""
     found = problems(
         """
 name: api
@@ -516,7 +516,7 @@ endpoints:
     ],
 )  # fmt: skip
 def test_misfits(rest: str, line: int, message: str) -> None:
-    """Each thing that does not fit is told with its line and what is wanted."""
+    """Each thing that does not fit is reported with its line and what is wanted."""
     [problem] = problems(f"name: api\ntype: http\n{rest}")
     assert problem.startswith(f"api.yaml:{line}:")
     assert message in problem

@@ -222,7 +222,7 @@ def test_cancelled(demo: Tool) -> None:
 
 
 def test_timeout(define: Define) -> None:
-    """A call that takes too long is given up; the server goes on."""
+    """A call that takes too long is abandoned; the server goes on."""
     tool = define(STDIO + "timeout: 0.5")
     process = call(tool, "process")
     with pytest.raises(ToolTimeout, match=r"gave no answer within 0.5 s while calling 'wait'"):
@@ -289,7 +289,7 @@ def test_close(define: Define) -> None:
 
 
 def test_collected() -> None:
-    """A tool that nobody has any more takes its server along."""
+    """A tool without references ends its server."""
     [tool] = load_tools([Text("demo.yaml", f"name: demo\ntype: mcp\n{STDIO}")], folder=HERE)
     process = call(tool, "process")
     del tool
@@ -373,7 +373,7 @@ def test_dies_at_start(define: Define) -> None:
 
 
 def test_never_answers(define: Define) -> None:
-    """A server that never answers is given up after start_timeout, and ended."""
+    """A server that never answers is abandoned after start_timeout, and ended."""
     program = "import os, sys, time; print(os.getpid(), file=sys.stderr); time.sleep(600)"
     error = failing(define, program, start_timeout=1)
     assert isinstance(error, ToolTimeout)
@@ -396,7 +396,7 @@ def test_silence_is_waited_for_once(define: Define, tmp_path: Path) -> None:
 
 
 def test_nonsense(define: Define) -> None:
-    """A server that writes what are no messages is an error that shows the first of it."""
+    """A server that writes what are not messages is an error that shows the first of it."""
     error = failing(define, "import time; print('Welcome!'); time.sleep(600)", start_timeout=1)
     assert "its stdout has a line that is not a message: 'Welcome!'" in str(error)
     error = failing(define, "while True: print('Welcome!')")
@@ -406,7 +406,7 @@ def test_nonsense(define: Define) -> None:
 
 
 def test_greeting(define: Define) -> None:
-    """A few lines on stdout that are no messages are passed over."""
+    """A few lines on stdout that are not messages are passed over."""
     tool = define("command: sh\nargs: [-c, 'echo Hello; echo; exec \"$0\" demo_mcp_server.py', '${PYTHON}']")
     assert call(tool, "add", a=1) == 2
 
@@ -509,7 +509,7 @@ def test_published_server(define: Define) -> None:
     ],
 )
 def test_definition_errors(rest: str, line: int, message: str) -> None:
-    """What is wrong in a definition is told with file and line."""
+    """What is wrong in a definition is reported with file and line."""
     with pytest.raises(ToolDefinitionError) as caught:
         load_tools([Text("demo.yaml", f"name: demo\ntype: mcp\n{rest}")])
     assert any(

@@ -196,7 +196,7 @@ def test_json_body(pets: Tool) -> None:
 
 
 def test_other_bodies(pets: Tool) -> None:
-    """Bodies that are no objects are the parameter `body`; forms and files are sent as such."""
+    """Bodies that are not objects are the parameter `body`; forms and files are sent as such."""
     answer = call(pets, "any", body=[{"a": 1.5}])
     assert json.loads(answer["body"]) == [{"a": 1.5}]
     answer = call(pets, "set_photo", pet_id=3, body=b"png")
@@ -304,7 +304,7 @@ def test_credentials_elsewhere(define: Define, server: HttpServer) -> None:
     ],
 )
 def test_bad_documents(define: Define, change: dict[str, Any], message: str) -> None:
-    """What cannot be understood in a document is told with its place."""
+    """What cannot be understood in a document is reported with its place."""
     with pytest.raises(ToolDefinitionError, match=message):
         define({**DOCUMENT, "servers": [{"url": "https://example.org"}], **change})
 

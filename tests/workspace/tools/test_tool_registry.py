@@ -108,7 +108,7 @@ def test_keywords_and_digits_make_names(registry: ToolRegistry) -> None:
 
 
 def test_unknown_names_get_a_suggestion(registry: ToolRegistry) -> None:
-    """A tool or callable that does not exist is told with the nearest name."""
+    """A tool or callable that does not exist is reported with the nearest name."""
     with pytest.raises(ToolNotFound, match="there is no tool 'duoble'; did you mean 'double'"):
         registry.call("duoble", None, {})
     with pytest.raises(ToolNotFound, match="tool 'double' has no 'twice'; there is 'double'"):
@@ -285,7 +285,7 @@ def test_records_do_not_keep_large_arguments(registry: ToolRegistry) -> None:
 
 
 def test_arguments_that_no_python_code_could_give_are_refused(registry: ToolRegistry) -> None:
-    """Names of arguments that are no texts, and names of any length, are refused with a short message."""
+    """Names of arguments that are not strings, and names of any length, are refused with a short message."""
     with pytest.raises(ToolArgumentError, match="argument names must be strings, not 3"):
         registry.call("double", None, {3: 4})  # type: ignore[dict-item]
     long = "x" * 1_000_000
@@ -412,7 +412,7 @@ class AskingLater(Asking):
 
 @pytest.mark.parametrize("asking", [Asking, AskingLater])
 def test_approval_parks_the_call_and_a_decision_goes_on_with_it(registry: ToolRegistry, asking: Any) -> None:
-    """A call that needs approval raises a Suspend that is told apart; True lets it run once, through all middleware."""
+    """A call that needs approval raises Suspend with a reason that says so; True lets it run once, through all middleware."""
     seen: list[str] = []
     registry.middleware += [Recorder("outer", seen), asking(), asking("sure?")]
     trace: list[ToolCall] = []

@@ -88,7 +88,7 @@ def test_no_tools_are_a_class_without_body() -> None:
 
 
 def test_unknown_detail_is_refused() -> None:
-    """A level of detail that does not exist is told with those that do."""
+    """A level of detail that does not exist is reported with those that do."""
     with pytest.raises(ValueError, match="expected one of 'names', 'signatures', 'docstrings'"):
         ToolRegistry().stubs("full")  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from planaria.files.filesystem import Handle
-from planaria.files.interruption import is_due
+from planaria.files.interruption import is_due, was_raised
 from planaria.machine.wasi.abi import (
     FD_FLAGS,
     FDSTAT,
@@ -38,6 +38,7 @@ _JOIN_LIMIT: Final = 1 << 20
 
 _BADF: Final = int(Errno.BADF)
 _FBIG: Final = int(Errno.FBIG)
+_INTR: Final = int(Errno.INTR)
 _INVAL: Final = int(Errno.INVAL)
 _NOTDIR: Final = int(Errno.NOTDIR)
 _SPIPE: Final = int(Errno.SPIPE)
@@ -68,6 +69,8 @@ class FileCalls(Calls):
         buffers = memory.vectors(vectors, count)
         if descriptor.stream >= 0:
             done = self._read_stream(buffers)
+        elif was_raised():
+            return _INTR
         else:
             done = self._scatter(descriptor.handle, buffers, descriptor.position)
             descriptor.position += done

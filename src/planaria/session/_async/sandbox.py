@@ -119,9 +119,17 @@ class AsyncSandbox:
         return self._count
 
     async def run(self, code: str, timeout: float | NotGiven | None = NOT_GIVEN) -> Result:
-        """Execute `code`; what it raises is in the result's `error`. See `Session.run`."""
-        async with AsyncSession._around(SessionEngine(self._settings)) as session:
+        """Execute `code`; what it raises is in the result's `error`. See `Session.run`.
+
+        Host calls of tasks that the code leaves running are made; then asynchronous ones are cancelled.
+        """
+        engine = SessionEngine(self._settings)
+        async with AsyncSession._around(engine) as session:
             result = await session.run(code, timeout)
+            if result.callback_invocations:
+                bound = self._settings.bounds.timeout if isinstance(timeout, NotGiven) else timeout
+                left = None if bound is None else max(0.0, bound - result.duration_ms / 1e3)
+                await session._turns.call(lambda: engine.host_calls.let_begin(left))
         self._count += 1
         result.execution_count = self._count
         if result.suspended:

@@ -21,6 +21,7 @@ from planaria.session._async.turns import interruption
 from planaria.session._async.workspace import AsyncWorkspaceMethods
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.callbacks import raised
+from planaria.session.collector import Listeners
 from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import with_traceback
 from planaria.session.execution_state import ExecutionState, ExecutionStatus
@@ -96,6 +97,21 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods):
         async with self._turns.held():
             self._engine.executor.require("shell")
             execution = self._engine.begin(script, timeout, stdin=bytes_of_stdin(stdin))
+            return await self._advance(execution, sleep=True)
+
+    async def _run_program(
+        self,
+        script: str,
+        timeout: float | NotGiven | None,
+        stdin: bytes,
+        on_bytes: Callable[[int, bytes], object] | None,
+    ) -> Result:
+        """Run a script as a program: it leaves nothing in the shell, and its output goes to `on_bytes` as it
+        comes instead of to the session's listeners.
+        """
+        async with self._turns.held():
+            self._engine.executor.require("shell")
+            execution = self._engine.begin(script, timeout, stdin=stdin, program=Listeners(on_bytes=on_bytes))
             return await self._advance(execution, sleep=True)
 
     async def analyze(self, script: str) -> ScriptAnalysis:

@@ -22,6 +22,7 @@ from planaria.session._sync.turns import interruption
 from planaria.session._sync.workspace import WorkspaceMethods
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.callbacks import raised
+from planaria.session.collector import Listeners
 from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import with_traceback
 from planaria.session.execution_state import ExecutionState, ExecutionStatus
@@ -40,8 +41,8 @@ T = TypeVar("T")
 class Session(SessionConstructors, WorkspaceMethods):
     """Python in a sandbox, stateful between calls, for any thread.
 
-    One execution at a time, others wait for their turn. Plain callbacks run on the thread that executes (see
-    `Limits.callback_timeout`), asynchronous ones on one event loop, which all sessions of the process share.
+    One execution at a time, others wait for their turn. Plain callbacks run on threads (see
+    `Callback.on_caller_thread`), asynchronous ones on one event loop that all sessions of the process share.
     """
 
     # -- executing ------------------------------------------------------------------------------------
@@ -96,6 +97,21 @@ class Session(SessionConstructors, WorkspaceMethods):
         with self._turns.held():
             self._engine.executor.require("shell")
             execution = self._engine.begin(script, timeout, stdin=bytes_of_stdin(stdin))
+            return self._advance(execution, sleep=True)
+
+    def _run_program(
+        self,
+        script: str,
+        timeout: float | NotGiven | None,
+        stdin: bytes,
+        on_bytes: Callable[[int, bytes], object] | None,
+    ) -> Result:
+        """Run a script as a program: it leaves nothing in the shell, and its output goes to `on_bytes` as it
+        comes instead of to the session's listeners.
+        """
+        with self._turns.held():
+            self._engine.executor.require("shell")
+            execution = self._engine.begin(script, timeout, stdin=stdin, program=Listeners(on_bytes=on_bytes))
             return self._advance(execution, sleep=True)
 
     def analyze(self, script: str) -> ScriptAnalysis:

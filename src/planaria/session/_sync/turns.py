@@ -15,6 +15,7 @@ from planaria.fork import in_forked_child
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
 from planaria.session.phases import Phase
+from planaria.session.waiting_threads import any_waits_for_this
 
 __all__ = ["Turns", "interruption"]
 
@@ -75,22 +76,25 @@ class Turns:
     def _wait_for_turn(self, lock: threading.Lock) -> None:
         """Take the lock that another thread holds.
 
-        That thread may be inside a callback that waits for this one, which only the time limit of its
-        execution can show. Raises SessionBusy then.
+        The session may be inside a callback that waits for this thread. Raises SessionBusy when the stacks of
+        both show that, or when the callback goes on beyond the time limit of its execution.
         """
         engine = self._engine
-        while not lock.acquire(timeout=_LOOK_SECONDS):
-            execution = engine.execution
-            if (
-                execution is not None
-                and engine.host_calls.calls_here
-                and execution.deadline is not None
-                and time.monotonic() >= execution.deadline
-            ):
-                raise SessionBusy(
-                    "this session has waited for a callback beyond the time limit of its execution; a "
-                    "callback must not wait for another thread that uses its own session"
-                )
+        while True:
+            execution, threads = engine.execution, tuple(engine.host_calls.threads)
+            if execution is not None and threads:
+                if any_waits_for_this(threads):
+                    raise SessionBusy(
+                        "this session waits for a callback that waits for this thread, which is trying to "
+                        "use it; do not wait in a callback for another thread that uses its own session"
+                    )
+                if execution.deadline is not None and time.monotonic() >= execution.deadline:
+                    raise SessionBusy(
+                        "this session has waited for a callback beyond the time limit of its execution; a "
+                        "callback must not wait for another thread that uses its own session"
+                    )
+            if lock.acquire(timeout=_LOOK_SECONDS):
+                return
 
     @contextlib.contextmanager
     def closing(self) -> Iterator[None]:

@@ -124,7 +124,7 @@ class McpServer:
             self._closes_at_exit = None
 
     async def _connected(self) -> _Connection:
-        """The connection, opened if there is none that lives."""
+        """The connection, opened if none is open."""
         async with self._changing:
             if self._is_closed:
                 raise ToolCallError(f"the MCP server {self._name!r} was closed", tool=self._name)
@@ -265,7 +265,7 @@ async def _first_of(waiting: asyncio.Task[Any], owner: asyncio.Task[None], timeo
 
 
 def _end(connection: _Connection) -> str:
-    """How a connection ended, as far as anything told."""
+    """How a connection ended, as far as anything says."""
     if connection.process is not None and connection.process.failure:
         return f"it {connection.process.failure}"
     if connection.failure is not None:

@@ -277,7 +277,7 @@ def _property_ranges(name: str, negated: bool) -> str:
 
 @cache
 def _script_ranges(name: str, negated: bool) -> str:
-    """Scripts, told by how the names of their characters begin."""
+    """Scripts, recognised by how the names of their characters begin."""
     prefix = {"Han": "CJK UNIFIED"}.get(name, name.upper())
     codes = [c for c in range(0x32400) if unicodedata.name(chr(c), "").startswith(prefix) is not negated]
     if not codes:

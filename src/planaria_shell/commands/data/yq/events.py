@@ -2,13 +2,15 @@
 
 Calls of Python functions are expensive in the sandbox, and PyYAML makes several for each character. Here
 regular expressions find plain scalars, blanks and comments, and whether a token may still be a key is looked
-up once for each token. Events, marks and errors are PyYAML's (a test compares them).
+up once for each token. The lines that most documents consist of, `key: value`, are one match each, and their
+tokens become events without being looked at one by one. Events, marks and errors are PyYAML's (a test
+compares them).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from yaml.error import Mark
@@ -16,7 +18,7 @@ from yaml.events import Event, ScalarEvent
 from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
-from yaml.tokens import ScalarToken
+from yaml.tokens import BlockMappingStartToken, KeyToken, ScalarToken, ValueToken
 
 __all__ = ["events"]
 
@@ -27,26 +29,36 @@ _GAPS = f" {_BREAKS}"
 _BLANKS = f"\0 \t{_BREAKS}"
 
 
-def _words(*, stop: str, after_colon: str) -> re.Pattern[str]:
+def _words(*, stop: str, after_colon: str) -> str:
     """The words of a plain scalar on one line: `stop` ends it, and a colon before one of `after_colon`."""
     word = rf"(?:[^:{_BLANKS}{stop}]++|:(?![{after_colon}]))++"
-    return re.compile(rf"(?!#){word}(?: ++(?!#){word})*+")
+    return rf"(?!#){word}(?: ++(?!#){word})*+"
 
 
-_BLOCK_WORDS = _words(stop="", after_colon=_BLANKS)
-_FLOW_WORDS = _words(stop=r",?\[\]{}", after_colon=rf"{_BLANKS},\[\]{{}}")
+_IN_BLOCK = _words(stop="", after_colon=_BLANKS)
+_BLOCK_WORDS = re.compile(_IN_BLOCK)
+_FLOW_WORDS = re.compile(_words(stop=r",?\[\]{}", after_colon=rf"{_BLANKS},\[\]{{}}"))
 
+#: What a token does not begin with.
+_BEFORE_TOKENS = f" #\ufeff{_BREAKS}"
 #: Blanks and a comment before a token.
 _SKIPPED = re.compile(rf" *+(?:#[^\0{_BREAKS}]*+)?")
 #: The end of a line, and the blanks before what the next line has.
 _NEXT_LINE = re.compile(rf" *+\n( *+)(?![ {_BREAKS}])")
+#: A key, and its value when that ends the line and is a plain scalar or a quoted one without escapes; whether
+#: a comment follows, and the blanks before what the next line has.
+_ENTRY = re.compile(
+    rf"([A-Za-z0-9_][A-Za-z0-9_./-]{{0,99}}+):(?=[ \n])( *+)"
+    rf"(?:((?=[A-Za-z0-9_./~$(+]){_IN_BLOCK}|\"[^\"\\\0{_BREAKS}]*+\"|'[^'\0{_BREAKS}]*+')?"
+    rf"(?: ++(#)[^\0{_BREAKS}]*+| *+)\n( *+)(?![ {_BREAKS}]))?"
+)
 
 
 def events(source: str) -> Iterator[Event]:
     """The events of all documents. Raises `yaml.YAMLError`."""
     parser = _Parser(source)
-    while parser.check_event():
-        yield parser.get_event()  # type: ignore[no-untyped-call]
+    while parser.state is not None:
+        yield parser.state()
 
 
 class _Parser(Reader, Scanner, Parser):
@@ -107,13 +119,69 @@ class _Parser(Reader, Scanner, Parser):
         return token
 
     def fetch_more_tokens(self) -> None:
-        self.scan_to_next_token()
-        if self.buffer[self.pointer].isalnum():  # nothing else than a plain scalar begins so
+        first = self.buffer[self.pointer]
+        if first in _BEFORE_TOKENS:
+            self.scan_to_next_token()
+            first = self.buffer[self.pointer]
+        if first.isalnum():  # nothing else than a plain scalar begins so
             self.stale_possible_simple_keys()
             self.unwind_indent(self.column)
-            self.fetch_plain()
+            if self.flow_level or not self.allow_simple_key or not self._fetch_entry():
+                self.fetch_plain()
+        elif first == "-" and not self.flow_level and self.buffer[self.pointer + 1] == " ":
+            self.stale_possible_simple_keys()
+            self.unwind_indent(self.column)
+            self.fetch_block_entry()
         else:
             super().fetch_more_tokens()
+
+    def _fetch_entry(self) -> bool:
+        """The tokens of a key and its colon, and of a simple value; False when no simple key is here."""
+        found = _ENTRY.match(self.buffer, self.pointer)
+        if found is None:
+            return False
+        key, blanks, value, comment, next_blanks = found.groups()
+        name, line, buffer = self.name, self.line, self.buffer
+        index, column, pointer = self.index, self.column, self.pointer
+        start = self.get_mark()
+        length = len(key)
+        colon = Mark(name, index + length, line, column + length, buffer, pointer + length)
+        length += 1
+        after = Mark(name, index + length, line, column + length, buffer, pointer + length)
+        self.remove_possible_simple_key()
+        if self.add_indent(column):
+            self.tokens.append(BlockMappingStartToken(start, start))
+        self.tokens += (
+            KeyToken(start, start),
+            ScalarToken(key, True, start, colon),
+            ValueToken(colon, after),
+        )
+        is_plain = not value or value[0] not in "'\""
+        # A plain value goes on in the next line if that is further in.
+        is_whole = next_blanks is not None and (
+            not value
+            or not is_plain
+            or comment is not None
+            or len(next_blanks) <= self.indent
+            or buffer[found.end()] == "#"
+        )
+        if not is_whole:
+            self.index, self.column, self.pointer = index + length, column + length, pointer + length
+            self.allow_simple_key = False
+            return True
+        if value:
+            length += len(blanks)
+            begin = Mark(name, index + length, line, column + length, buffer, pointer + length)
+            length += len(value)
+            end = Mark(name, index + length, line, column + length, buffer, pointer + length)
+            text, style = (value, None) if is_plain else (value[1:-1], value[0])
+            self.tokens.append(ScalarToken(text, is_plain, begin, end, style))
+        self.index = index + found.end() - pointer
+        self.pointer = found.end()
+        self.line += 1
+        self.column = len(next_blanks)
+        self.allow_simple_key = True
+        return True
 
     def scan_to_next_token(self) -> None:
         if self.index == 0 and self.peek() == "\ufeff":
@@ -161,6 +229,31 @@ class _Parser(Reader, Scanner, Parser):
 
     # -- events --------------------------------------------------------------------------------------
 
+    def parse_block_mapping_key(self) -> Event:
+        if not self._is_ready:
+            self._make_ready()
+        tokens = self.tokens
+        if len(tokens) > 2 and type(tokens[0]) is KeyToken and type(tokens[1]) is ScalarToken:
+            return self._scalar_after_first(self.parse_block_mapping_value)
+        event: Event = super().parse_block_mapping_key()  # type: ignore[no-untyped-call]
+        return event
+
+    def parse_block_mapping_value(self) -> Event:
+        tokens = self.tokens
+        if len(tokens) > 1 and type(tokens[0]) is ValueToken and type(tokens[1]) is ScalarToken:
+            return self._scalar_after_first(self.parse_block_mapping_key)
+        event: Event = super().parse_block_mapping_value()  # type: ignore[no-untyped-call]
+        return event
+
+    def _scalar_after_first(self, state: Callable[[], Event]) -> Event:
+        """The event of the second token that is there; `state` is the next one of the parser."""
+        token = self.tokens[1]
+        del self.tokens[:2]
+        self.tokens_taken += 2
+        self._is_ready = False
+        self.state = state
+        return _scalar_event(token)
+
     def parse_node(self, block: bool = False, indentless_sequence: bool = False) -> Event:
         token = self.peek_token()
         if type(token) is not ScalarToken:
@@ -168,7 +261,10 @@ class _Parser(Reader, Scanner, Parser):
             return event
         self.get_token()
         self.state = self.states.pop()
-        implicit = (True, False) if token.plain else (False, True)
-        return ScalarEvent(
-            None, None, implicit, token.value, token.start_mark, token.end_mark, style=token.style
-        )
+        return _scalar_event(token)
+
+
+def _scalar_event(token: ScalarToken) -> ScalarEvent:
+    """The event of a scalar without anchor and tag."""
+    implicit = (True, False) if token.plain else (False, True)
+    return ScalarEvent(None, None, implicit, token.value, token.start_mark, token.end_mark, style=token.style)

@@ -7,6 +7,7 @@ https://yaml.org/spec/1.2.2/#103-core-schema. PyYAML is in the sandbox; natively
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,6 +16,15 @@ from planaria_shell.commands.data.jq.values import Literal
 
 try:
     from yaml.error import MarkedYAMLError, YAMLError
+    from yaml.events import (
+        AliasEvent,
+        DocumentStartEvent,
+        MappingEndEvent,
+        MappingStartEvent,
+        ScalarEvent,
+        SequenceEndEvent,
+        SequenceStartEvent,
+    )
 
     from planaria_shell.commands.data.yq.events import events
 except ImportError:  # natively, where it is not installed
@@ -83,8 +93,7 @@ def read(source: str) -> list[Document]:
     builder = _Builder()
     try:
         # A last line without a line break ends as any other line.
-        for event in events(source if source.endswith("\n") else source + "\n"):
-            builder.take(event)
+        builder.take(events(source if source.endswith("\n") else source + "\n"))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise YamlError(mark.line + 1 if mark else 0, _message(error.problem or "")) from None
@@ -137,28 +146,36 @@ class _Builder:
         self._anchors: dict[str, Any] = {}
         self._start = 0
 
-    def take(self, event: Any) -> None:
-        """Go on by one event."""
-        match type(event).__name__:
-            case "ScalarEvent":
-                self._scalar(event)
-            case "MappingStartEvent":
-                self._open.append(_Open({}, event.anchor))
-            case "SequenceStartEvent":
-                self._open.append(_Open([], event.anchor))
-            case "MappingEndEvent" | "SequenceEndEvent":
-                done = self._open.pop()
-                value = _merged(done)
-                self._add(value, done.anchor)
-            case "AliasEvent":
-                if event.anchor not in self._anchors:
-                    line = event.start_mark.line + 1
-                    raise YamlError(line, f"unknown anchor '{event.anchor}' referenced")
-                self._add(self._anchors[event.anchor], None)
-            case "DocumentStartEvent":
-                self._anchors = {}
-                first = not self.documents and not event.explicit
-                self._start = 0 if first else event.start_mark.line
+    def take(self, found: Iterable[Any]) -> None:
+        """Build what these events describe."""
+        actions: dict[type, Callable[[Any], None]] = {
+            ScalarEvent: self._scalar,
+            MappingStartEvent: lambda event: self._open.append(_Open({}, event.anchor)),
+            SequenceStartEvent: lambda event: self._open.append(_Open([], event.anchor)),
+            MappingEndEvent: self._end,
+            SequenceEndEvent: self._end,
+            AliasEvent: self._alias,
+            DocumentStartEvent: self._start_document,
+        }
+        for event in found:
+            action = actions.get(type(event))
+            if action is not None:
+                action(event)
+
+    def _end(self, event: Any) -> None:
+        done = self._open.pop()
+        self._add(_merged(done), done.anchor)
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self._anchors:
+            line = event.start_mark.line + 1
+            raise YamlError(line, f"unknown anchor '{event.anchor}' referenced")
+        self._add(self._anchors[event.anchor], None)
+
+    def _start_document(self, event: Any) -> None:
+        self._anchors = {}
+        first = not self.documents and not event.explicit
+        self._start = 0 if first else event.start_mark.line
 
     def _scalar(self, event: Any) -> None:
         plain = event.style is None

@@ -284,7 +284,7 @@ class ExitHandlers:
         self._handlers = [handler for handler in self._handlers if handler[0] != func]
 
     def run(self) -> None:
-        """Call them, the last first; what they raise is only told."""
+        """Call them, the last first; what they raise is only reported."""
         while self._handlers:
             function, args, kwargs = self._handlers.pop()
             try:

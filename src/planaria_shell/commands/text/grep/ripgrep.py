@@ -61,7 +61,7 @@ class _View(Output):
     "max-depth=d: maxdepth=d: null=0 byte-offset=b column vimgrep hidden=. no-ignore "
     "no-ignore-vcs=no-ignore files heading no-heading json color: trim multiline=U pcre2=P sort: "
     "sortr: no-messages include-zero passthru max-columns=M: threads=j: context-separator: "
-    "no-config stats line-buffered binary no-unicode pretty=p version=V help=h",
+    "no-config encoding=E: stats line-buffered binary no-unicode pretty=p version=V help=h",
     help=_HELP,
     version="ripgrep 13.0.0\n",
     failure=2,
