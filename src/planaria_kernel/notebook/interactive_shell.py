@@ -126,7 +126,8 @@ class InteractiveShell:
     def showtraceback(self, exc_tuple: Any = None, **_: Any) -> None:
         """Print the exception that is being handled, or the given one, as an uncaught one is."""
         error = (exc_tuple or sys.exc_info())[1]
-        sys.stderr.write(describe_error(error)["traceback"])
+        if error is not None:
+            sys.stderr.write(describe_error(error)["traceback"])
 
     # -- the shell -----------------------------------------------------------------------------------
 
