@@ -73,6 +73,54 @@ def test_ctrl_c_ends_a_script_with_130(environment: dict[str, str]) -> None:
         assert process.wait(60) == 130
 
 
+@pytest.mark.parametrize(
+    ("traps", "status", "printed"),
+    [
+        ('trap "echo bye" EXIT', 130, b"bye\n"),
+        ('trap "echo int; exit 9" INT; trap "echo bye" EXIT', 9, b"int\nbye\n"),
+        ('trap "echo int" INT', 130, b"int\n"),
+    ],
+)
+def test_ctrl_c_runs_the_traps(
+    environment: dict[str, str], tmp_path: Path, traps: str, status: int, printed: bytes
+) -> None:
+    """Ctrl-C runs the trap on INT, which may choose the exit status, and the one on EXIT."""
+    (tmp_path / "long.sh").write_text(f"{traps}\necho begun >&2\nsleep 60\n")
+    for arguments in (["-c", f"{traps}; echo begun >&2; sleep 60"], ["long.sh"]):
+        with subprocess.Popen(
+            [*COMMAND, "bash", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            cwd=tmp_path,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stderr.readline() == b"begun\n"
+            process.send_signal(signal.SIGINT)
+            assert (process.wait(60), process.stdout.read()) == (status, printed)
+
+
+def test_a_timeout_runs_the_trap_on_exit(planaria: Run) -> None:
+    """A script that --timeout stops runs its trap on EXIT."""
+    done = planaria("bash", "--timeout", "0.5", "-c", "trap 'echo bye' EXIT; while :; do :; done")
+    assert (done.returncode, done.stdout) == (124, b"bye\n")
+
+
+def test_a_script_knows_its_file(planaria: Run, tmp_path: Path) -> None:
+    """BASH_SOURCE is $0 in a script of its own, messages name it, and it finds what a mount shows beside it."""
+    (tmp_path / "tools").mkdir()
+    script = 'main() { echo "$1 ${BASH_SOURCE[0]}"; }\n[[ "${BASH_SOURCE[0]}" == "$0" ]] && main "$@"\nnope\n'
+    (tmp_path / "tools/main.sh").write_text(script)
+    done = planaria("bash", "tools/main.sh", "a b")
+    assert (done.returncode, done.stdout) == (127, b"a b tools/main.sh\n")
+    assert done.stderr == b"tools/main.sh: line 3: nope: command not found\n"
+    (tmp_path / "tools/library.sh").write_text("greet() { echo hello; }\n")
+    (tmp_path / "tools/main.sh").write_text('source "$(dirname "$0")/library.sh"\ngreet\n')
+    assert planaria("bash", "--mount", f"{tmp_path}:/w", "tools/main.sh").stdout == b"hello\n"
+
+
 if sys.platform != "win32":
     from planaria_terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
 

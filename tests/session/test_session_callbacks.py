@@ -145,6 +145,7 @@ def test_exceptions(new_session: Callable[..., Any], call: str, source: str, kin
         ValueError("x", 2),
         IndexError(1.5, b"y"),
         ZeroDivisionError(),
+        UnicodeDecodeError("utf-8", b"x", 0, 1, "why"),
     ],
 )
 @pytest.mark.parametrize("call", ["await fail()", "fail.call()"])

@@ -75,7 +75,7 @@ def test_what_was_lost_is_reported(new_session: Callable[..., Any], monkeypatch:
     session = new_session()
     session.execute("n = 1")
     session.checkpoint("one")
-    monkeypatch.setattr(History, "checkpoint", lambda _history, _capture: None)
+    monkeypatch.setattr(History, "checkpoint", lambda _history, _capture, **_options: None)
     session.execute("n = 2")
     error = session.run("n = 3; import os; os.abort()").error
     assert isinstance(error, planaria.CrashError)

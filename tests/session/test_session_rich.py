@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,3 +126,16 @@ def test_outputs_are_shown_and_saved_by_type(tmp_path: Path) -> None:
         image.save(tmp_path / "figure.svg")
     result = planaria.Result(outputs=[planaria.Output({"text/plain": "x"}), image])
     assert result.figures == [image]
+
+
+def test_results_as_json(new_session: Callable[..., Any]) -> None:
+    """A result is JSON with the value's repr, the output, rich outputs as base64, and the error."""
+    session = new_session()
+    shown = json.loads(
+        session.run("print('out')\ndisplay({'image/png': b'x'}, raw=True)\n{1: object}").to_json()
+    )
+    assert (shown["value"], shown["stdout"], shown["error"]) == ("{1: <class 'object'>}", "out\n", None)
+    assert shown["outputs"][0] == {"image/png": "eA=="}
+    error = json.loads(session.run("1 / 0").to_json(indent=1))["error"]
+    assert (error["type"], error["message"]) == ("ZeroDivisionError", "ZeroDivisionError: division by zero")
+    assert "line 1" in error["traceback"]

@@ -256,3 +256,12 @@ def test_meaning_of_the_last_expression(session: Any) -> None:
     assert session.execute("None").value is None
     assert session.execute("").value is None
     assert session.execute("# nothing").value is None
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("source", ["pd.DataFrame({'a': [1]}).to_parquet('x')", "pd.read_parquet('x')"])
+def test_parquet(new_session: Callable[..., Any], source: str) -> None:
+    """Without a package for parquet, pandas says where to read and write such files."""
+    error = new_session().run(f"import pandas as pd\n{source}").error
+    assert error.type == "ImportError"
+    assert "pip install pyarrow" in error.message

@@ -10,8 +10,9 @@ from typing import Final, Self
 from rich.console import Console
 from rich.status import Status
 
+from planaria.runtime.available_memory import shortage
 from planaria.runtime.doctor import Finding, Level, diagnose, setup
-from planaria.runtime.tiers import Tier
+from planaria.runtime.tiers import Tier, is_compiled
 from planaria.runtime.transfer import export_runtime, import_runtime
 
 __all__ = ["ProgressReport", "clean_cache", "examine", "prepare"]
@@ -74,6 +75,9 @@ def prepare(full: bool, exported: Path | None = None, imported: Path | None = No
 
         import_runtime(imported, on_module=tell)
     if imported is None or full or exported is not None:
+        for tier in [Tier.CORE, Tier.FULL] if full else [Tier.CORE]:
+            if not is_compiled(tier) and (short := shortage(tier)) is not None:
+                console.print(f"warning: {short}")
         with ProgressReport(console) as report:
             setup(full, report)
     if exported is not None:

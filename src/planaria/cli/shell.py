@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from planaria import Bash, __version__
+from planaria.cli import program_files
 from planaria.cli.options import SessionOptions
 from planaria.cli.program import INTERRUPTED, tell_end
 from planaria.cli.streams import StandardInput, StandardOutput
@@ -26,11 +28,12 @@ def run_shell(script: str | None, arguments: list[str], options: SessionOptions)
         return _run(script, arguments or ["bash"], options)
     if arguments:
         try:
-            data = Path(arguments[0]).read_bytes()
+            file = _ScriptFile(Path(arguments[0]), options)
         except OSError as error:
             click.echo(f"planaria: {arguments[0]}: {error.strerror}", err=True)
             return _NOT_FOUND
-        return _run(data.decode("utf-8", "surrogateescape"), arguments, options)
+        # As a file of its own, it has its name in messages and BASH_SOURCE.
+        return _run(f"source {quote(file.name)}", [file.name, *arguments[1:]], options, file)
     if sys.stdin is None or not sys.stdin.isatty():
         data = b"" if sys.stdin is None else sys.stdin.buffer.read()
         return _run(data.decode("utf-8", "surrogateescape"), ["bash"], options)
@@ -50,10 +53,33 @@ def _open(
     )
 
 
-def _run(script: str, argv: list[str], options: SessionOptions) -> int:
+class _ScriptFile:
+    """A script of the host, by the name that it has in the sandbox: where a mount shows it, or as a copy."""
+
+    def __init__(self, path: Path, options: SessionOptions) -> None:
+        """Raises OSError."""
+        self._data = path.read_bytes()
+        place = program_files.place_of(path, options.mounts)
+        self._is_copied = place is None
+        if place is None:
+            place = f"{program_files.HOME}/{path.name}"
+            if not path.is_absolute() and ".." not in path.parts:
+                place = path.as_posix()
+        self.name = place
+
+    def put(self, bash: Bash) -> None:
+        if self._is_copied:
+            place = f"{program_files.HOME}/{self.name}" if self.name[0] != "/" else self.name
+            bash.files.mkdir(place.rpartition("/")[0], parents=True, exist_ok=True)
+            bash.files.write_bytes(place, self._data)
+
+
+def _run(script: str, argv: list[str], options: SessionOptions, file: _ScriptFile | None = None) -> int:
     output = StandardOutput()
     lines: list[StandardInput] = []
     with _open(argv, options, output, lines) as bash:
+        if file is not None:
+            file.put(bash)
         lines.append(StandardInput(options.timeout, prompts=output))
         try:
             status = bash.execute(script).exit_code
@@ -61,13 +87,21 @@ def _run(script: str, argv: list[str], options: SessionOptions) -> int:
         except KeyboardInterrupt as interrupt:
             cause = interrupt.__cause__
             tell_end(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"), options)
-            return INTERRUPTED
+            return _end(bash, f"kill -INT $$; exit {INTERRUPTED}", INTERRUPTED)
         except ExecutionTimeout as error:
             tell_end(error, options)
-            return _TIMED_OUT
+            return _end(bash, f"exit {_TIMED_OUT}", _TIMED_OUT)
         except PlanariaError as error:
             tell_end(error, options)
             return 1
+
+
+def _end(bash: Bash, script: str, status: int) -> int:
+    """Run the traps of a script that was stopped; returns the exit status."""
+    try:
+        return bash.execute(script).exit_code
+    except (KeyboardInterrupt, PlanariaError):
+        return status
 
 
 class _Conversation:

@@ -7,6 +7,7 @@ import os
 import threading
 from typing import Final
 
+from planaria.fork import in_forked_child
 from planaria.machine.memory import Span, united
 
 __all__ = ["PAGE_IS_FILE", "PAGE_IS_WRITTEN", "scan"]
@@ -28,6 +29,11 @@ class _Buffer:
     regions = (ctypes.c_uint64 * (3 * _MOST_REGIONS))()
     arguments = (ctypes.c_uint64 * 12)()
     lock = threading.Lock()
+
+
+@in_forked_child("runtime")
+def _after_fork() -> None:
+    _Buffer.lock = threading.Lock()  # another thread of the parent may have held it
 
 
 def scan(base: int, size: int, *, flags: int = 0, inverted: int, wanted: int) -> list[Span]:

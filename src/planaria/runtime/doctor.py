@@ -15,6 +15,7 @@ from typing import Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.artifact import artifact
+from planaria.runtime.available_memory import MEMORY_NEEDED
 from planaria.runtime.cache import CompileCache, hash_file
 from planaria.runtime.compiler import tier_recipe
 from planaria.runtime.tiers import Tier, is_compiled, wait
@@ -23,7 +24,6 @@ __all__ = ["Finding", "Level", "diagnose", "setup"]
 
 #: What compiling a tier and storing it takes, in bytes.
 _SPACE_NEEDED: Final = {Tier.CORE: 90 << 20, Tier.FULL: 320 << 20}
-_MEMORY_NEEDED: Final = {Tier.CORE: "1.1 GB", Tier.FULL: "2.3 GB"}
 
 
 class Level(Enum):
@@ -180,7 +180,9 @@ def _entry(cache: CompileCache, tier: Tier, key: str, thorough: bool) -> Finding
     if not path.exists():
         command = "planaria setup" if tier is Tier.CORE else "planaria setup --full"
         return Finding(
-            Level.NOTE, subject, f"not compiled yet; `{command}` does it ({_MEMORY_NEEDED[tier]} of memory)"
+            Level.NOTE,
+            subject,
+            f"not compiled yet; `{command}` does it ({MEMORY_NEEDED[tier] / 1e9:.1f} GB of memory)",
         )
     try:
         cache.check_entry(key)

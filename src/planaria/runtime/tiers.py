@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.fork import in_forked_child
+from planaria.runtime.available_memory import shortage
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import CompileRecipe, Tier, spawn, tier_recipe
 
@@ -126,6 +127,8 @@ def wait(tier: Tier, on_progress: Callable[[float], None] | None = None) -> None
 def _announced(recipe: CompileRecipe) -> None:
     tier = Tier(recipe.argument)  # the full one where a build has no core tier
     begun = time.monotonic()
+    if (short := shortage(tier)) is not None:
+        print(f"planaria: {short}", file=sys.stderr)
     print(
         f"planaria: compiling the {tier.value} runtime, once for this user and version "
         f"(about {_USUAL_SECONDS[tier]} s) ...",
@@ -144,9 +147,9 @@ def _announced(recipe: CompileRecipe) -> None:
 def start_background_compile(tier: Tier = Tier.FULL) -> bool:
     """Begin compiling in a process of low priority that ends with this one and ignores its Ctrl-C.
 
-    Returns whether one was started: not when the tier is compiled already, when one of ours is running, or
-    when the environment has `PLANARIA_BACKGROUND_COMPILE=0`. Of several processes that do this at once, one
-    compiles and the others' end at once. Its output is in the cache's directory.
+    Returns whether one was started: not when the tier is compiled already, when one of ours is running, when
+    memory is short, or when the environment has `PLANARIA_BACKGROUND_COMPILE=0`. Of several processes that
+    do this at once, one compiles and the others' end at once. Its output is in the cache's directory.
     """
     global _background
     if os.environ.get("PLANARIA_BACKGROUND_COMPILE", "1") == "0":
@@ -155,6 +158,10 @@ def start_background_compile(tier: Tier = Tier.FULL) -> bool:
         if _background is not None and _background.poll() is None:
             return False
         if is_compiled(tier):
+            return False
+        if (short := shortage(tier)) is not None:
+            # The system might end this process in place of the compile.
+            _log.warning("not compiling in the background: %s", short)
             return False
         cache = CompileCache()
         cache.prepare()

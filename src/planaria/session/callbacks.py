@@ -30,10 +30,9 @@ Function = TypeVar("Function", bound=Callable[..., object])
 #: Types of an exception's arguments that arrive as what they are, also in a tuple.
 _PLAIN = (str, int, float, bool, bytes, type(None))
 #: Exceptions of which the kernel makes another one, of the message.
-_OF_ONE_ARGUMENT = frozenset(
-    {"StopIteration", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"}
-    | {"ExceptionGroup", "BaseExceptionGroup"}
-)
+_OF_A_MESSAGE = frozenset({"StopIteration", "ExceptionGroup", "BaseExceptionGroup"})
+#: Exceptions that are only made of all their arguments; without these they arrive as a UnicodeError.
+_OF_ARGUMENTS = frozenset({"UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"})
 #: What arrives in the sandbox as what it is.
 _OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
 #: Answers of fewer bytes are sent again when others did not fit into the sandbox's memory.
@@ -251,9 +250,10 @@ def raised(error: BaseException) -> Raised:
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
         return Raised(kind, error.args[0])
     try:
-        if kind == type(error).__name__ and kind not in _OF_ONE_ARGUMENT and _are_plain(error.args):
+        is_known = kind in _OF_ARGUMENTS or (kind == type(error).__name__ and kind not in _OF_A_MESSAGE)
+        if is_known and _are_plain(error.args):
             return Raised(kind, str(error), {"args": tuple(error.args)})
-        return Raised(kind, str(error))
+        return Raised("UnicodeError" if kind in _OF_ARGUMENTS else kind, str(error))
     except Exception:
         return Raised(kind, f"<{type(error).__name__} without a message>")
 

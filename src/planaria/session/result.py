@@ -157,6 +157,34 @@ class Result:
             return int(code)
         return 124 if isinstance(self.error, TimeoutError) else 1
 
+    def to_json(self, indent: int | None = None) -> str:
+        """The result as JSON, for logs and messages to a model.
+
+        The value is its repr; binary contents of outputs are base64. Exceptions are their class, message and
+        traceback.
+        """
+        error = None
+        if self.error is not None:
+            error = {
+                "type": getattr(self.error, "type", type(self.error).__name__),
+                "message": str(self.error),
+                "traceback": self.error.traceback if isinstance(self.error, ExecutionError) else "",
+            }
+        fields = {
+            "execution_count": self.execution_count,
+            "value": self.repr,
+            "stdout": self.stdout,
+            "stderr": self.stderr,
+            "error": error,
+            "outputs": [output._repr_mimebundle_()[0] for output in self.outputs],
+            "suspended": [str(call) for call in self.suspended],
+            "exit_code": self.exit_code,
+            "duration_ms": self.duration_ms,
+            "stdout_omitted_bytes": self.stdout_omitted_bytes,
+            "stderr_omitted_bytes": self.stderr_omitted_bytes,
+        }
+        return json.dumps(fields, ensure_ascii=False, indent=indent, default=str)
+
     def __str__(self) -> str:
         """What a terminal would show: standard output, the value, and the error."""
         parts = [self.stdout]
@@ -177,11 +205,11 @@ class Result:
         if self.stderr_bytes:
             shown.append(f"stderr={_shortened(self.stderr)!r}")
         if self.error is not None:
-            shown.append(f"error={self.error!s}")
+            shown.append(f"error={_shortened(str(self.error), 500)}")
         if self.outputs:
             shown.append(f"outputs={len(self.outputs)}")
         if self.suspended:
-            shown.append(f"suspended={self.suspended}")
+            shown.append(f"suspended={_shortened(str(self.suspended), 500)}")
         return f"<Result {self.execution_count}: {', '.join(shown) or 'ok'}>"
 
     def _repr_html_(self) -> str:

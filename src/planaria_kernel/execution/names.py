@@ -19,6 +19,10 @@ NOT_SERIALISABLE: Final = (EncodeError, RecursionError, MemoryError)
 _SIMPLE: Final = frozenset({int, float, bool, complex, type(None)})
 
 
+#: Items from the end of a sequence whose repr is cut.
+_LAST: Final = 3
+
+
 class _Bounded(reprlib.Repr):
     """repr() of containers as Python writes it, as far as there is room."""
 
@@ -39,6 +43,27 @@ class _Bounded(reprlib.Repr):
             self.left -= len(text)
         return text
 
+    def _repr_iterable(self, x: Any, level: int, left: str, right: str, maxiter: int, trail: str = "") -> str:
+        """The items from the beginning, and of a long sequence the last ones too."""
+        if level <= 0 and len(x):
+            return f"{left}...{right}"
+        has_end = isinstance(x, (list, tuple)) and len(x) > _LAST
+        reserved = self.left // 4 if has_end else 0
+        self.left -= reserved
+        parts: list[str] = []
+        for number, item in enumerate(x):
+            if number == maxiter or self.left <= 0:
+                parts.append("...")
+                if has_end:
+                    self.left, reserved = reserved, 0
+                    parts += [self.repr1(item, level - 1) for item in x[max(number, len(x) - _LAST) :]]
+                break
+            parts.append(self.repr1(item, level - 1))
+        self.left += reserved
+        if len(x) == 1 and trail:
+            right = trail + right
+        return f"{left}{', '.join(parts)}{right}"
+
     def repr_dict(self, x: Any, level: int) -> str:
         # In the order of insertion, unlike the base class, which sorts.
         if level <= 0 and x:
@@ -54,7 +79,8 @@ class _Bounded(reprlib.Repr):
     def repr_str(self, x: str, level: int) -> str:
         if len(x) <= self.maxstring:
             return repr(x)
-        return repr(x[: self.maxstring]) + "..."
+        end = self.maxstring // 4
+        return f"{x[: self.maxstring - end]!r}...{x[-end:]!r}"
 
     def repr_int(self, x: int, level: int) -> str:
         try:
@@ -67,7 +93,11 @@ class _Bounded(reprlib.Repr):
 
 
 def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit] + "..."
+    """A text, or three quarters of the limit from its beginning and one from its end."""
+    if len(text) <= limit:
+        return text
+    end = limit // 4
+    return f"{text[: limit - end]}...{text[len(text) - end :]}"
 
 
 def short_repr(value: Any, limit: int = MAX_REPR) -> str:

@@ -26,6 +26,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         processes,
         sizes,
         subprocesses,
+        tables,
         threads,
         users,
         walking,
@@ -44,6 +45,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     pools.install()
     processes.install()
     plotting.install()
+    tables.install()
     integers.install()
     subprocesses.install()
 
