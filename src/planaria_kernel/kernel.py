@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Kernel"]
 
+#: The name by which a front end's messages for comms reach the kernel.
+COMM_NAME = "__planaria_comm__"
+
 CallHost = Callable[[bytes], bytes]
 Report = tuple[Any, ...]
 
@@ -560,10 +563,17 @@ class Kernel:
             "clear_output": self.display.clear,
             "get_ipython": self.get_ipython,
             MAGICS: self.get_ipython,
+            COMM_NAME: self._receive_comm,
             RUN_NAME: self._runs.run_equivalent,
         }
         if self.publish is not None:
             self.publish(old, self.names)
+
+    def _receive_comm(self, kind: str, content: dict[str, Any], metadata: dict[str, Any]) -> None:
+        """Hand a message of the front end's to the comm that it is for."""
+        from planaria_kernel.notebook import comms
+
+        comms.receive(kind, content, metadata)
 
     def get_ipython(self) -> InteractiveShell:
         """The session as code sees it, and its magics."""

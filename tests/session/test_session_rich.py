@@ -139,3 +139,13 @@ def test_results_as_json(new_session: Callable[..., Any]) -> None:
     error = json.loads(session.run("1 / 0").to_json(indent=1))["error"]
     assert (error["type"], error["message"]) == ("ZeroDivisionError", "ZeroDivisionError: division by zero")
     assert "line 1" in error["traceback"]
+
+
+def test_objects_of_a_host_notebook(session: Any) -> None:
+    """In a notebook of the host, sessions, snapshots and files show themselves as tables, with text escaped."""
+    session.run("x = '<b>'")
+    session.files.write_text("<i>.txt", "four")
+    assert "x = &#x27;&lt;b&gt;&#x27;" in session._repr_html_()
+    assert "<td>&lt;i&gt;.txt</td><td>4</td>" in session.files._repr_html_()
+    snapshot = session.snapshot_state()
+    assert f"<td>{snapshot.digest[:12]}</td>" in snapshot._repr_html_()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import html
 import io
 import os
 import re
@@ -77,6 +78,16 @@ class Files:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of a {type(self.filesystem).__name__}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the names in the base directory, with their sizes."""
+        rows = []
+        for name in self.listdir("."):
+            path = f"{self._base.rstrip('/')}/{name}"
+            is_directory = self.is_dir(path)
+            size = "" if is_directory else f"{self.stat(path, follow=False).size:,}"
+            rows.append(f"<tr><td>{html.escape(name)}{'/' * is_directory}</td><td>{size}</td></tr>")
+        return f"<table><tr><th>{html.escape(self._base)}</th><th>bytes</th></tr>{''.join(rows)}</table>"
 
     # -- contents ----------------------------------------------------------------------------------
 

@@ -99,7 +99,10 @@ class NetworkCalls:
 
     async def send(self, number: int, data: bytes) -> None:
         """Send bytes."""
-        await self._connection(number).send(data)
+        if not isinstance(data, bytes):
+            raise OSError(f"a connection sends bytes, not {type(data).__name__}")
+        if data:  # none would be the end of what the code sends
+            await self._connection(number).send(data)
 
     def resuming(self, decision: object) -> Callable[[int, bytes], object]:
         """The function that continues a `send` which waited for a decision."""

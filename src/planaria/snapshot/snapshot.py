@@ -104,6 +104,17 @@ class Snapshot(SnapshotParts):
             f"<Snapshot {self.digest[:12]} after {self._header.count} executions, {len(self)} bytes{delta}>"
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks: what it holds, as a table."""
+        rows = {
+            "digest": self.digest[:12],
+            "executions": str(self._header.count),
+            "size": f"{len(self):,} bytes",
+            "delta of": (self._header.parent or "")[:12],
+        }
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items() if value)
+        return f"<table>{cells}</table>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self._data, self._parent)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from planaria_kernel.execution import magic_names as names
+from planaria_kernel.execution.error_reports import describe as describe_error
 from planaria_kernel.execution.names import short_repr
 from planaria_kernel.notebook import packages
 from planaria_kernel.notebook.describing import describe
@@ -121,6 +122,12 @@ class InteractiveShell:
     def push(self, variables: dict[str, Any]) -> None:
         """Make variables the user's."""
         self.user_ns.update(variables)
+
+    def showtraceback(self, exc_tuple: Any = None, **_: Any) -> None:
+        """Print the exception that is being handled, or the given one, as an uncaught one is."""
+        error = (exc_tuple or sys.exc_info())[1]
+        if error is not None:
+            sys.stderr.write(describe_error(error)["traceback"])
 
     # -- the shell -----------------------------------------------------------------------------------
 

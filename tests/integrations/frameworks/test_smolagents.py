@@ -35,7 +35,7 @@ class Flip(Tool):  # type: ignore[misc]
 
 
 class ScriptedModel(Model):  # type: ignore[misc]
-    """Says one program after the other, and keeps what it was asked."""
+    """Says one program after the other, and keeps what it has read."""
 
     def __init__(self, *programs: str) -> None:
         super().__init__(model_id="scripted")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
 from demo_http_server import PNG, HttpServer, serving
+from recording_server import Resolver
 
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError, ToolNotFound, ToolTimeout
+from planaria.workspace.tools.http_addresses import pinned
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
 from planaria.workspace.tools.variables import ToolEnvironment
@@ -41,8 +45,10 @@ def define(server: HttpServer) -> Iterator[Define]:
     """A function that makes a tool of endpoints in YAML; `top` goes before them."""
     made: list[Tool] = []
 
-    def make(endpoints: str, top: str = "", environment: ToolEnvironment | None = None) -> Tool:
-        text = f"name: api\ntype: http\nbase_url: {server.url}/api\n{top}\nendpoints:\n{endpoints}"
+    def make(
+        endpoints: str, top: str = "", environment: ToolEnvironment | None = None, base: str = server.url
+    ) -> Tool:
+        text = f"name: api\ntype: http\nbase_url: {base}/api\n{top}\nendpoints:\n{endpoints}"
         made.extend(load_tools([Text("api.yaml", text)], environment))
         return made[-1]
 
@@ -334,6 +340,44 @@ def test_redirect_and_back(define: Define, server: HttpServer) -> None:
         answer = call(tool, "get")
         assert answer["path"] == "/echo/delete-everything"
         assert "authorization" not in answer["headers"]
+
+
+@pytest.mark.parametrize(
+    ("place", "answers"),
+    [
+        ("http://169.254.169.254/latest/meta-data/", []),
+        ("http://[::ffff:127.0.0.1]/", []),
+        ("http://inner.test/", [["10.0.0.1"]]),
+    ],
+)
+def test_redirect_to_private_address(
+    place: str, answers: list[list[str]], define: Define, server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A public interface cannot send a request on to a private address, by number or by name."""
+    resolver = Resolver()
+    # To connect, for the host of the redirect, and for the first host again.
+    resolver.answers = [["127.0.0.1"], *answers, ["93.184.216.34"]]
+    monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
+    tool = define(
+        f"- {{name: get, path: /redirect, query: {{to: '{place}'}}}}",
+        "redirects: any",
+        base=f"http://api.test:{server.url.rpartition(':')[2]}",
+    )
+    with pytest.raises(ToolCallError, match="not a public address"):
+        call(tool, "get")
+
+
+def test_checked_address_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request to another host goes to the address that was checked, under the host's name."""
+    resolver = Resolver()
+    resolver.answers = [["10.0.0.1", "93.184.216.34"], ["10.0.0.1"]]
+    monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
+    request = asyncio.run(pinned(httpx.Request("GET", "https://files.test:8443/a?b")))
+    assert request is not None
+    assert str(request.url) == "https://93.184.216.34:8443/a?b"
+    assert request.headers["Host"] == "files.test:8443"
+    assert request.extensions["sni_hostname"] == "files.test"
+    assert asyncio.run(pinned(httpx.Request("GET", "https://files.test/"))) is None
 
 
 def test_redirect_loop(define: Define) -> None:

@@ -32,6 +32,8 @@ _log = logging.getLogger(__name__)
 OpenSession = Callable[..., AsyncSession]
 Content = dict[str, Any]
 
+#: The function of the code's builtins that takes messages for comms.
+_COMM: Final = "__planaria_comm__"
 _BANNER: Final = (
     f"planaria {__version__}: Python in a sandbox. %lsmagic lists the magics, %undo takes back the last cell."
 )
@@ -274,16 +276,16 @@ class JupyterKernel:
             **described,
         }
 
-    async def _run(self, code: str) -> tuple[PlanariaError | None, str | None]:
+    async def _run(self, code: str, name: str | None = None) -> tuple[PlanariaError | None, str | None]:
         """Run a cell: what it raised, and the text of its value."""
         try:
-            command = self._commands.parse(code)
+            command = self._commands.parse(code) if name is None else None
             if command is not None:
                 shown = await self._commands.obey(command)
                 if isinstance(shown, Shown):
                     self._outputs.write(1, shown.text.encode("utf-8", "replace"))
                 return None, None
-            result = await self.session.run(code, name=f"<cell {self._count}>")
+            result = await self.session.run(code, name=name or f"<cell {self._count}>")
             if result.suspended:
                 await self._give_up(result)
         except PlanariaError as error:
@@ -369,7 +371,7 @@ class JupyterKernel:
             self._outputs.comms[identifier] = str(message.content.get("target_name", ""))
         self._outputs.begin(message.header, self._count)
         arrived = {**message.content, "buffers": [bytes(buffer) for buffer in message.buffers]}
-        error, _ = await self._run(f"__planaria_comm__({message.type!r}, {arrived!r})")
+        error, _ = await self._run(f"{_COMM}({message.type!r}, {arrived!r}, {message.metadata!r})", "<comm>")
         await self._outputs.drain()
         if message.type == "comm_close":
             self._outputs.comms.pop(identifier, None)

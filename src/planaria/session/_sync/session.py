@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -339,6 +340,15 @@ class Session(SessionConstructors, WorkspaceMethods):
         count = engine.count
         plural = "" if count == 1 else "s"
         return f"<{type(self).__name__} {engine.executor.name}, {count} execution{plural}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the latest executions, as a table."""
+        rows = "".join(
+            f"<tr><td>{entry.count}</td><td><code>{html.escape(entry.code.strip()[:100])}</code></td>"
+            f"<td>{entry.duration_ms:.1f} ms</td><td>{html.escape(entry.error or '')}</td></tr>"
+            for entry in self.history[-20:]
+        )
+        return f"<p>{html.escape(repr(self))}</p><table>{rows}</table>"
 
     # -- closing -----------------------------------------------------------------------------------------
 

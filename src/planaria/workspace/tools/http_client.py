@@ -15,6 +15,7 @@ import httpx
 
 from planaria.errors import ToolCallError, ToolTimeout
 from planaria.version import __version__
+from planaria.workspace.tools.http_addresses import is_private, pinned
 from planaria.workspace.tools.http_requests import HttpRequest
 from planaria.workspace.tools.redaction import Redaction
 
@@ -168,6 +169,7 @@ class HttpClient:
 
     async def _send(self, request: httpx.Request, what: str) -> Answer:
         is_own = _same_host(self._base, request.url)
+        first, is_first = request.url, True
         for _ in range(_MAX_REDIRECTS + 1):
             response = await self._pool.send(request, stream=True)
             try:
@@ -185,8 +187,19 @@ class HttpClient:
             else:
                 for name in (*self._headers, *self._credentials.headers, "Cookie"):
                     following.headers.pop(name, None)
-            request = following
+            is_first = is_first and _same_host(first, following.url)
+            request = following if is_first else await self._elsewhere(following, first, what)
         raise ToolCallError(f"{what} was redirected more than {_MAX_REDIRECTS} times")
+
+    async def _elsewhere(self, request: httpx.Request, first: httpx.URL, what: str) -> httpx.Request:
+        """A request to another host than the first, which only a private host sends to a private one."""
+        where = self._shown(request.url)
+        found = await pinned(request)
+        if found is not None:
+            return found
+        if await is_private(first):
+            return request
+        raise ToolCallError(f"{what} was redirected to {where}, which is not a public address")
 
     def _check_redirect(self, sent: httpx.URL, following: httpx.Request, what: str) -> None:
         where = self._shown(following.url)
