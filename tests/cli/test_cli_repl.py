@@ -149,7 +149,9 @@ def test_magics_at_the_prompt_are_those_of_cells(terminal: Terminal, tmp_path: P
     assert "42\r\n" in shown
     assert "loops each)\r\n" in terminal.run("%timeit -n 5 -r 2 1 + 1")
     terminal.run("import math")
-    assert "math\r\n" in terminal.run("%who")
+    shown = terminal.run("%who")
+    assert "math\r\n" in shown
+    assert "Out" not in shown
     assert "/home/user" in terminal.run("%pwd")
     terminal.type("%put job.py own.py" + ENTER)
     terminal.wait_for("copied to own.py in the session")
