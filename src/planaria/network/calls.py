@@ -90,7 +90,9 @@ class NetworkCalls:
         try:
             await connection.open()
         except BaseException as error:
-            del self._connections[number]
+            self._connections.pop(number, None)
+            with anyio.CancelScope(shield=True):
+                await connection.close()
             if isinstance(error, Exception):
                 reason = str(error)
                 self._budget.record(NetworkRequest("CONNECT", f"//{host}:{port}", reason=reason))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from planaria.event_loops import EventLoop
+from concurrent.futures import wait
+from typing import Final
+
+from planaria.event_loops import EventLoop, is_running_here
 from planaria.executors.messages import HostCall
 from planaria.network.calls import NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
 from planaria.session.callbacks import Callback
 
 __all__ = ["NetworkLink"]
+
+#: How long closing connections may take on a loop that is busy or stopped, in seconds.
+_MOST_CLOSING: Final = 10.0
 
 
 class NetworkLink:
@@ -49,6 +55,8 @@ class NetworkLink:
         return self._calls.take_records()
 
     def close(self, loop: EventLoop) -> None:
-        """Close every connection, on the loop that they belong to."""
+        """Close every connection, on the loop that they belong to, and wait for that: on another thread."""
         if self._calls.any_open:
-            loop.spawn(self._calls.close_all())
+            closing = loop.spawn(self._calls.close_all())
+            if not is_running_here(loop):
+                wait([closing], _MOST_CLOSING)
