@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 import re
 import ssl
 import time
@@ -37,7 +38,7 @@ __all__ = ["Connection"]
 _CHUNK: Final = 1 << 16
 #: How much of an answer is kept before the code asks for it, and the part of `max_received` that it may take:
 #: what is read ahead may never be asked for.
-_AHEAD: Final = 1 << 20
+_AHEAD: Final = 2 << 20
 _PART_AHEAD: Final = 16
 #: The shortest wait that takes what is there already, in seconds.
 _SHORTEST: Final = 0.002
@@ -69,6 +70,8 @@ class Connection:
         self._held: h11.Request | None = None
         self._body = Body(None, ())
         self._started = 0.0
+        #: When the answer has to be whole.
+        self._due = math.inf
         self._out = bytearray()
         self._ended = False
         self._is_broken = False
@@ -304,7 +307,11 @@ class Connection:
             # The message of this error has the header in it, perhaps with a value.
             self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
         request.allowed = True
-        await self._ensure_server()
+        self._due = anyio.current_time() + (self._policy.request_timeout or math.inf)
+        with anyio.CancelScope(deadline=self._due) as scope:
+            await self._ensure_server()
+        if scope.cancelled_caught:
+            raise self._took_too_long()
         assert self._server is not None
         self._answer = AnswerReader(self._guest, self._server, request, scrubber)
         self._body = Body(head, [(one.name, value) for one, value in values if one.in_body])
@@ -368,14 +375,21 @@ class Connection:
         if self._stream is None:
             raise ConnectionResetError("the connection is closed")
         try:
-            with anyio.fail_after(self._policy.timeout):
+            with anyio.fail_after(min(self._policy.timeout, self._due - anyio.current_time())):
                 for start in range(0, len(data), _CHUNK):
                     await self._stream.send(data[start : start + _CHUNK])
         except TimeoutError:
+            if anyio.current_time() >= self._due:
+                raise self._took_too_long() from None
             raise TimeoutError(f"{self.host} took no data for {self._policy.timeout:g} s") from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._ended = True
             raise ConnectionResetError(f"{self.host} closed the connection") from None
+
+    def _took_too_long(self) -> TimeoutError:
+        reason = f"the limit request_timeout={self._policy.request_timeout:g} s of a request to {self.host} is reached"
+        self._break(reason)
+        return TimeoutError(reason)
 
     def _refuse(self, reason: str, kind: type[OSError]) -> NoReturn:
         if self._request is None:
@@ -459,9 +473,13 @@ class Connection:
     async def _read_on(self, *, ahead: bool = False) -> None:
         """Take what the server sends next, unless another task has done so."""
         if self._has_room() if ahead else not (self._out or self._ended or self._failure):
-            data = await self._read()
+            data = None
+            with anyio.CancelScope(deadline=self._due) as scope:
+                data = await self._read()
             if data is not None:
                 self._take(data)
+            elif scope.cancelled_caught:
+                raise self._took_too_long()
 
     async def _read(self) -> bytes | None:
         """What the server sent; None when it is time to look again."""
@@ -501,6 +519,7 @@ class Connection:
             raise ConnectionResetError(reason) from None
         if self._request is not None and self._answer.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
+            self._due = math.inf
         self._ended = self._answer.is_closed
         if self._answer.is_upgraded:
             self._is_raw = True
