@@ -138,7 +138,7 @@ class _TrioLoop(EventLoop):
     def __hash__(self) -> int:
         return hash(self._token)
 
-    def call_soon(self, function: Callable[[], object]) -> None:
+    def call_soon(self, function: Callable[[], object]) -> bool:
         import trio
 
         try:

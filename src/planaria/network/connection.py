@@ -387,7 +387,8 @@ class Connection:
             raise ConnectionResetError(f"{self.host} closed the connection") from None
 
     def _took_too_long(self) -> TimeoutError:
-        reason = f"the limit request_timeout={self._policy.request_timeout:g} s of a request to {self.host} is reached"
+        limit = self._policy.request_timeout
+        reason = f"the limit request_timeout={limit:g} s of a request to {self.host} is reached"
         self._break(reason)
         return TimeoutError(reason)
 
