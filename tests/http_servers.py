@@ -7,6 +7,7 @@ import http.server
 import json
 import ssl
 import threading
+import time
 from collections.abc import Generator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -63,6 +64,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.answer(200, b"old", {"Last-Modified": "Sat, 01 Jan 2000 00:00:00 GMT"})
             case ["nothing"]:
                 self.close_connection = True
+            case ["drip"]:
+                self.close_connection = True
+                self.send_response(200)
+                self.end_headers()
+                for _ in range(200):
+                    self.wfile.write(b"drop")
+                    self.wfile.flush()
+                    time.sleep(0.1)
             case ["never"]:
                 threading.Event().wait(20)
                 self.close_connection = True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     import trio
 
-__all__ = ["EventLoop", "asyncio_loop", "running_loop", "until_done"]
+__all__ = ["EventLoop", "asyncio_loop", "is_running_here", "running_loop", "until_done"]
 
 T = TypeVar("T")
 
@@ -23,15 +23,15 @@ class EventLoop(ABC):
     """A running event loop. Its methods may be called from any thread."""
 
     @abstractmethod
-    def call_soon(self, function: Callable[[], object]) -> None:
-        """Have the loop call a function; when the loop has ended, nothing happens."""
+    def call_soon(self, function: Callable[[], object]) -> bool:
+        """Have the loop call a function. False when the loop has ended: then nothing happens."""
 
     @abstractmethod
     def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
         """Run a coroutine as a task of the loop, in a copy of the present context.
 
         Cancelling the future cancels the task, which runs to its first wait even so; a task that is cancelled
-        with its loop cancels the future.
+        with its loop cancels the future, and so does a loop that has ended.
         """
 
 
@@ -75,19 +75,21 @@ class _AsyncioLoop(EventLoop):
     def __hash__(self) -> int:
         return hash(self._loop)
 
-    def call_soon(self, function: Callable[[], object]) -> None:
+    def call_soon(self, function: Callable[[], object]) -> bool:
         try:
             here = asyncio.get_running_loop() is self._loop
         except RuntimeError:
             here = False
         if here:
             function()
-            return
+            return True
         try:
             self._loop.call_soon_threadsafe(function)
         except RuntimeError:  # it is closed
             if not self._loop.is_closed():
                 raise
+            return False
+        return True
 
     def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
         future: _Spawned[T] = _Spawned(self)
@@ -108,7 +110,9 @@ class _AsyncioLoop(EventLoop):
             else:
                 future.finish(task.result())
 
-        self.call_soon(start)
+        if not self.call_soon(start):
+            coroutine.close()
+            future.cancel()
         return future
 
 
@@ -134,7 +138,7 @@ class _TrioLoop(EventLoop):
     def __hash__(self) -> int:
         return hash(self._token)
 
-    def call_soon(self, function: Callable[[], object]) -> None:
+    def call_soon(self, function: Callable[[], object]) -> bool:
         import trio
 
         try:
@@ -143,11 +147,12 @@ class _TrioLoop(EventLoop):
             here = False
         if here:
             function()
-            return
+            return True
         try:
             self._token.run_sync_soon(function)
         except trio.RunFinishedError:
-            pass
+            return False
+        return True
 
     def spawn(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
         import trio
@@ -170,7 +175,9 @@ class _TrioLoop(EventLoop):
             future.cancel_task = scope.cancel
             trio.lowlevel.spawn_system_task(run, context=context)
 
-        self.call_soon(start)
+        if not self.call_soon(start):
+            coroutine.close()
+            future.cancel()
         return future
 
 
@@ -184,6 +191,14 @@ def running_loop() -> EventLoop:
     import trio
 
     return _TrioLoop(trio.lowlevel.current_trio_token())
+
+
+def is_running_here(loop: EventLoop) -> bool:
+    """Whether an event loop runs on this thread."""
+    try:
+        return running_loop() == loop
+    except RuntimeError:
+        return False
 
 
 def asyncio_loop(loop: asyncio.AbstractEventLoop) -> EventLoop:

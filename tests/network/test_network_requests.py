@@ -355,6 +355,76 @@ def test_limits(connected: Any, limit: str, code: str) -> None:
         assert session.run("get(f'{plain}/echo')").error is None
 
 
+@pytest.mark.parametrize(
+    "read", ["answer.read()", "[len(one) for one in iter(lambda: answer.read(10), b'')]"]
+)
+def test_request_timeout(connected: Any, read: str) -> None:
+    """A request that takes longer than `request_timeout` in total is a TimeoutError, though no wait is long."""
+    session = connected(request_timeout=1.5)
+    assert session.run("get(f'{plain}/echo')").error is None
+    result = session.run(f"answer = urllib.request.urlopen(f'{{plain}}/drip', timeout=60)\n{read}")
+    assert result.error.type == "TimeoutError"
+    assert "the limit request_timeout=1.5 s of a request to localhost is reached" in result.error.message
+    [record] = result.requests
+    assert record.reason == "the limit request_timeout=1.5 s of a request to localhost is reached"
+    assert session.run("get(f'{plain}/echo')").error is None
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "5"])
+def test_request_timeout_is_checked(value: Any) -> None:
+    """A `request_timeout` that is not a positive number is an error of the constructor."""
+    with pytest.raises(ValueError, match="request_timeout="):
+        Network(request_timeout=value)
+
+
+def test_data_before_a_limit(connected: Any) -> None:
+    """What came within `max_received` reaches the code, and the error comes after it."""
+    code = """
+connection = http.client.HTTPConnection(plain.removeprefix("http://"))
+connection.request("GET", "/bytes/1000000")
+answer, got = connection.getresponse(), 0
+try:
+    while data := answer.read1(50_000):
+        got += len(data)
+except PermissionError as error:
+    message = str(error)
+got, message
+"""
+    got, message = connected(max_received=500_000).execute(code).value
+    assert 400_000 < got <= 500_000
+    assert message == "the limit max_received=500000 of one execution is reached"
+
+
+def test_unread_answers_within_a_limit(connected: Any) -> None:
+    """An answer that the code does not read on takes a small part of `max_received`, whatever its length."""
+    code = """
+for _ in range(5):
+    connection = http.client.HTTPConnection(plain.removeprefix("http://"))
+    connection.request("GET", "/bytes/5000000")
+    connection.getresponse()
+    connection.close()
+"""
+    assert connected(max_received=2_000_000).run(code).error is None
+
+
+def test_peeked_data(connected: Any) -> None:
+    """A socket gives what it received in parts of any size, and again after a look at it with MSG_PEEK."""
+    code = """
+host, port = plain.removeprefix("http://").split(":")
+with socket.create_connection((host, int(port))) as connection:
+    connection.sendall(f"GET /bytes/70000 HTTP/1.1\\r\\nHost: {host}:{port}\\r\\nConnection: close\\r\\n\\r\\n".encode())
+    seen = [connection.recv(8, socket.MSG_PEEK), connection.recv(4)]
+    buffer = bytearray(8)
+    seen.append((connection.recv_into(buffer, 4), bytes(buffer)))
+    rest = b"".join(iter(lambda: connection.recv(1000), b""))
+seen, len(rest.partition(b"\\r\\n\\r\\n")[2])
+"""
+    assert connected().execute(code).value == (
+        [b"HTTP/1.1", b"HTTP", (4, b"/1.1\0\0\0\0")],
+        70_000,
+    )
+
+
 def test_other_executors() -> None:
     """A network is the sandbox's: elsewhere it would not hold."""
     with pytest.raises(TypeError, match="network= is for the sandbox"):

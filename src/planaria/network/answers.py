@@ -42,33 +42,33 @@ class AnswerReader:
     def feed(self, data: bytes) -> bytes:
         """What the code gets for what the server sent; no data is its end. Raises h11.RemoteProtocolError."""
         self._server.receive_data(data)
-        out = bytearray()
+        out: list[bytes] = []
         while not self.is_done:
             event = self._server.next_event()
             match event:
                 case h11.InformationalResponse():
-                    out += self._sent(self._interim(event))
+                    out.append(self._sent(self._interim(event)))
                     if event.status_code == 101:
-                        out += self._server.trailing_data[0]
+                        out.append(self._server.trailing_data[0])
                         self.is_done = self.is_upgraded = True
                 case h11.Response():
                     self._request.status = event.status_code
-                    out += self._sent(self._head(event))
+                    out.append(self._sent(self._head(event)))
                 case h11.Data(data=body):
                     self._request.bytes_received += len(body)
-                    out += self._data(self._plain(bytes(body)))
+                    out.append(self._data(self._plain(bytes(body))))
                 case h11.EndOfMessage():
                     if self._inflate is not None and not self._inflate.eof and self._has_body:
                         raise h11.RemoteProtocolError("the compressed body is not whole")
-                    out += self._data(self._scrubber.finish())
-                    out += self._sent(h11.EndOfMessage())
+                    out.append(self._data(self._scrubber.finish()))
+                    out.append(self._sent(h11.EndOfMessage()))
                     self.is_done = True
                     self.is_closed = h11.MUST_CLOSE in (self._guest.our_state, self._guest.their_state)
                 case h11.ConnectionClosed():
                     self.is_done = self.is_closed = True
                 case _:
                     break
-        return bytes(out)
+        return b"".join(out)
 
     def _interim(self, event: h11.InformationalResponse) -> h11.InformationalResponse:
         """An answer before the answer (1xx); that to an upgrade keeps what belongs to it."""

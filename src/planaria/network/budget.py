@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Final
 
 from planaria.network.policy import Network, NetworkRequest
@@ -56,6 +57,11 @@ class Budget:
     def received(self, count: int) -> None:
         self._received += count
         self._check("max_received", self._received)
+
+    def receivable(self) -> int:
+        """How many bytes more may be received."""
+        limit = self._policy.max_received
+        return sys.maxsize if limit is None else max(0, limit - self._received)
 
     def _check(self, name: str, count: int) -> None:
         limit = getattr(self._policy, name)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable
+from concurrent.futures import Future
 
 import anyio
 
+from planaria.event_loops import EventLoop, running_loop
 from planaria.network.budget import Budget
 from planaria.network.connection import Connection
 from planaria.network.hosts import canonical_host
@@ -27,6 +29,8 @@ class NetworkCalls:
         self._budget = Budget(policy)
         self._issued = IssuedValues(policy.secrets)
         self._connections: dict[int, Connection] = {}
+        #: The loop that the connections belong to.
+        self.loop: EventLoop | None = None
         # A snapshot has the numbers of connections that are not open here: no number is used again elsewhere.
         self._numbers = itertools.count(int.from_bytes(os.urandom(6), "little") << 12)
 
@@ -39,11 +43,6 @@ class NetworkCalls:
             "@network.poll": self.poll,
             "@network.close": self.close,
         }
-
-    @property
-    def any_open(self) -> bool:
-        """Whether a connection is open."""
-        return bool(self._connections)
 
     def environment(self) -> dict[str, str]:
         """The variables that hold placeholders."""
@@ -59,6 +58,12 @@ class NetworkCalls:
         records = self._budget.records
         self._budget.restart()
         return records
+
+    def begin_closing(self) -> Future[None] | None:
+        """Close every connection on their loop; the future of that, if any is open."""
+        if self.loop is None or not self._connections:
+            return None
+        return self.loop.spawn(self.close_all())
 
     async def close_all(self) -> None:
         """Close every connection; the code finds them reset."""
@@ -84,13 +89,16 @@ class NetworkCalls:
             reason = policy.refusal(place)
             self._budget.record(NetworkRequest("CONNECT", f"//{place}", reason=reason))
             raise PermissionError(reason)
+        self.loop = running_loop()
         connection = Connection(policy, self._budget, self._issued, host, port)
         number = next(self._numbers)
         self._connections[number] = connection
         try:
             await connection.open()
         except BaseException as error:
-            del self._connections[number]
+            self._connections.pop(number, None)
+            with anyio.CancelScope(shield=True):
+                await connection.close()
             if isinstance(error, Exception):
                 reason = str(error)
                 self._budget.record(NetworkRequest("CONNECT", f"//{host}:{port}", reason=reason))

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 import re
 import ssl
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from typing import Final, NoReturn
 
 import anyio
@@ -21,6 +23,7 @@ import h11
 from anyio.abc import ByteStream
 
 from planaria.errors import Suspend
+from planaria.event_loops import running_loop
 from planaria.network.answers import AnswerReader
 from planaria.network.budget import Budget
 from planaria.network.hosts import canonical_host
@@ -33,6 +36,10 @@ from planaria.network.upstream import connect, start_tls
 __all__ = ["Connection"]
 
 _CHUNK: Final = 1 << 16
+#: How much of an answer is kept before the code asks for it, and the part of `max_received` that it may take:
+#: what is read ahead may never be asked for.
+_AHEAD: Final = 2 << 20
+_PART_AHEAD: Final = 16
 #: The shortest wait that takes what is there already, in seconds.
 _SHORTEST: Final = 0.002
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
@@ -63,12 +70,17 @@ class Connection:
         self._held: h11.Request | None = None
         self._body = Body(None, ())
         self._started = 0.0
+        #: When the answer has to be whole.
+        self._due = math.inf
         self._out = bytearray()
         self._ended = False
         self._is_broken = False
         self._has_sent = False
         self._sending = anyio.Lock()
-        self._receiving = anyio.Lock()
+        self._receiving = anyio.Lock(fast_acquire=True)
+        #: The task that reads ahead, and what it failed with, which the code gets after the data before it.
+        self._reader: Future[None] | None = None
+        self._failure: Exception | None = None
         #: Set when there may be something to read: an answer that is expected, or bytes of ours.
         self._asked = anyio.Event()
 
@@ -119,6 +131,8 @@ class Connection:
         """Close the connection to the server."""
         stream, self._stream = self._stream, None
         self._ended = True
+        if self._reader is not None:
+            self._reader.cancel()
         if stream is not None:
             await anyio.aclose_forcefully(stream)
 
@@ -293,7 +307,11 @@ class Connection:
             # The message of this error has the header in it, perhaps with a value.
             self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
         request.allowed = True
-        await self._ensure_server()
+        self._due = anyio.current_time() + (self._policy.request_timeout or math.inf)
+        with anyio.CancelScope(deadline=self._due) as scope:
+            await self._ensure_server()
+        if scope.cancelled_caught:
+            raise self._took_too_long()
         assert self._server is not None
         self._answer = AnswerReader(self._guest, self._server, request, scrubber)
         self._body = Body(head, [(one.name, value) for one, value in values if one.in_body])
@@ -357,14 +375,22 @@ class Connection:
         if self._stream is None:
             raise ConnectionResetError("the connection is closed")
         try:
-            with anyio.fail_after(self._policy.timeout):
+            with anyio.fail_after(min(self._policy.timeout, self._due - anyio.current_time())):
                 for start in range(0, len(data), _CHUNK):
                     await self._stream.send(data[start : start + _CHUNK])
         except TimeoutError:
+            if anyio.current_time() >= self._due:
+                raise self._took_too_long() from None
             raise TimeoutError(f"{self.host} took no data for {self._policy.timeout:g} s") from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._ended = True
             raise ConnectionResetError(f"{self.host} closed the connection") from None
+
+    def _took_too_long(self) -> TimeoutError:
+        limit = self._policy.request_timeout
+        reason = f"the limit request_timeout={limit:g} s of a request to {self.host} is reached"
+        self._break(reason)
+        return TimeoutError(reason)
 
     def _refuse(self, reason: str, kind: type[OSError]) -> NoReturn:
         if self._request is None:
@@ -391,37 +417,70 @@ class Connection:
 
     async def receive(self, size: int, seconds: float | None) -> bytes | None:
         """At most `size` bytes for the code, none at the end, None when there are none within `seconds`."""
-        async with self._receiving:
-            if not self._out and not await self._fill(seconds):
-                return None
-            data = bytes(self._out[:size])
-            del self._out[:size]
-            return data
+        if not await self._fill(seconds):
+            return None
+        data = bytes(memoryview(self._out)[:size])
+        del self._out[:size]
+        self._read_ahead()
+        return data
 
     async def is_readable(self, seconds: float | None) -> bool:
         """Whether `receive` would return something at once, within so many seconds."""
-        async with self._receiving:
-            return bool(self._out) or await self._fill(seconds)
+        return await self._fill(seconds)
 
     async def _fill(self, seconds: float | None) -> bool:
         """Take from the server until there is something for the code, or its end (True)."""
         limit = self._policy.timeout if seconds is None else seconds
         deadline = anyio.current_time() + limit
-        while not self._out and not self._ended:
-            left = max(_SHORTEST, deadline - anyio.current_time())
-            data = None
-            with anyio.move_on_after(left):
-                data = await self._read()
-            if self._out or self._ended:
+        while not self._out:
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
+            if self._ended:
                 return True
-            if data is None and anyio.current_time() < deadline:
-                continue
-            if data is None:
+            left = max(_SHORTEST, deadline - anyio.current_time())
+            is_late = True
+            with anyio.move_on_after(left):
+                async with self._receiving:
+                    await self._read_on()
+                is_late = False
+            if is_late and not self._out and not self._ended and anyio.current_time() >= deadline:
                 if seconds is None:
                     raise TimeoutError(f"{self.host} sent nothing for {limit:g} s")
                 return False
-            self._take(data)
         return True
+
+    def _read_ahead(self) -> None:
+        """Go on reading an answer while the code works on what it has."""
+        if self._has_room() and (self._reader is None or self._reader.done()):
+            self._reader = running_loop().spawn(self._keep_reading())
+
+    async def _keep_reading(self) -> None:
+        try:
+            while self._has_room():
+                async with self._receiving:
+                    await self._read_on(ahead=True)
+        except Exception as error:
+            self._failure = error
+
+    def _has_room(self) -> bool:
+        """Whether there is more of an answer to read ahead. What is not HTTP may turn into TLS at any time,
+        and is read when the code asks for it.
+        """
+        if self._answer is None or self._is_raw or self._ended or self._failure is not None:
+            return False
+        return len(self._out) < min(_AHEAD, self._budget.receivable() // _PART_AHEAD)
+
+    async def _read_on(self, *, ahead: bool = False) -> None:
+        """Take what the server sends next, unless another task has done so."""
+        if self._has_room() if ahead else not (self._out or self._ended or self._failure):
+            data = None
+            with anyio.CancelScope(deadline=self._due) as scope:
+                data = await self._read()
+            if data is not None:
+                self._take(data)
+            elif scope.cancelled_caught:
+                raise self._took_too_long()
 
     async def _read(self) -> bytes | None:
         """What the server sent; None when it is time to look again."""
@@ -440,7 +499,11 @@ class Connection:
             raise ConnectionResetError(f"{self.host} closed the connection") from None
 
     def _take(self, data: bytes) -> None:
-        self._budget.received(len(data))
+        try:
+            self._budget.received(len(data))
+        except PermissionError as error:
+            self._break(str(error))
+            raise
         if self._is_raw:
             self._out += data
             self._ended = not data
@@ -457,6 +520,7 @@ class Connection:
             raise ConnectionResetError(reason) from None
         if self._request is not None and self._answer.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
+            self._due = math.inf
         self._ended = self._answer.is_closed
         if self._answer.is_upgraded:
             self._is_raw = True

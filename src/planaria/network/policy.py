@@ -20,6 +20,7 @@ __all__ = ["Decision", "Network", "NetworkRequest"]
 #: send in place of the request's.
 Decision = bool | str | Mapping[str, str] | None
 
+_OPTIONAL_LIMITS: Final = ("request_timeout", "max_requests", "max_sent", "max_received")
 _NOTHING: Final = "the network allows nothing"
 
 
@@ -64,6 +65,8 @@ class Network:
         private: whether addresses that are not public (private, loopback, link-local …) may be reached by
             names that lead to them. A rule for the address itself, or for `localhost`, allows just that.
         timeout: how long connecting and each wait for a server may take, in seconds.
+        request_timeout: how long a request may take, from its head being sent to the end of its answer, in
+            seconds; None for no limit.
         max_connections: how many connections may be open at once.
         max_requests: how many requests one execution may make; None for no limit.
         max_sent: how many bytes one execution may send; None for no limit.
@@ -80,6 +83,7 @@ class Network:
     on_request: Callable[[NetworkRequest], Decision | Awaitable[Decision]] | None = None
     private: bool = False
     timeout: float = 30.0
+    request_timeout: float | None = None
     max_connections: int = 64
     max_requests: int | None = None
     max_sent: int | None = None
@@ -99,9 +103,9 @@ class Network:
         names = [secret.name for secret in self.secrets]
         if len(set(names)) < len(names):
             raise ValueError(f"secrets= names one of {', '.join(sorted(set(names)))} twice")
-        for name in ("timeout", "max_connections", "max_requests", "max_sent", "max_received"):
+        for name in ("timeout", "max_connections", *_OPTIONAL_LIMITS):
             value = getattr(self, name)
-            if value is None and name.startswith("max_") and name != "max_connections":
+            if value is None and name in _OPTIONAL_LIMITS:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise ValueError(f"{name}={value!r}: must be a number greater than 0")

@@ -170,7 +170,7 @@ class SessionEngine:
             self.execution = None
             self.executor.close()
             if self.network is not None:
-                self.network.close(self.host_calls.awaiting_loop())
+                self.network.close()
             if self.workspace is not None:
                 self.workspace.release()
 
@@ -542,7 +542,7 @@ class SessionEngine:
         """The kernel has become `state`: so does the rest of the session."""
         self.host_calls.drop_answers()
         if self.network is not None:
-            self.network.close(self.host_calls.awaiting_loop())
+            self.network.close()
         self.count = state.count
         self.pending = {call.id: call for call in state.pending}
         self.execution = None

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from planaria.event_loops import EventLoop
+import weakref
+from concurrent.futures import wait
+from typing import Final
+
+from planaria.event_loops import is_running_here
 from planaria.executors.messages import HostCall
 from planaria.network.calls import NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
 from planaria.session.callbacks import Callback
 
 __all__ = ["NetworkLink"]
+
+#: How long closing connections may take on a loop that is busy or stopped, in seconds.
+_MOST_CLOSING: Final = 10.0
 
 
 class NetworkLink:
@@ -17,6 +24,8 @@ class NetworkLink:
     def __init__(self, policy: Network) -> None:
         self._policy = policy
         self._calls = NetworkCalls(policy)
+        # A session that is dropped without being closed; this may run on any thread, and does not wait.
+        weakref.finalize(self, NetworkCalls.begin_closing, self._calls).atexit = False
         self._callbacks = {
             name: Callback(name[1:], function) for name, function in self._calls.functions().items()
         }
@@ -48,7 +57,9 @@ class NetworkLink:
         """The requests of the execution that ends now."""
         return self._calls.take_records()
 
-    def close(self, loop: EventLoop) -> None:
-        """Close every connection, on the loop that they belong to."""
-        if self._calls.any_open:
-            loop.spawn(self._calls.close_all())
+    def close(self) -> None:
+        """Close every connection, on the loop that they belong to, and wait for that: on another thread."""
+        loop = self._calls.loop
+        closing = self._calls.begin_closing()
+        if loop is not None and closing is not None and not is_running_here(loop):
+            wait([closing], _MOST_CLOSING)

@@ -17,7 +17,9 @@ __all__ = ["FIRST_DESCRIPTOR", "Socket", "number_of", "set_default_timeout"]
 #: Descriptors of sockets begin here, far above those of files.
 FIRST_DESCRIPTOR: Final = 1 << 20
 
-_FROM_HOST: Final = 1 << 18
+#: How many bytes one call takes from the host, and gives to it.
+_FROM_HOST: Final = 1 << 20
+_TO_HOST: Final = 1 << 18
 
 _default_timeout: float | None = None
 
@@ -28,7 +30,8 @@ class _Connection:
     def __init__(self) -> None:
         self.number: int | None = None
         self.peer: tuple[str, int] | None = None
-        self.peeked = b""
+        #: Received, and not yet read by the code.
+        self.peeked: bytes | memoryview = b""
         self.ended = False
 
 
@@ -176,17 +179,20 @@ class Socket:
     # -- data ------------------------------------------------------------------------------------------------
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
-        connection = self._connection()
         if bufsize < 0:
             raise ValueError("negative buffersize in recv")
+        data = self._waiting(bufsize, flags)
+        return data if isinstance(data, bytes) else bytes(data)
+
+    def _waiting(self, size: int, flags: int) -> bytes | memoryview:
+        """At most `size` bytes of what was received; the host is asked for more when there is nothing."""
+        connection = self._connection()
         data = connection.peeked
-        if not data and bufsize and not connection.ended:
+        if not data and size and not connection.ended:
             data = self._receive(connection)
-        if flags & MSG_PEEK:
-            connection.peeked = data
-        else:
-            connection.peeked = data[bufsize:]
-        return data[:bufsize]
+        # A view: copying what remains at each small read would take the square of its length.
+        connection.peeked = data if flags & MSG_PEEK else memoryview(data)[size:]
+        return data if len(data) <= size else memoryview(data)[:size]
 
     def _receive(self, connection: _Connection) -> bytes:
         data = link.blocking("receive", self._number(), _FROM_HOST, self._timeout)
@@ -199,7 +205,9 @@ class Socket:
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0, /) -> int:
         view = memoryview(buffer).cast("B")
-        data = self.recv(nbytes or len(view), flags)
+        if nbytes < 0:
+            raise ValueError("negative buffersize in recv_into")
+        data = self._waiting(nbytes or len(view), flags)
         view[: len(data)] = data
         return len(data)
 
@@ -210,15 +218,15 @@ class Socket:
         return self.recv_into(buffer, nbytes, flags), None
 
     def send(self, data: Any, flags: int = 0, /) -> int:
-        part = bytes(memoryview(data).cast("B")[:_FROM_HOST])
+        part = bytes(memoryview(data).cast("B")[:_TO_HOST])
         if part:
             link.blocking("send", self._number(), part)
         return len(part)
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         view = memoryview(data).cast("B")
-        for start in range(0, len(view), _FROM_HOST):
-            self.send(view[start : start + _FROM_HOST], flags)
+        for start in range(0, len(view), _TO_HOST):
+            self.send(view[start : start + _TO_HOST], flags)
 
     def sendmsg(self, buffers: Any, *others: Any) -> int:
         return self.send(b"".join(bytes(one) for one in buffers))
