@@ -272,6 +272,7 @@ def apply_state(shell: Interpreter, document: dict[str, Any]) -> None:
         shell.set_bounds(bounds)
     shell.outer_bounds = shell.bounds
     shell.hashed = {}
+    shell.hash_hits.clear()
     shell.ifs = " \t\n" if "IFS" not in table else table["IFS"].value or ""
     shell.variables.new_flags = 1 if shell.allexport else 0
     shell.update_watching()

@@ -199,6 +199,7 @@ class Shell(Interpreter):
         child.aliases = self.aliases.copy()
         child.shopts = self.shopts.copy()
         child.hashed = self.hashed.copy()
+        child.hash_hits = self.hash_hits.copy()
         child.traps = {name: command for name, command in self.traps.items() if not command}
         if self.errtrace and "ERR" in self.traps:
             child.traps["ERR"] = self.traps["ERR"]
@@ -271,6 +272,7 @@ class Shell(Interpreter):
             if name.isidentifier():
                 self.table[name] = Variable(value, EXPORT)
         self.hashed = {}
+        self.hash_hits.clear()
 
     def assign(self, target: str, value: str) -> None:
         """Assign to a name or to `name[subscript]`."""

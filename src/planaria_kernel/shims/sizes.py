@@ -137,6 +137,9 @@ def install() -> None:
     functools.lru_cache = _lru_cache(functools.lru_cache)
     islice.__module__ = "itertools"
     itertools.islice = islice  # type: ignore[misc]
+    for module in list(sys.modules.values()):
+        if vars(module).get("islice") is _islice:  # imported it by name before
+            module.islice = islice  # type: ignore[attr-defined]
     when_imported("random", _change_random)
     when_imported("csv", _change_csv)
     when_imported("compression._common._streams", _change_streams)

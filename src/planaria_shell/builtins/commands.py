@@ -176,18 +176,24 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
         raise BuiltinUsageError("hashing disabled", 1)
     if "r" in given:
         shell.hashed.clear()
+        shell.hash_hits.clear()
         if not names:
             return 0
     status = 0
     if "p" in given:
         for name in names:
             shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
+            shell.hash_hits.pop(name, None)
         return 0
     if "t" in given:
         for name in names:
             if name in shell.hashed:
                 text = shell.hashed[name][0]
-                _lines(shell, [f"{name}\t{text}" if len(names) > 1 else text])
+                if "l" in given:
+                    text = _hash_command(name, text)
+                elif len(names) > 1:
+                    text = f"{name}\t{text}"
+                _lines(shell, [text])
             else:
                 shell.complain(f"hash: {name}: not found")
                 status = 1
@@ -197,20 +203,33 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
             if shell.hashed.pop(name, None) is None:
                 shell.complain(f"hash: {name}: not found")
                 status = 1
+            shell.hash_hits.pop(name, None)
         return status
     if not names:
         if not shell.hashed:
-            shell.output(b"hash: hash table empty\n")
+            if "l" not in given:
+                shell.output(b"hash: hash table empty\n")
             return 0
-        _lines(shell, ["hits\tcommand", *(f"   1\t{path}" for path, _ in shell.hashed.values())])
+        paths = {name: path for name, (path, _) in shell.hashed.items()}
+        if "l" in given:
+            _lines(shell, [_hash_command(name, path) for name, path in paths.items()])
+        else:
+            hits = [f"{shell.hash_hits[name]:4}\t{path}" for name, path in paths.items()]
+            _lines(shell, ["hits\tcommand", *hits])
         return 0
     for name in names:
         if name in shell.builtins or name in shell.functions:
             continue
+        shell.hash_hits.pop(name, None)
         if shell.find_command(name) is None:
             shell.complain(f"hash: {name}: not found")
             status = 1
     return status
+
+
+def _hash_command(name: str, path: str) -> str:
+    """What enters a command into the hash table again."""
+    return f"builtin hash -p {path} {name}"
 
 
 @builtin("alias")

@@ -215,7 +215,6 @@ def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], t
     try:
         return function.run(shell)
     except Return as jump:
-        shell.status = jump.status
         return jump.status
     except Exit as jump:
         shell.exit_within(jump)
@@ -252,7 +251,6 @@ def stream_function(
     try:
         return (yield from function.stream(shell))
     except Return as jump:
-        shell.status = jump.status
         return jump.status
     except Exit as jump:
         shell.exit_within(jump)
@@ -304,6 +302,8 @@ def stream_external(
     found = shell.find_command(name) if name else None
     if found is None:
         return _not_found(shell, argv)
+    if name in shell.hashed:
+        shell.hash_hits[name] += 1
     path, function = found
     if function is None:
         try:

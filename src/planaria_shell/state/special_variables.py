@@ -92,6 +92,7 @@ def _set_ifs(shell: Interpreter, value: str | None) -> None:
 
 def _set_path(shell: Interpreter, value: str | None) -> None:
     shell.hashed.clear()
+    shell.hash_hits.clear()
 
 
 def _set_optind(shell: Interpreter, value: str | None) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Generator, Mapping
 from typing import Any
 
@@ -134,6 +135,8 @@ class State:
         self.commands: dict[str, CommandFunction] = dict(commands or {})
         #: Where commands were found: path, and function when it is one of the registry.
         self.hashed: dict[str, tuple[str, CommandFunction | None]] = {}
+        #: How often commands were found there, or put there, to be run.
+        self.hash_hits: Counter[str] = Counter()
         self.fds = {
             0: stdin or DescriptorInput(0, owned=False),
             1: stdout or DescriptorOutput(1, owned=False),

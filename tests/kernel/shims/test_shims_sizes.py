@@ -46,6 +46,7 @@ def session() -> planaria.Session:
             "i = iter('abc'); j = itertools.islice(i, 10**10); next(j), list(i), list(j)",
             ("a", ["b", "c"], []),
         ),
+        ("import reprlib\nreprlib.Repr(maxlist=sys.maxsize).repr([1] * 9)", repr([1] * 9)),
         ("import csv\ncsv.field_size_limit(sys.maxsize), csv.field_size_limit() > 2**30", (131072, True)),
         (
             "import gzip\ngzip.decompress(gzip.compress(b'a' * 9)), gzip.GzipFile(fileobj=__import__('io').BytesIO(gzip.compress(b'b'))).read()",

@@ -122,3 +122,7 @@ f() { echo "n=$# s=$?"; }; false; f; f "$(exit 3)"; x=$(<nofile); echo $?; x=$(<
 echo one > log; exec 5>> log 6< log; read -u6 x; echo two >&5; read -u6 y; echo $x $y; 
 read -u6 z; echo three >&5; read -u6 z; echo [$z]
 echo x >&5; cat <&6; mapfile -u 6 a; echo x2 >&5; mapfile -u 6 a; echo ${a[@]}; echo x3 >&5; head -1 <&6
+# ----
+hash -r; cat < /dev/null; cat < /dev/null; hash | cut -c 1-4; command cat < /dev/null; hash | head -2 | cut -c 1-4; hash cat; hash | head -2 | cut -c 1-4; hash -r; hash -l; echo $?
+# ----
+hash -r; hash -p /bin/cat kitty; hash; kitty < /dev/null; kitty < /dev/null; hash; (kitty < /dev/null; hash); hash; hash -l; hash -lt kitty; hash -d kitty; hash -d kitty; echo $?; hash

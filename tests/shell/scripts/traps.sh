@@ -130,3 +130,5 @@ trap 'exit' EXIT; set -e; (exit 5)
 c() { local s=$?; echo "c $s"; exit; }; trap c EXIT INT TERM; (exit 2); kill -TERM $$
 # ----
 (trap 'false; exit' EXIT; exit 4); echo $?; x=$(trap 'false; exit' EXIT; exit 4); echo $?
+# ----
+f() { trap 'echo ret $?' RETURN; false; return 4; }; f; echo $?; trap - RETURN; f() { trap 'echo ret $?' RETURN; (exit 6); return; }; f; echo $?; trap - RETURN; f() { trap 'echo ret $?' RETURN; (exit 7); }; f; echo $?; f | cat; echo ${PIPESTATUS[0]}
