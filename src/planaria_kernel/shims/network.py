@@ -29,7 +29,8 @@ _SERVICES: Final = {
     "imap": 143,
     "https": 443,
 }
-#: Options that libraries set when they are there elsewhere, with Linux's numbers; the build defines few of them.
+#: Options that libraries set without asking whether they exist, with the numbers of Linux.
+#: The build defines few of them.
 _OPTIONS: Final = {
     "SO_REUSEADDR": 2,
     "SO_ERROR": 4,

@@ -326,7 +326,7 @@ def test_private_server(
     resolver.answers = [["127.0.0.1"], *answers, ["93.184.216.34"]]
     monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
     tool = define(f"http://api.test:{server.url.rpartition(':')[2]}/openapi")
-    with pytest.raises(ToolCallError, match="the document names: .* is not a public address"):
+    with pytest.raises(ToolCallError, match=r"the document names: .* is not a public address"):
         call(tool, "list_pets")
     assert [path for _, path, *_ in server.requests] == ["/openapi"]
 

@@ -176,7 +176,9 @@ class HttpClient:
         first, is_first, asked = request.url, True, request.url
         if self._named_by is not None and not _same_host(self._named_by, first):
             first, is_first = self._named_by, False
-            request = await self._elsewhere(request, first, f"{what} is for a server that the document names:")
+            request = await self._elsewhere(
+                request, first, f"{what} is for a server that the document names:"
+            )
         for _ in range(_MAX_REDIRECTS + 1):
             response = await self._pool.send(request, stream=True)
             try:

@@ -144,14 +144,18 @@ class HttpTool(Tool):
                 raise ValueError("the document names no server; say which with 'base_url'")
             _check_base_url(base_url)
             is_elsewhere = url is not None and _origin(base_url) != _origin(url)
-            has_secrets = definition.auth is not None or any("${" in one for one in definition.headers.values())
+            has_secrets = definition.auth is not None or any(
+                "${" in one for one in definition.headers.values()
+            )
             if is_elsewhere and has_secrets:
                 # The document's author must not choose who gets the credentials.
                 raise ValueError(
                     f"the document's server is {base_url}; to send it credentials, say so with 'base_url'"
                 )
             if "${" in base_url:
-                raise ValueError(f"the document's server is {base_url}; only 'base_url' may refer to variables")
+                raise ValueError(
+                    f"the document's server is {base_url}; only 'base_url' may refer to variables"
+                )
             self._base_url, self._named_by = base_url, url
         found = {endpoint.callable.name: endpoint for endpoint in document.endpoints(self.name)}
         if definition.only:
