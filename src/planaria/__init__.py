@@ -114,11 +114,15 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.tool import ToolParameter as ToolParameter
     from planaria.workspace.tools.variables import ToolEnvironment as ToolEnvironment
     from planaria.workspace.workflows import Workflow as Workflow
+    from planaria_kernel.protocol import ArrayValue as ArrayValue
+    from planaria_kernel.protocol import EnumMember as EnumMember
+    from planaria_kernel.protocol import FrameValue as FrameValue
     from planaria_kernel.protocol import Repr as Repr
 
 #: The module of each public name; imported when it is first used, so that `import planaria` stays quick.
 _MODULES = {
     **dict.fromkeys(errors.__all__, "planaria.errors"),
+    "ArrayValue": "planaria_kernel.protocol",
     "Artifact": "planaria.workspace.artifacts",
     "ArtifactQuota": "planaria.workspace.artifact_quota",
     "AsyncBash": "planaria.session._async.bash",
@@ -134,6 +138,7 @@ _MODULES = {
     "ContainerExecutor": "planaria.executors.container",
     "Counters": "planaria.session.kernel_queries",
     "Embedder": "planaria.workspace.embedding",
+    "EnumMember": "planaria_kernel.protocol",
     "Execution": "planaria.session._sync.session",
     "Executor": "planaria.executors.executor",
     "FileChanges": "planaria.snapshot.difference",
@@ -142,6 +147,7 @@ _MODULES = {
     "FileStore": "planaria.stores.file",
     "FileSystemSnapshot": "planaria.files.filesystem",
     "Files": "planaria.files.view",
+    "FrameValue": "planaria_kernel.protocol",
     "FrozenClock": "planaria.machine.wasi.clock",
     "HistoryEntry": "planaria.session.history",
     "HostCall": "planaria.executors.messages",

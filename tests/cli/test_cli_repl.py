@@ -135,13 +135,38 @@ def test_what_the_prompt_takes_beside_python(terminal: Terminal, tmp_path: Path)
     assert "Twice as much.\r\n" in shown
     assert "return 2 * n\r\n" in terminal.run("double??")
     assert "(42, 42)\r\n" in terminal.run("(Out[3], _3)")
-    assert " per loop\r\n" in terminal.run("%timeit double(4)")
-    assert "wall time " in terminal.run("%time sum(range(1000))")
-    assert "/home/user" in terminal.run("%pwd")
-    terminal.type("%who" + ENTER)
-    terminal.wait_for("double  function\r\n")
-    terminal.wait_for("[10]>")
     assert "[0," in terminal.run("list(range(60))")
     assert "59]}\r\n" in terminal.run("{'wide': list(range(60))}")
     assert "True\r\n" in terminal.run("import sys; sys.stdout.isatty()")
     assert "Use exit()" in terminal.run("exit")
+
+
+def test_magics_at_the_prompt_are_those_of_cells(terminal: Terminal, tmp_path: Path) -> None:
+    """%time shows the value, %who lists modules, and %run takes arguments for a file of the session."""
+    (tmp_path / "job.py").write_text("import sys\nprint('got', sys.argv[1:])\n")
+    shown = terminal.run("%time 40 + 2")
+    assert "Wall time: " in shown
+    assert "42\r\n" in shown
+    assert "loops each)\r\n" in terminal.run("%timeit -n 5 -r 2 1 + 1")
+    terminal.run("import math")
+    shown = terminal.run("%who")
+    assert "math\r\n" in shown
+    assert "Out" not in shown
+    assert "/home/user" in terminal.run("%pwd")
+    terminal.type("%put job.py own.py" + ENTER)
+    terminal.wait_for("copied to own.py in the session")
+    terminal.wait_for("[6]>")
+    assert "got ['-x', 'a b']\r\n" in terminal.run("%run own.py -x 'a b'")
+    shown = terminal.run("len??")
+    assert "Type:      builtin_function_or_method\r\n" in shown
+    assert "Return the number of items in a container." in shown
+
+
+def test_a_failed_command_of_the_shell_says_its_status(terminal: Terminal) -> None:
+    """The exit status of `!command` is shown unless it is 0, and is `_exit_code` and `$?` then."""
+    assert "exit status 3\r\n" in terminal.run("!(exit 3)")
+    assert "3\r\n" in terminal.run("!echo $?").partition("$?")[2]
+    terminal.run("!false")
+    assert "41\r\n" in terminal.run("40 + _exit_code")
+    assert "exit status" not in terminal.run("!true")
+    assert "40\r\n" in terminal.run("40 + _exit_code")

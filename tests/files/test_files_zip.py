@@ -132,3 +132,39 @@ def test_damage_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.Data
         except OSError as error:
             if error.errno not in (errno.EIO, errno.ENOENT, errno.ENOTDIR, errno.EISDIR):
                 raise
+
+
+def test_contents_that_are_put_off_are_there_when_looked_at(tmp_path: Path) -> None:
+    """A filesystem with `fill` is filled once, whichever thread and operation looks at it first."""
+    (tmp_path / "library.zip").write_bytes(archive({"one.py": b"1", "p/two.py": b"22"}))
+    calls = []
+
+    def fill(filesystem: ZipFileSystem) -> None:
+        calls.append(filesystem)
+        filesystem.add_archive(b"/lib", tmp_path / "library.zip")
+
+    filesystem = ZipFileSystem(fill)
+    assert not calls
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: read(filesystem, b"/lib/p/two.py"), range(16))) == {b"22"}
+    assert calls == [filesystem]
+    assert names(ZipFileSystem(fill), b"/") == [b"lib"]
+    assert ZipFileSystem(fill).usage() == filesystem.usage()
+    node = ZipFileSystem(fill).find_node(3)
+    assert node is not None
+    assert node.path() == b"/lib/one.py"
+
+
+def test_a_damaged_archive_that_was_put_off_is_an_error_each_time(tmp_path: Path) -> None:
+    """Looking into a filesystem whose archive is damaged is EIO, then as the first time."""
+    (tmp_path / "damaged.zip").write_bytes(archive({"one.py": b"1"})[:-30])
+
+    def fill(filesystem: ZipFileSystem) -> None:
+        filesystem.add_file(b"/first", b"")
+        filesystem.add_archive(b"/lib", tmp_path / "damaged.zip")
+
+    filesystem = ZipFileSystem(fill)
+    for _ in range(2):
+        with pytest.raises(OSError, match="damaged") as caught:
+            filesystem.stat(b"/first")
+        assert caught.value.errno == errno.EIO

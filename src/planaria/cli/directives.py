@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import decode_source
@@ -10,8 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from planaria import Session
-from planaria.cli.prompt_syntax import in_private
-from planaria.session.kernel_queries import evaluate
 
 __all__ = ["PREFIX", "Cell", "DirectiveError", "directive_names", "obey"]
 
@@ -36,8 +35,6 @@ class _Directive:
     least: int
     most: int
     act: Callable[..., str | Cell]
-    takes_code: bool = False
-    """Whether the rest of the line is one argument, as it is."""
 
 
 _directives: Final[dict[str, _Directive]] = {}
@@ -59,7 +56,7 @@ def obey(line: str, session: Session) -> str | Cell:
     if directive is None:
         return Cell(line)  # a magic, which the sandbox knows
     try:
-        arguments = [rest] if directive.takes_code and rest.strip() else shlex.split(rest)
+        arguments = shlex.split(rest)
     except ValueError as error:
         raise DirectiveError(f"{line}: {error}") from None
     if not directive.least <= len(arguments) <= directive.most:
@@ -67,15 +64,14 @@ def obey(line: str, session: Session) -> str | Cell:
     return directive.act(session, *arguments)
 
 
-def _directive(
-    usage: str, purpose: str, *, takes_code: bool = False
-) -> Callable[[Callable[..., str | Cell]], Callable[..., str | Cell]]:
+def _directive(usage: str, purpose: str) -> Callable[[Callable[..., str | Cell]], Callable[..., str | Cell]]:
     """Make a function a directive; in `usage`, arguments in brackets may be left out."""
     name, *arguments = usage.split()
 
     def register(act: Callable[..., str | Cell]) -> Callable[..., str | Cell]:
         least = sum(not argument.startswith("[") for argument in arguments)
-        _directives[name] = _Directive(usage, purpose, least, len(arguments), act, takes_code)
+        most = sys.maxsize if usage.endswith("...]") else len(arguments)
+        _directives[name] = _Directive(usage, purpose, least, most, act)
         return act
 
     return register
@@ -93,7 +89,7 @@ def _help(_session: Session) -> str:
     lines = [f"{PREFIX}{one.usage:{width}}  {one.purpose}" for one in _directives.values()]
     others = (
         "!COMMAND runs in the shell, NAME? and NAME?? describe a value, Out[N] and _N are earlier values, "
-        f"{PREFIX}lsmagic lists what cells have beside these."
+        f"{PREFIX}lsmagic lists the magics that cells have as well, such as {PREFIX}who and {PREFIX}timeit."
     )
     keys = "Alt-Enter runs a cell as it is, Ctrl-C stops it or clears the line, Ctrl-D leaves."
     return "\n".join([*lines, others, keys])
@@ -172,57 +168,14 @@ def _get(session: Session, file: str, to: str = "") -> str:
     return f"copied to {to} on this computer"
 
 
-# -- code -------------------------------------------------------------------------------------------------
-
-
-_TIMEIT: Final = """
-import timeit
-timer = timeit.Timer(statement, globals=space)
-number, _ = timer.autorange()
-best = min(timer.repeat(5, number)) / number
-for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)):
-    if best >= scale:
-        break
-print(f"{number} loops, best of 5: {best / scale:.3g} {unit} per loop")
-"""
-_TIME: Final = """
-import time
-wall, processor = time.perf_counter(), time.process_time()
-try:
-    exec(compile(statement, "<time>", "exec"), space)
-finally:
-    wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    print(f"wall time {wall:.3g} s, processor time {processor:.3g} s")
-"""
-_WHO: Final = (
-    "[(name, type(value).__name__) for name, value in globals().items() "
-    "if name[:1] != '_' and name != 'Out' and type(value).__name__ != 'module']"
-)
-
-
-@_directive("timeit STATEMENT", "how long a statement takes, repeated", takes_code=True)
-def _timeit(_session: Session, statement: str) -> Cell:
-    return Cell(in_private(_TIMEIT, statement=statement))
-
-
-@_directive("time STATEMENT", "how long a statement takes, once", takes_code=True)
-def _time(_session: Session, statement: str) -> Cell:
-    return Cell(in_private(_TIME, statement=statement))
-
-
-@_directive("run FILE", "run a Python file of this computer among the session's variables")
-def _run(_session: Session, file: str) -> Cell:
+@_directive("run FILE [ARGUMENT...]", "run a Python file, of this computer or the session")
+def _run(_session: Session, file: str, *arguments: str) -> Cell:
+    host = Path(file).expanduser()
+    if arguments or not host.is_file():
+        return Cell(f"{PREFIX}run {shlex.join([file, *arguments])}")  # a file of the session
     try:
-        return Cell(decode_source(Path(file).expanduser().read_bytes()))
+        return Cell(decode_source(host.read_bytes()))
     except OSError as error:
         raise DirectiveError(f"cannot read {file}: {error.strerror}") from None
     except (SyntaxError, UnicodeDecodeError) as error:
         raise DirectiveError(f"{file} is not a Python program: {error}") from None
-
-
-@_directive("who", "the variables and their types")
-def _who(session: Session) -> str:
-    found = evaluate(session._engine, _WHO)
-    names = sorted(found) if isinstance(found, list) else []
-    width = max((len(name) for name, _ in names), default=0)
-    return "\n".join(f"{name:{width}}  {kind}" for name, kind in names) or "no variables"

@@ -18,7 +18,7 @@ from pygments.lexers.python import PythonLexer
 
 from planaria import Session
 from planaria.cli.directives import PREFIX, directive_names
-from planaria.cli.prompt_syntax import indentation, is_complete, is_line
+from planaria.cli.prompt_syntax import indentation, is_complete, is_line, magics
 from planaria.errors import PlanariaError
 
 __all__ = ["CellPrompt", "kept_history"]
@@ -64,7 +64,7 @@ class _SessionCompleter(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         typed = document.text_before_cursor
         if typed.startswith(PREFIX):
-            for name in directive_names():
+            for name in sorted({*directive_names(), *magics()}):
                 if name.startswith(typed):
                     yield Completion(name, -len(typed))
             return

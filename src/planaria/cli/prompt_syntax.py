@@ -13,16 +13,16 @@ from typing import Final
 
 from planaria import Session
 from planaria.session.kernel_queries import evaluate
+from planaria_kernel.execution.magic_names import CELL_MAGICS, LINE_MAGICS, SCRIPT_MAGICS, WRAPPERS
 
 __all__ = [
     "SHELL",
-    "asks_about",
-    "description",
-    "in_private",
     "indentation",
     "is_complete",
     "is_line",
+    "keep_exit_code",
     "keep_value",
+    "magics",
     "pretty",
 ]
 
@@ -34,28 +34,10 @@ _CELL_MAGIC: Final = "%%"
 
 _compiler: Final = codeop.CommandCompiler()
 _compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-_QUESTION: Final = re.compile(r"\s*(?:\?\s*([\w.]+)|([\w.]+)\s*(\?{1,2}))\s*")
+_QUESTION: Final = re.compile(r"\s*(?:\?{1,2}\s*[%\w.]+|[%\w.]+\s*\?{1,2})\s*")
 #: Characters of a value that may be laid out over several lines.
 _MOST_PRETTY: Final = 20_000
 
-_DESCRIBE: Final = """
-import inspect
-value = eval(name, space)
-print(f"Type:      {type(value).__qualname__}")
-text = repr(value)
-print(f"Value:     {text if len(text) <= 500 else text[:500] + '…'}")
-try:
-    print(f"Signature: {name}{inspect.signature(value)}")
-except (TypeError, ValueError):
-    pass
-if with_source:
-    try:
-        print(inspect.getsource(value).rstrip())
-    except (TypeError, OSError) as error:
-        print(f"Source:    {error}")
-elif documentation := inspect.getdoc(value):
-    print(documentation)
-"""
 _KEEP: Final = "(globals().setdefault('Out', {{}}).__setitem__({0}, _), globals().update(_{0}=_)) and None"
 _PRETTY: Final = (
     "__import__('pprint').pformat(_, width={}, compact=True, sort_dicts=False) "
@@ -67,31 +49,23 @@ def is_line(text: str) -> bool:
     """Whether a line is one of these rather than Python: Enter runs it."""
     if text.startswith(_CELL_MAGIC):
         return False
-    return text.startswith((SHELL, _MAGIC)) or asks_about(text) is not None
+    return text.startswith((SHELL, _MAGIC)) or _QUESTION.fullmatch(text) is not None
 
 
-def asks_about(text: str) -> tuple[str, bool] | None:
-    """Of `name?`, the name; and whether its source is wanted, as by `name??`."""
-    match = _QUESTION.fullmatch(text)
-    if match is None:
-        return None
-    return match[1] or match[2], match[3] == "??"
-
-
-def description(name: str, with_source: bool) -> str:
-    """The source of a cell that describes what a name means."""
-    return in_private(_DESCRIBE, name=name, with_source=with_source)
-
-
-def in_private(source: str, **names: object) -> str:
-    """The source of a cell that runs `source` with names of its own; `space` has the session's."""
-    given = "".join(f", {name!r}: {value!r}" for name, value in names.items())
-    return f"exec({source!r}, {{'space': globals(){given}}})"
+def magics() -> set[str]:
+    """The magics of cells with their prefixes."""
+    cell = (*CELL_MAGICS, *SCRIPT_MAGICS, *WRAPPERS)
+    return {*(_MAGIC + name for name in LINE_MAGICS), *(_CELL_MAGIC + name for name in cell)}
 
 
 def keep_value(session: Session) -> None:
     """Have the value of the last execution as `Out[N]` and `_N`."""
     evaluate(session._engine, _KEEP.format(session.execution_count))
+
+
+def keep_exit_code(session: Session, status: int) -> None:
+    """Have the exit status of the last command of the shell as `_exit_code`."""
+    evaluate(session._engine, f"globals().update(_exit_code={status:d})")
 
 
 def pretty(session: Session, text: str, width: int) -> str:

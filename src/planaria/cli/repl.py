@@ -64,8 +64,6 @@ class Repl:
                     self._obey(text)
                 elif text.startswith(prompt_syntax.SHELL):
                     self._run_command(text.removeprefix(prompt_syntax.SHELL))
-                elif (question := prompt_syntax.asks_about(text)) is not None:
-                    self.execute(prompt_syntax.description(*question))
                 elif text.strip():
                     result = self.execute(text)
                     if result is not None and isinstance(result.error, Exited):
@@ -99,8 +97,11 @@ class Repl:
             self._write.line_is_open = True
             self._complain("interrupted")
             return
+        prompt_syntax.keep_exit_code(self.session, result.exit_code)
         if result.error is not None:
             self._tell(result.error)
+        elif result.exit_code:
+            self._complain(f"exit status {result.exit_code}")
         self._write.end_line()
 
     def _display(self, _stream: str, output: str | Output) -> None:

@@ -1,6 +1,7 @@
 """Zip archives as a read-only filesystem: the guest's library, shared by all sessions.
 
-Only the table of contents is read when an archive is added. A member is inflated when it is read,
+Only the table of contents is read when an archive is added, which may be put off until something is looked
+up: a session whose image has all that it imports does without. A member is inflated when it is read,
 by the host's zlib, and kept for a while, since the next session reads the same modules. The format is
 that of PKWARE's APPNOTE.TXT, as far as libraries need it: stored and deflated members, neither encrypted
 nor beyond 4 GiB.
@@ -13,7 +14,7 @@ import struct
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from os import PathLike
 from typing import Final, NamedTuple
 
@@ -113,21 +114,23 @@ class ZipFileSystem(StatelessFileSystem):
     """Archives and single files, put together as one read-only tree.
 
     All times are 0 and inode numbers count the members in the order in which they were added, so that
-    what a guest sees is the same on every machine. Safe to use from several threads; add everything first.
+    what a guest sees is the same on every machine. Safe to use from several threads; add everything first,
+    or in `fill`, which is called with the filesystem when it is first looked at.
     """
 
-    __slots__ = ("_inner", "_kept", "_kept_bytes", "_lock", "_nodes", "_root")
+    __slots__ = ("_fill_later", "_inner", "_kept", "_kept_bytes", "_lock", "_nodes", "_root")
 
     manifest_format = FORMAT
 
-    def __init__(self) -> None:
+    def __init__(self, fill: Callable[[ZipFileSystem], None] | None = None) -> None:
         super().__init__()
+        self._fill_later = fill
         self._nodes: list[_ZipNode] = []
         self._inner: list[_InnerDirectory] = []
         self._lock = threading.RLock()
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._kept_bytes = 0
-        self._root = _ZipDirectory(self, 1, None, b"")
+        self._root = _RootDirectory(self, 1, None, b"")
         self._nodes.append(self._root)
         self.top = MountPoint(self, self._root, read_only=True)
 
@@ -212,6 +215,24 @@ class ZipFileSystem(StatelessFileSystem):
             nodes.append(node)
             parent.names[name] = node
 
+    def complete(self) -> None:
+        """Call `fill`, unless it has been. Raises OSError (EIO) when an archive is damaged."""
+        if self._fill_later is None:
+            return
+        with self._lock:
+            fill = self._fill_later
+            if fill is None:
+                return  # another thread has, meanwhile
+            try:
+                fill(self)
+            except BaseException as error:
+                del self._nodes[1:], self._inner[:]
+                self._root.names.clear()
+                if not isinstance(error, ValueError):
+                    raise
+                raise failure(errno.EIO, None, f"Input/output error ({error})") from None
+            self._fill_later = None
+
     # -- contents ----------------------------------------------------------------------------------
 
     def contents(self, node: _ZipFile) -> bytes:
@@ -251,6 +272,7 @@ class ZipFileSystem(StatelessFileSystem):
     # -- looking -----------------------------------------------------------------------------------
 
     def find_node(self, inode: int) -> Node | None:
+        self.complete()
         nodes, number = self._nodes, inode
         archive = inode >> _INNER_SHIFT
         if archive > 0:
@@ -263,6 +285,7 @@ class ZipFileSystem(StatelessFileSystem):
         return nodes[number - 1] if 0 < number <= len(nodes) else None
 
     def usage(self) -> FileSystemUsage:
+        self.complete()
         return FileSystemUsage(0, 0, len(self._nodes), len(self._nodes))
 
 
@@ -320,6 +343,20 @@ class _ZipDirectory(_ZipNode):
         return [
             DirEntry(name, node.inode, FileKind(node.format)) for name, node in sorted(self.names.items())
         ]
+
+
+class _RootDirectory(_ZipDirectory):
+    """The top, by which everything else is found."""
+
+    __slots__ = ()
+
+    def lookup(self, name: bytes) -> Node | None:
+        self.filesystem.complete()
+        return super().lookup(name)
+
+    def entries(self) -> list[DirEntry]:
+        self.filesystem.complete()
+        return super().entries()
 
 
 class _InnerDirectory(_ZipDirectory):

@@ -8,6 +8,7 @@ from importlib.resources import files as package_files
 from importlib.resources.abc import Traversable
 from typing import Final
 
+from planaria.files.hostblob import HostBlob
 from planaria.files.zip_archive import ZipFileSystem
 from planaria.runtime.artifact import artifact
 
@@ -69,11 +70,14 @@ def library() -> ZipFileSystem:
 
     Times are 0 and node numbers depend on contents only, since an image keeps what it saw of them.
     """
-    filesystem = ZipFileSystem()
-    filesystem.add_archive(b"/python3.15", artifact().standard_library, expand=_INNER_ARCHIVES)
-    for item in package_files("planaria.runtime").iterdir():
-        if item.name.startswith("fontlist-"):  # see tools/make_font_list.py
-            filesystem.add_file(f"/matplotlib/{item.name}".encode(), item.read_bytes())
-    for name, source in guest_sources().items():
-        filesystem.add_file(f"/planaria/{name}".encode(), source)
-    return filesystem
+    archive = HostBlob.open(artifact().standard_library)
+
+    def fill(filesystem: ZipFileSystem) -> None:
+        filesystem.add_archive(b"/python3.15", archive, expand=_INNER_ARCHIVES)
+        for item in package_files("planaria.runtime").iterdir():
+            if item.name.startswith("fontlist-"):  # see tools/make_font_list.py
+                filesystem.add_file(f"/matplotlib/{item.name}".encode(), item.read_bytes())
+        for name, source in guest_sources().items():
+            filesystem.add_file(f"/planaria/{name}".encode(), source)
+
+    return ZipFileSystem(fill)

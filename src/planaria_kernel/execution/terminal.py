@@ -65,7 +65,7 @@ class Terminal(io.TextIOBase):
             return self.readline().removesuffix("\n")
         line = self._ask(prompt, is_secret=is_secret)
         if line is None:
-            raise EOFError("this execution has no more standard input: give some with stdin=")
+            raise EOFError("this execution has no more standard input: pass stdin= to the session")
         return line
 
     def _are_replaced(self) -> bool:

@@ -38,6 +38,8 @@ _SHOWN_AS: Final = {
     "svg": "image/svg+xml",
 }
 _BACKENDS: Final = frozenset({"", "agg", "auto", "inline", "planaria"})
+#: The names under which front ends keep earlier cells and values.
+_EARLIER: Final = frozenset({"In", "Out"})
 _MOST_VALUE: Final = 60
 
 
@@ -367,7 +369,9 @@ class InteractiveShell:
         return {
             name: value
             for name, value in sorted(self.user_ns.items())
-            if not name.startswith("_") and (not wanted or type(value).__name__ in wanted)
+            if not name.startswith("_")
+            and name not in _EARLIER
+            and (not wanted or type(value).__name__ in wanted)
         }
 
     def line_who(self, line: str) -> None:
