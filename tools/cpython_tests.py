@@ -4,10 +4,10 @@
 
 PYTHON is an interpreter with the package `test`, of a version near the session's: 3.13 or newer. Its tests
 are mounted into the sandbox and run there, against the sandbox's own library. MODULE is the name of a test
-without `test_`, such as `json`; without any, all of `MODULES` run, or with
-`--network` of `NETWORK_MODULES`. Each module runs in a fork of one session
-that has the test framework imported, and each class of tests in one execution with a time limit. A test that
-ends an execution counts as an error, and the others of its class go on in another fork.
+without `test_`, such as `json`; without any, all of `MODULES` run, or with `--network` of `NETWORK_MODULES`.
+Each module runs in a fork of one session that has the test framework imported, and each class of tests in one
+execution with a time limit. A test that ends an execution counts as an error, and the others of its class go
+on in another fork.
 
 Tests that fail in the session alone go to standard error, with the ends of their reports. With `--docs` the
 table replaces the one in docs/standard-library.md, or with `--network` the one in docs/network.md.
@@ -44,7 +44,7 @@ MODULES: Final = """
 """
 
 NETWORK_MODULES: Final = """
-    httplib urllib2_localnet robotparser http_cookiejar http_cookies
+    httplib urllib urllib2 urllib2_localnet robotparser http_cookiejar http_cookies
 """
 
 #: How long one class of tests may take, in seconds; in the session and natively all of a module.
@@ -172,8 +172,10 @@ def no_watcher(policy):
 import asyncio.unix_events
 asyncio.unix_events._UnixDefaultEventLoopPolicy.get_child_watcher = no_watcher
 
-# Threads are emulated, and asyncio needs no sockets.
+# Threads are emulated, asyncio needs no sockets, and the host has a name.
+import test.support.socket_helper
 import test.support.threading_helper
+test.support.socket_helper.has_gethostname = True
 test.support.threading_helper.can_start_thread = True
 test.support.has_socket_support = True
 """
