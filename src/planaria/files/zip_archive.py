@@ -158,7 +158,7 @@ class ZipFileSystem(StatelessFileSystem):
         directory.names[name] = node
 
     def _directory(self, path: bytes) -> _ZipDirectory:
-        node = self._root
+        node: _ZipDirectory = self._root
         for name in path.split(b"/"):
             if name:
                 node = self._below(node, name, self._nodes, 1)

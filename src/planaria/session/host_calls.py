@@ -20,7 +20,7 @@ from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
 from planaria.session.settings import SessionSettings
-from planaria.session.worker_threads import BoundedThreads, callback_loop, submit
+from planaria.session.worker_threads import BoundedThreads, Job, callback_loop, submit
 from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
@@ -60,10 +60,13 @@ class HostCalls:
         #: Declarations of callbacks that a restored snapshot had and this session lacks.
         self.missing: dict[str, Declaration] = {}
         #: Answers on their way, by the id of their call.
-        self.answers: dict[int, Future[Answer]] = {}
+        self.answers: dict[int, Future[Answer] | Job[Answer]] = {}
+        #: The ids of those that have come.
+        self._arrived: set[int] = set()
         #: The plain functions among what is called for them.
         self._plain: dict[int, Callback] = {}
-        #: The answers of plain functions that have not returned, also those that no task awaits any more.
+        #: The answers of plain functions on the `loop` that have not returned, also those that no task awaits
+        #: any more.
         self._returning: set[Future[Answer]] = set()
         self.alarm = Alarm()
         #: The threads on which plain callbacks run now.
@@ -165,9 +168,9 @@ class HostCalls:
             plain = None if callback.is_async else callback
             self._expect(call, self._spawn(callback, call.args, keywords), plain)
         elif not callback.on_caller_thread:
-            self._expect(
-                call, self._pool.submit(lambda: self._call_plain(callback, call.args, keywords)), callback
-            )
+            function = partial(self._call_plain, callback, call.args, keywords)
+            self.answers[call.id] = self._pool.submit(function, self._arrival(call.id))
+            self._plain[call.id] = callback
         else:
             self._take(execution, call, callback, self._call_plain(callback, call.args, keywords))
 
@@ -185,8 +188,18 @@ class HostCalls:
             self._plain[call.id] = plain
             self._returning.add(future)
             future.add_done_callback(self._returning.discard)
-        alarm = self.alarm
-        future.add_done_callback(lambda _: alarm.ring())
+        arrival = self._arrival(call.id)
+        future.add_done_callback(lambda _: arrival())
+
+    def _arrival(self, identifier: int) -> Callable[[], None]:
+        """What announces an answer, from any thread. It does not refer to this object (see `Alarm`)."""
+        arrived, alarm = self._arrived, self.alarm
+
+        def arrive() -> None:
+            arrived.add(identifier)
+            alarm.ring()
+
+        return arrive
 
     def settle(self, execution: ExecutionState, call: HostCall, answer: Answer) -> None:
         """Feed an answer to the execution, unless no task waits for it any more."""
@@ -211,16 +224,19 @@ class HostCalls:
         pending = execution.pending
         if execution.stop.reason is not None:
             end_tool_calls(execution, "interrupted")  # before their cancellation is recorded
-        for identifier, answer in list(self.answers.items()):
-            is_awaited = identifier in pending
-            if is_awaited and not answer.done():
-                continue
+        for identifier in self.answers.keys() - pending.keys():
+            unwanted = self.answers.pop(identifier)
+            plain = self._plain.pop(identifier, None)
+            if plain is None or execution.stop.reason is not None:
+                unwanted.cancel()
+        for identifier in sorted(self._arrived):  # in the order of the calls
+            self._arrived.discard(identifier)
+            answer = self.answers.get(identifier)
+            if answer is None or not answer.done():
+                continue  # no task awaits it, or it is of a call before the session went back to a state
             del self.answers[identifier]
             plain = self._plain.pop(identifier, None)
-            if not is_awaited:
-                if plain is None or execution.stop.reason is not None:
-                    answer.cancel()
-            elif plain is not None:
+            if plain is not None:
                 self._take(execution, pending[identifier], plain, _outcome(answer))
             else:
                 self.settle(execution, pending[identifier], _outcome(answer))
@@ -234,7 +250,8 @@ class HostCalls:
         from planaria.session.callback_tasks import turn
 
         turned = self.awaiting_loop().spawn(turn())
-        made: list[Future[object]] = [turned, *self._returning]  # type: ignore[list-item]  # only waited for
+        jobs = [job.returned() for job in self._pool.unfinished()]
+        made: list[Future[object]] = [turned, *self._returning, *jobs]  # type: ignore[list-item]  # only waited for
         wait(made, seconds)
 
     def drop_answers(self) -> None:
@@ -243,6 +260,13 @@ class HostCalls:
             answer.cancel()
         self.answers.clear()
         self._plain.clear()
+
+    def after_fork(self) -> None:
+        """In a child of a fork, where the threads do not exist."""
+        self.answers = {}
+        self._plain = {}
+        self._arrived = set()
+        self._pool = BoundedThreads(_MOST_THREADS)
 
     def answer_from_outside(self, execution: ExecutionState, identifier: int, answer: Ok | Raised) -> None:
         """An answer to a call that waits, given by `Execution.resolve`. Raises KeyError."""
@@ -403,7 +427,7 @@ def _wait_for_either(alarm: Future[None], answer: Future[Answer], seconds: float
     wait(futures, seconds, FIRST_COMPLETED)
 
 
-def _outcome(answer: Future[Answer]) -> Answer:
+def _outcome(answer: Future[Answer] | Job[Answer]) -> Answer:
     """The answer to a call that is no longer on its way."""
     if answer.cancelled():
         return Raised("RuntimeError", "the call was cancelled on the host")

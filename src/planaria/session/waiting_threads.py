@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Final
@@ -11,6 +12,9 @@ __all__ = ["any_waits_for_this"]
 
 #: Modules whose functions block for another thread; `self` in their frames is what is waited for.
 _BLOCKING: Final = frozenset({"concurrent.futures._base", "queue", "threading"})
+
+#: Waits for the new thread to begin, which holds up nothing.
+_START: Final = threading.Thread.start.__code__
 
 
 def any_waits_for_this(threads: Iterable[int]) -> bool:
@@ -25,12 +29,16 @@ def any_waits_for_this(threads: Iterable[int]) -> bool:
     return bool(awaited) and any(id(one) in awaited for one in _held(sys._getframe(1)))
 
 
-def _awaited(frame: FrameType | None) -> Iterator[object]:
+def _awaited(frame: FrameType | None) -> list[object]:
     """What a thread waits for: the objects whose methods it is in."""
+    awaited: list[object] = []
     while frame is not None and frame.f_globals.get("__name__") in _BLOCKING:
+        if frame.f_code is _START:
+            return []  # it goes on as soon as the new thread is running
         if (waited := frame.f_locals.get("self")) is not None:
-            yield waited
+            awaited.append(waited)
         frame = frame.f_back
+    return awaited
 
 
 def _held(frame: FrameType | None) -> Iterator[object]:

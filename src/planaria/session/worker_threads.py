@@ -14,13 +14,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
-from typing import Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from planaria.event_loops import EventLoop, asyncio_loop
 from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
 
-__all__ = ["BoundedThreads", "callback_loop", "submit"]
+__all__ = ["BoundedThreads", "Job", "callback_loop", "submit"]
 
 Result = TypeVar("Result")
 
@@ -68,52 +68,125 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
     return future
 
 
+class Job(Generic[Result]):
+    """A call on one of `BoundedThreads`: what a future is, without its cost."""
+
+    __slots__ = ("_context", "_error", "_function", "_is_cancelled", "_is_over", "_result", "_returned")
+
+    def __init__(self, function: Callable[[], Result]) -> None:
+        self._function: Callable[[], Result] | None = function
+        self._context = contextvars.copy_context()
+        self._error: BaseException | None = None
+        self._is_cancelled = self._is_over = False
+        self._returned: Future[None] | None = None
+
+    def run(self) -> None:
+        """Call the function, unless the job is cancelled."""
+        function = self._function
+        if function is not None and not self._is_cancelled:
+            try:
+                self._result = self._context.run(function)
+            except BaseException as error:
+                self._error = error
+        self._function = None
+        self._is_over = True
+        returned = self._returned
+        if returned is not None:
+            with contextlib.suppress(InvalidStateError):
+                returned.set_result(None)
+
+    def returned(self) -> Future[None]:
+        """A future that is done when the function has returned."""
+        future: Future[None] = Future()
+        self._returned = future
+        if self._is_over:
+            with contextlib.suppress(InvalidStateError):
+                future.set_result(None)
+        return future
+
+    def cancel(self) -> None:
+        """Discard the result; a function that has not begun is not called."""
+        if not self._is_over:
+            self._is_cancelled = True
+
+    def cancelled(self) -> bool:
+        """Whether the job was cancelled before the function returned."""
+        return self._is_cancelled
+
+    def done(self) -> bool:
+        """Whether there is a result, or none will come."""
+        return self._is_over or self._is_cancelled
+
+    def result(self) -> Result:
+        """What the function returned or raised; once the job is done and was not cancelled."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
 class BoundedThreads:
     """Calls functions on threads, at most `most` at once; the others begin in order as threads get free.
 
-    A function whose future is cancelled before it begins is not called. One that runs goes on; what it
-    returns is discarded.
+    One thread makes all calls as long as none of them waits. A thread that finds more jobs than its own has
+    another one look for them beside, which gets to run when the first waits: so a call costs one hand-over at
+    most, and those that wait still overlap.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._running = 0
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[Future[object], Callable[[], object]]] = deque()
+        self._waiting: deque[tuple[Job[Any], Callable[[], object]]] = deque()
+        self._calling: set[Job[Any]] = set()
+        #: The threads that make calls, or are about to.
+        self._threads = 0
+        #: Whether one of them has not begun yet.
+        self._is_starting = False
 
-    def submit(self, function: Callable[[], Result]) -> Future[Result]:
-        """Call `function()` on a thread, in a copy of the present context."""
-        future: Future[Result] = Future()
-        context = contextvars.copy_context()
-
-        def call() -> None:
-            try:
-                result = context.run(function)
-            except BaseException as error:
-                with contextlib.suppress(InvalidStateError):
-                    future.set_exception(error)
-            else:
-                with contextlib.suppress(InvalidStateError):
-                    future.set_result(result)
-
+    def submit(self, function: Callable[[], Result], then: Callable[[], object]) -> Job[Result]:
+        """Call `function()` in a copy of the present context, and `then()` when it has returned."""
+        job = Job(function)
         with self._lock:
-            if self._running >= self._most:
-                self._waiting.append((future, call))  # type: ignore[arg-type]  # it is only cancelled
-                return future
-            self._running += 1
-        submit(lambda: self._work(future, call))
-        return future
+            self._waiting.append((job, then))
+            starts = self._takes_another()
+        if starts:
+            submit(self._begin)
+        return job
 
-    def _work(self, future: Future[Result], call: Callable[[], object]) -> None:
-        """Call one function, and then those that wait."""
-        job: tuple[Future[object], Callable[[], object]] | None = (future, call)  # type: ignore[assignment]
-        while job is not None:
-            if not job[0].cancelled():
-                job[1]()
-            with self._lock:
-                job = self._waiting.popleft() if self._waiting else None
-                if job is None:
-                    self._running -= 1
+    def unfinished(self) -> list[Job[Any]]:
+        """The jobs that have not returned, and will be called if they have not been."""
+        with self._lock:
+            return [
+                job for job in (*self._calling, *(job for job, _ in self._waiting)) if not job.cancelled()
+            ]
+
+    def _takes_another(self) -> bool:
+        """With the lock held: whether another thread has to be started, which then counts."""
+        if self._is_starting or not self._waiting or self._threads >= self._most:
+            return False
+        self._is_starting = True
+        self._threads += 1
+        return True
+
+    def _begin(self) -> None:
+        self._is_starting = False
+        while self._call_next():
+            pass
+
+    def _call_next(self) -> bool:
+        with self._lock:
+            if not self._waiting:
+                self._threads -= 1
+                return False
+            job, then = self._waiting.popleft()
+            self._calling.add(job)
+            starts = self._takes_another()
+        if starts:
+            submit(self._begin)
+        job.run()
+        with self._lock:
+            self._calling.discard(job)
+        then()
+        return True
 
 
 def callback_loop() -> EventLoop:

@@ -119,7 +119,7 @@ class AsyncTurns:
         if is_held or not self._engine.executor.is_copied_by_fork:
             self._engine.lose_kernel()
         self._lock = self._loop = None
-        self._engine.host_calls.answers = {}
+        self._engine.host_calls.after_fork()
 
 
 @in_forked_child("sessions")

@@ -7,7 +7,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from concurrent.futures import wait
 from typing import Final, TypeVar
 
 from planaria.errors import SessionBusy
@@ -116,8 +115,7 @@ class Turns:
 
     def wait(self, execution: ExecutionState) -> None:
         """Wait for an answer, a timer of the code's, or the end of the time."""
-        with execution.alarm.armed() as alarm:
-            wait([alarm], execution.seconds_left())
+        execution.alarm.wait(execution.seconds_left())
 
     def after_fork(self) -> None:
         """In a child of a fork, where only the forking thread exists."""
@@ -127,7 +125,7 @@ class Turns:
             self._owner = None
         if self._owner is None:
             self._lock = threading.Lock()
-        self._engine.host_calls.answers = {}
+        self._engine.host_calls.after_fork()
 
 
 @in_forked_child("sessions")
