@@ -1,15 +1,16 @@
 """Run CPython's own tests of the standard library in a session and natively, and print both counts.
 
-    python tools/cpython_tests.py PYTHON [--docs] [MODULE ...]
+    python tools/cpython_tests.py PYTHON [--network] [--docs] [MODULE ...]
 
 PYTHON is an interpreter with the package `test`, of a version near the session's: 3.13 or newer. Its tests
 are mounted into the sandbox and run there, against the sandbox's own library. MODULE is the name of a test
-without `test_`, such as `json`; without any, all of `MODULES` run. Each module runs in a fork of one session
-that has the test framework imported, and each class of tests in one execution with a time limit. A test that
-ends an execution counts as an error, and the others of its class go on in another fork.
+without `test_`, such as `json`; without any, all of `MODULES` run, or with `--network` of `NETWORK_MODULES`.
+Each module runs in a fork of one session that has the test framework imported, and each class of tests in one
+execution with a time limit. A test that ends an execution counts as an error, and the others of its class go
+on in another fork.
 
 Tests that fail in the session alone go to standard error, with the ends of their reports. With `--docs` the
-table replaces the one in docs/standard-library.md.
+table replaces the one in docs/standard-library.md, or with `--network` the one in docs/network.md.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ MODULES: Final = """
     sax html htmlparser urlparse email ipaddress pprint reprlib weakref context difflib codecs unicodedata
     shelve graphlib linecache getopt shlex filecmp quopri mimetypes colorsys numeric_tower doctest tokenize
     keyword warnings gc sys builtin exceptions mmap
+"""
+
+NETWORK_MODULES: Final = """
+    httplib urllib urllib2 urllib2_localnet robotparser http_cookiejar http_cookies
 """
 
 #: How long one class of tests may take, in seconds; in the session and natively all of a module.
@@ -167,8 +172,10 @@ def no_watcher(policy):
 import asyncio.unix_events
 asyncio.unix_events._UnixDefaultEventLoopPolicy.get_child_watcher = no_watcher
 
-# Threads are emulated, and asyncio needs no sockets.
+# Threads are emulated, asyncio needs no sockets, and the host has a name.
+import test.support.socket_helper
 import test.support.threading_helper
+test.support.socket_helper.has_gethostname = True
 test.support.threading_helper.can_start_thread = True
 test.support.has_socket_support = True
 """
@@ -176,7 +183,7 @@ test.support.has_socket_support = True
 _COLUMNS: Final = ("passed", "failed", "skipped")
 _BEGIN: Final = "<!-- cpython tests: begin -->"
 _END: Final = "<!-- cpython tests: end -->"
-_DOCS: Final = Path(__file__).parent.parent / "docs" / "standard-library.md"
+_DOCS: Final = Path(__file__).parent.parent / "docs"
 
 Outcomes = dict[str, tuple[str, str]]
 
@@ -282,17 +289,19 @@ def main() -> int:
     """Print the table, or put it into the docs; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("python", help="an interpreter that has the package `test`")
-    parser.add_argument("--docs", action="store_true", help="replace the table of docs/standard-library.md")
+    parser.add_argument("--docs", action="store_true", help="replace the table of the page")
+    parser.add_argument("--network", action="store_true", help="run the tests of clients of HTTP")
     parser.add_argument("modules", nargs="*", metavar="MODULE")
     arguments = parser.parse_args()
+    modules = NETWORK_MODULES if arguments.network else MODULES
+    page = _DOCS / ("network.md" if arguments.network else "standard-library.md")
     rows = []
-    for row in _rows(arguments.python, arguments.modules or MODULES.split()):
+    for row in _rows(arguments.python, arguments.modules or modules.split()):
         print(row, flush=True)
         rows.append(row)
     if arguments.docs:
         table = "\n".join([_BEGIN, "", *rows, "", _END])
-        page = _DOCS.read_text()
-        _DOCS.write_text(re.sub(f"{_BEGIN}.*{_END}", lambda _: table, page, flags=re.DOTALL))
+        page.write_text(re.sub(f"{_BEGIN}.*{_END}", lambda _: table, page.read_text(), flags=re.DOTALL))
     return 0
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -552,16 +553,17 @@ def test_closing_lets_the_interpreter_end_in_order(tmp_path: Path) -> None:
     assert (tmp_path / "exit").read_text("utf-8") == "called"
 
 
-def test_many_sessions_leave_neither_processes_nor_descriptors_nor_files() -> None:
+def test_many_sessions_leave_neither_processes_nor_descriptors_nor_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """After fifty sessions the host has the descriptors, children and temporary files that it had before."""
 
     def left() -> tuple[int, int, int]:
         children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text("ascii").split()
-        import tempfile
-
-        mine = list(Path(tempfile.gettempdir()).glob("planaria-environment-*"))
+        mine = list(tmp_path.glob("planaria-environment-*"))
         return len(os.listdir("/proc/self/fd")), len(children), len(mine)
 
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other tests have sessions as well
     new().close()
     before = left()
     for number in range(50):
@@ -577,8 +579,9 @@ def test_a_fork_of_the_host_leaves_the_kernel_to_the_parent() -> None:
     middle of an execution loses it."""
     program = """
 import os
-from planaria import Session, SubprocessExecutor
-session = Session(executor=SubprocessExecutor(), callbacks=[os.fork])
+from planaria import Callback, Session, SubprocessExecutor
+fork = Callback("fork", os.fork, on_caller_thread=True)
+session = Session(executor=SubprocessExecutor(), callbacks=[fork])
 session.execute("x = 5")
 child = os.fork()
 if not child:
@@ -599,6 +602,19 @@ session.close()
     assert run.stdout.splitlines() == ["NameError: name 'x' is not defined 2", "CrashError lost 2", "5"], (
         run.stderr
     )
+
+
+def test_a_callback_that_forks_on_its_own_thread() -> None:
+    """A child that a callback forks on a thread of its own ends when the callback returns in it."""
+    program = """
+import os
+from planaria import Session
+with Session(callbacks=[os.fork]) as session:
+    child = session.execute("await fork()").value
+    print(os.waitpid(child, 0)[1], session.execute("1 + 1").value)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert run.stdout == "0 2\n", run.stderr
 
 
 # -- the life of a session -------------------------------------------------------------------------------

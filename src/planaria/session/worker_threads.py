@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import os
 import queue
 import threading
 from collections import deque
@@ -84,10 +85,14 @@ class Job(Generic[Result]):
         """Call the function, unless the job is cancelled."""
         function = self._function
         if function is not None and not self._is_cancelled:
+            process = os.getpid()
             try:
                 self._result = self._context.run(function)
             except BaseException as error:
                 self._error = error
+            if os.getpid() != process:
+                # The function forked. A child has this thread alone: no session waits for the result there.
+                os._exit(0)
         self._function = None
         self._is_over = True
         returned = self._returned

@@ -29,11 +29,41 @@ _SERVICES: Final = {
     "imap": 143,
     "https": 443,
 }
+#: Options that libraries set without asking whether they exist, with the numbers of Linux.
+#: The build defines few of them.
+_OPTIONS: Final = {
+    "SO_REUSEADDR": 2,
+    "SO_ERROR": 4,
+    "SO_BROADCAST": 6,
+    "SO_SNDBUF": 7,
+    "SO_RCVBUF": 8,
+    "SO_KEEPALIVE": 9,
+    "SO_OOBINLINE": 10,
+    "SO_LINGER": 13,
+    "SO_REUSEPORT": 15,
+    "SO_RCVTIMEO": 20,
+    "SO_SNDTIMEO": 21,
+    "IPPROTO_IP": 0,
+    "IPPROTO_IPV6": 41,
+    "IP_TOS": 1,
+    "IPV6_V6ONLY": 26,
+    "TCP_NODELAY": 1,
+    "TCP_MAXSEG": 2,
+    "TCP_KEEPIDLE": 4,
+    "TCP_KEEPINTVL": 5,
+    "TCP_KEEPCNT": 6,
+    "TCP_SYNCNT": 7,
+    "TCP_QUICKACK": 12,
+    "TCP_USER_TIMEOUT": 18,
+}
 
 
 def _change_base(module: Any) -> None:
-    """What `socket.socket` is derived from."""
+    """What `socket.socket` is derived from, and the options it takes."""
     module.socket = module.SocketType = sockets.Socket
+    for name, number in _OPTIONS.items():
+        if not hasattr(module, name):
+            setattr(module, name, number)
     module.setdefaulttimeout = sockets.set_default_timeout
 
 

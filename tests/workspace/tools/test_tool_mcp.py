@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from recording_server import RecordingServer
 
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError, ToolNotFound, ToolTimeout
 from planaria.workspace.tools.loading import load_tools
@@ -483,6 +484,27 @@ def test_headers(define: Define, kind: str) -> None:
     )
     with running(kind, port):
         assert call(tool, "header", name="authorization") == "Bearer s3cret"
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirect_elsewhere(define: Define, kind: str, status: int) -> None:
+    """A server cannot redirect to another origin: no request, and so no header, is sent there."""
+    server, other = RecordingServer(), RecordingServer()
+    try:
+        head = f"HTTP/1.1 {status} Moved\r\nLocation: http://127.0.0.1:{other.port}/mcp\r\nContent-Length: 0"
+        server.answer = lambda request: [f"{head}\r\n\r\n".encode()]
+        tool = define(
+            f"url: http://127.0.0.1:{server.port}/mcp\ntransport: {kind}\nheaders: {{X-Key: '${{SECRET}}'}}",
+            ToolEnvironment(values={"SECRET": "s3cret"}),
+        )
+        with pytest.raises(ToolCallError):
+            call(tool, "add", a=1)
+        assert b"s3cret" in server.requests[0]
+        assert other.addresses == []
+    finally:
+        server.close()
+        other.close()
 
 
 def test_published_server(define: Define) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 from demo_http_server import HttpServer, serving
+from recording_server import Resolver
 
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError
 from planaria.workspace.tools.loading import load_tools
@@ -286,6 +288,47 @@ def test_credentials_elsewhere(define: Define, server: HttpServer) -> None:
         assert call(tool, "list_pets")["headers"]["authorization"] == "Bearer token-of-mine"
         [(_, _, headers, _)] = [one for one in server.requests if one[1] == "/openapi"][-1:]
         assert "Authorization" not in headers
+
+
+def test_secret_headers_elsewhere(define: Define, server: HttpServer) -> None:
+    """A document cannot send headers that refer to the environment to another host than its own."""
+    with serving() as other:
+        server.document = {**DOCUMENT, "servers": [{"url": other.url}]}
+        tool = define(f"{server.url}/openapi", headers={"X-Key": "${KEY:-none}"})
+        with pytest.raises(ToolCallError, match="to send it credentials, say so with 'base_url'"):
+            call(tool, "list_pets")
+        assert other.requests == []
+
+
+def test_document_refers_to_no_variables(define: Define, server: HttpServer) -> None:
+    """A document's server cannot contain variables of the host's environment."""
+    server.document = {**DOCUMENT, "servers": [{"url": server.url + "/${HOME}"}]}
+    with pytest.raises(ToolCallError, match="only 'base_url' may refer to variables"):
+        call(define(f"{server.url}/openapi"), "list_pets")
+    assert [path for _, path, *_ in server.requests] == ["/openapi"]
+
+
+@pytest.mark.parametrize(
+    ("place", "answers"),
+    [
+        ("http://169.254.169.254/latest", []),
+        ("http://[::ffff:127.0.0.1]/", []),
+        ("http://inner.test/", [["10.0.0.1"]]),
+    ],
+)
+def test_private_server(
+    place: str, answers: list[list[str]], define: Define, server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document at a public address cannot send requests to a private one, by number or by name."""
+    server.document = {**DOCUMENT, "servers": [{"url": place}]}
+    resolver = Resolver()
+    # To connect, for the server that the document names, and for the host of the document again.
+    resolver.answers = [["127.0.0.1"], *answers, ["93.184.216.34"]]
+    monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
+    tool = define(f"http://api.test:{server.url.rpartition(':')[2]}/openapi")
+    with pytest.raises(ToolCallError, match=r"the document names: .* is not a public address"):
+        call(tool, "list_pets")
+    assert [path for _, path, *_ in server.requests] == ["/openapi"]
 
 
 @pytest.mark.parametrize(

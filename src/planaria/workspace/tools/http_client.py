@@ -92,7 +92,9 @@ def connection_pool() -> httpx.AsyncClient:
 
 
 class HttpClient:
-    """One interface, reached by the connections of a pool. `max_response` in bytes."""
+    """One interface, reached by the connections of a pool. `max_response` in bytes. `named_by` is the URL of
+    the document that names the interface's server, if one does: it sends requests no further than a redirect.
+    """
 
     def __init__(
         self,
@@ -104,6 +106,7 @@ class HttpClient:
         redaction: Redaction,
         redirects: Redirects,
         max_response: int,
+        named_by: str | None = None,
     ) -> None:
         self._pool = pool
         self._base = httpx.URL(base_url)
@@ -112,6 +115,7 @@ class HttpClient:
         self._redaction = redaction
         self._redirects = redirects
         self._max_response = max_response
+        self._named_by = None if named_by is None else httpx.URL(named_by)
 
     async def send(self, request: HttpRequest, timeout: float | None) -> Answer:
         """Send a request, follow redirects as far as they may go, and read the answer.
@@ -169,7 +173,12 @@ class HttpClient:
 
     async def _send(self, request: httpx.Request, what: str) -> Answer:
         is_own = _same_host(self._base, request.url)
-        first, is_first = request.url, True
+        first, is_first, asked = request.url, True, request.url
+        if self._named_by is not None and not _same_host(self._named_by, first):
+            first, is_first = self._named_by, False
+            request = await self._elsewhere(
+                request, first, f"{what} is for a server that the document names:"
+            )
         for _ in range(_MAX_REDIRECTS + 1):
             response = await self._pool.send(request, stream=True)
             try:
@@ -178,7 +187,9 @@ class HttpClient:
                     return await self._read(response, what)
             finally:
                 await response.aclose()
-            self._check_redirect(request.url, following, what)
+            if following.url.host == request.url.host:  # the checked address, which stands for the host
+                following.url = following.url.copy_with(host=asked.host)
+            self._check_redirect(asked, following, what)
             # Who was sent away once gets no credentials any more, not even on the way back: another host
             # chose the path.
             is_own = is_own and _same_host(self._base, following.url)
@@ -188,18 +199,26 @@ class HttpClient:
                 for name in (*self._headers, *self._credentials.headers, "Cookie"):
                     following.headers.pop(name, None)
             is_first = is_first and _same_host(first, following.url)
-            request = following if is_first else await self._elsewhere(following, first, what)
+            asked = following.url
+            request = (
+                following
+                if is_first
+                else await self._elsewhere(following, first, f"{what} was redirected to")
+            )
         raise ToolCallError(f"{what} was redirected more than {_MAX_REDIRECTS} times")
 
-    async def _elsewhere(self, request: httpx.Request, first: httpx.URL, what: str) -> httpx.Request:
-        """A request to another host than the first, which only a private host sends to a private one."""
+    async def _elsewhere(self, request: httpx.Request, first: httpx.URL, sent: str) -> httpx.Request:
+        """A request to another host than the first, which only a private host sends to a private one.
+
+        `sent` is what the message says before the URL when it may not go there.
+        """
         where = self._shown(request.url)
         found = await pinned(request)
         if found is not None:
             return found
         if await is_private(first):
             return request
-        raise ToolCallError(f"{what} was redirected to {where}, which is not a public address")
+        raise ToolCallError(f"{sent} {where}, which is not a public address")
 
     def _check_redirect(self, sent: httpx.URL, following: httpx.Request, what: str) -> None:
         where = self._shown(following.url)

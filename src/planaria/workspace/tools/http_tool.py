@@ -53,6 +53,8 @@ class HttpTool(Tool):
         #: The connections, and the loop that they are of.
         self._pool: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
         self._base_url = definition.base_url
+        #: Where the document is whose server the base URL is; None when the definition says it.
+        self._named_by: str | None = None
         self._endpoints: dict[str, Endpoint] | None = None
         place = "base_url"
         try:
@@ -141,12 +143,20 @@ class HttpTool(Tool):
             if base_url is None or not base_url.startswith(("http://", "https://")):
                 raise ValueError("the document names no server; say which with 'base_url'")
             _check_base_url(base_url)
-            if definition.auth is not None and url is not None and _origin(base_url) != _origin(url):
+            is_elsewhere = url is not None and _origin(base_url) != _origin(url)
+            has_secrets = definition.auth is not None or any(
+                "${" in one for one in definition.headers.values()
+            )
+            if is_elsewhere and has_secrets:
                 # The document's author must not choose who gets the credentials.
                 raise ValueError(
                     f"the document's server is {base_url}; to send it credentials, say so with 'base_url'"
                 )
-            self._base_url = base_url
+            if "${" in base_url:
+                raise ValueError(
+                    f"the document's server is {base_url}; only 'base_url' may refer to variables"
+                )
+            self._base_url, self._named_by = base_url, url
         found = {endpoint.callable.name: endpoint for endpoint in document.endpoints(self.name)}
         if definition.only:
             wanted = {}
@@ -194,6 +204,7 @@ class HttpTool(Tool):
             redaction=self._redaction,
             redirects=definition.redirects,
             max_response=definition.max_response,
+            named_by=self._named_by,
         )
 
     def _credentials(self) -> Credentials:
