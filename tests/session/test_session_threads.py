@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import subprocess
 import sys
 import threading
 import time
@@ -16,6 +17,23 @@ import pytest
 
 import planaria
 from planaria.machine import stack
+
+
+def test_first_sessions_of_a_process_on_many_threads() -> None:
+    """Threads may make the first sessions of a process at once."""
+    program = """
+from concurrent.futures import ThreadPoolExecutor
+import planaria
+
+def run(number):
+    with planaria.Session() as session:
+        return session.execute(f"{number} + 1").value
+
+with ThreadPoolExecutor(20) as threads:
+    print(sum(threads.map(run, range(20))))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "210\n"), done.stderr
 
 
 def test_one_session_from_many_threads(session: Any) -> None:

@@ -11,13 +11,13 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 import wasmtime
 
 from planaria.machine.wasi.abi import SIGNATURES, raw_parameters
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
+from planaria.once import once
 from planaria.runtime.native import HostFunction, define_unchecked, engine, trap_new
 
 if TYPE_CHECKING:
@@ -147,13 +147,13 @@ def instantiate(store: wasmtime.Store, module: wasmtime.Module) -> wasmtime.Inst
     return _prepared(module).instantiate(store)
 
 
-@cache
+@once
 def _prepared(module: wasmtime.Module) -> wasmtime.InstancePre:
     """The module with its imports resolved, of which a process has one for each tier."""
     return linker().instantiate_pre(module)
 
 
-@cache
+@once
 def linker() -> wasmtime.Linker:
     """The linker from which every machine of this process is instantiated."""
     made = wasmtime.Linker(engine())

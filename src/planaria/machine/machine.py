@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -42,6 +42,7 @@ from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
 from planaria.machine.write_protection import protect, protect_changed, take_written
+from planaria.once import once
 from planaria.runtime.native import (
     RawFunction,
     RawGlobal,
@@ -84,7 +85,7 @@ _LONGEST_WAIT: Final = 0.1
 _shapes: dict[str, tuple[int, int]] = {}
 
 
-@cache
+@once
 def _ticker() -> Ticker:
     return Ticker(engine().increment_epoch)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
 from importlib.resources import files as package_files
 from importlib.resources.abc import Traversable
 from typing import Final
 
 from planaria.files.hostblob import HostBlob
 from planaria.files.zip_archive import ZipFileSystem
+from planaria.once import once
 from planaria.runtime.artifact import artifact
 
 __all__ = [
@@ -36,7 +36,7 @@ ARCHIVE_PATH: Final = f"{LIBRARY_PATH}/python315.zip"
 _INNER_ARCHIVES: Final = (b"matplotlib/mpl-data.zip",)
 
 
-@cache
+@once
 def guest_sources() -> dict[str, bytes]:
     """The modules of the packages that run in the guest, by their path, in a fixed order."""
     sources: dict[str, bytes] = {}
@@ -54,7 +54,7 @@ def guest_sources() -> dict[str, bytes]:
     return sources
 
 
-@cache
+@once
 def guest_digest() -> str:
     """Changes whenever the code that runs inside does."""
     digest = hashlib.sha256()
@@ -64,7 +64,7 @@ def guest_digest() -> str:
     return digest.hexdigest()
 
 
-@cache
+@once
 def library() -> ZipFileSystem:
     """The filesystem for /usr/local/lib, the same for all sessions; mount it read only.
 
