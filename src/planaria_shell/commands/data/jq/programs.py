@@ -7,9 +7,9 @@ from typing import Any
 
 from planaria_shell.commands.data.jq.code import Code, Scope
 from planaria_shell.commands.data.jq.compiler import Compiler
+from planaria_shell.commands.data.jq.definitions import definitions
 from planaria_shell.commands.data.jq.json_reader import Reader
 from planaria_shell.commands.data.jq.lexer import JqSyntaxError
-from planaria_shell.commands.data.jq.library import definitions
 from planaria_shell.commands.data.jq.parser import parse_program
 from planaria_shell.commands.data.jq.runtime import Runtime
 from planaria_shell.commands.data.jq.runtime_specials import SPECIALS

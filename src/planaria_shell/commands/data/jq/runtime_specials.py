@@ -8,7 +8,7 @@ from typing import Any
 from planaria_shell.commands.data.jq import dates
 from planaria_shell.commands.data.jq.code import Code, Environment, Many, Scope, nested
 from planaria_shell.commands.data.jq.compiler import Compiler
-from planaria_shell.commands.data.jq.library import definitions
+from planaria_shell.commands.data.jq.definitions import definitions
 from planaria_shell.commands.data.jq.paths import Editor
 from planaria_shell.commands.data.jq.runtime import Runtime
 from planaria_shell.commands.data.jq.specials import SPECIALS, Special, special
