@@ -63,6 +63,7 @@ FRAMEWORKS := tests/integrations/frameworks
 integrations: $(INTEGRATIONS)/installed
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
+	$(INTEGRATIONS)/bin/python -m pytest -q tests/integrations/jupyter/test_notebook_tools.py
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)
