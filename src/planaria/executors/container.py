@@ -55,8 +55,8 @@ class ContainerConfig:
     """The address of the engine's interface, as "unix:///run/podman/podman.sock"; that of the environment
     (DOCKER_HOST), Docker's or Podman's usual one unless given."""
     network: bool = False
-    """Whether the code has the network of the engine, without rules; a session's `network=` is for a container
-    without. Nothing can be installed while it runs unless this is true."""
+    """Whether the code has the engine's network, without rules; `Session(network=…)` is for a container that
+    has not. Nothing can be installed while it runs unless this is true."""
     memory: int | NotGiven | None = NOT_GIVEN
     """Memory of the container, without swap; `Limits.memory` unless given."""
     cpus: float | None = None

@@ -122,8 +122,9 @@ class SubprocessExecutor(ProcessExecutor):
     """A kernel in a child process with an interpreter and a virtual environment of its own.
 
     The process is not a sandbox: the code has the rights of the user who runs it, sees the files and the
-    network: a policy (`network=`) holds for programs that heed the variables of a proxy, and no others. It does
-    not have the host's memory, descriptors and environment; and the host outlives whatever it does.
+    network. A policy (`network=`) holds for programs that respond to the variables of a proxy, and no others.
+    The code does not have the host's memory, descriptors and environment; and the host outlives whatever it
+    does.
     """
 
     name = "subprocess"

@@ -40,9 +40,8 @@ class ProxiedNetworkLink(NetworkLink):
         try:
             from planaria.network.proxy import Proxy
         except ImportError as error:
-            raise ImportError(
-                f"network= with the {executor.name} executor needs cryptography: pip install 'planaria[proxy]'"
-            ) from error
+            needs = "needs cryptography: pip install 'planaria[proxy]'"
+            raise ImportError(f"network= with the {executor.name} executor {needs}") from error
         assert executor.network_proxy is not None
         proxy, loop = Proxy(self._calls), callback_loop()
         port = loop.spawn(proxy.listen(executor.network_proxy)).result()

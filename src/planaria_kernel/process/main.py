@@ -31,8 +31,8 @@ def main() -> None:
     - resources: {name of a limit in the module resource: number};
     - read_output: whether what is written to descriptors 1 and 2 has to go over the connection;
     - path: directories to import from before others;
-    - forward: where the proxy of a container without a network is: a Unix socket, and the port of the loopback
-      interface at which the code finds it;
+    - forward: where the proxy of a container without a network is: a Unix socket, and the port of the
+      loopback interface at which the code finds it;
     - watches: whether the end of the connection ends the process even when it is busy.
     """
     directory = sys.argv[1]
