@@ -52,7 +52,7 @@ def test_allowed_server(session: Session) -> None:
     result = session.run(
         "json.load(get(place + '/echo', headers={'Authorization': os.environ['TOKEN']}))['headers']"
     )
-    assert result.error is None, result.error.traceback
+    assert result.error is None, result.error
     assert result.value["authorization"] == "*" * len(VALUE)
     assert [(one.method, one.status, one.allowed) for one in result.requests] == [("GET", 200, True)]
     assert session.execute("len(get(place + '/bytes/3000000').read())").value == 3_000_000

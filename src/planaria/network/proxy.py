@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import h11
-from anyio.abc import AnyByteStream, ByteStream, Listener, SocketAttribute, SocketStream
+from anyio.abc import ByteStream, Listener, SocketAttribute, SocketStream
 from anyio.streams.tls import TLSStream
 
 from planaria.network.answers import failure_response
@@ -201,7 +201,7 @@ class Proxy:
         await _explain(stream, reader, _status(failure), str(failure), request)
 
 
-async def _request(client: AnyByteStream, reader: h11.Connection) -> h11.Request:
+async def _request(client: ByteStream, reader: h11.Connection) -> h11.Request:
     """The head of the first request. Raises h11.RemoteProtocolError, and anyio.EndOfStream."""
     while True:
         event = reader.next_event()
@@ -225,7 +225,7 @@ def _head(request: h11.Request, target: bytes) -> bytes:
 
 
 async def _explain(
-    client: AnyByteStream,
+    client: ByteStream,
     reader: h11.Connection,
     status: int,
     reason: str,
@@ -244,7 +244,7 @@ def _status(error: Exception) -> int:
     return 504 if isinstance(error, TimeoutError) else 502
 
 
-async def _relay(client: AnyByteStream, connection: Connection, first: bytes) -> None:
+async def _relay(client: ByteStream, connection: Connection, first: bytes) -> None:
     """Pass bytes on, both ways, until either side ends."""
     failure: Exception | None = None
     is_client_done = False
