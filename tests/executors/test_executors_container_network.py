@@ -10,7 +10,7 @@ import trustme
 from container_engine import IMAGE
 from http_servers import serve
 
-from planaria import ContainerConfig, ContainerExecutor, Network, Secret, Session
+from planaria import ContainerConfig, ContainerExecutor, ExecutionError, Network, Secret, Session
 
 #: The engine is started once, so all of them run in one process of a parallel run.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("engine")]
@@ -38,6 +38,12 @@ def session(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
             yield session
 
 
+def error_of(session: Session, code: str) -> ExecutionError:
+    error = session.run(code).error
+    assert isinstance(error, ExecutionError), error
+    return error
+
+
 def prepare(session: Session, port: int) -> None:
     session.execute(
         f"import json, os, socket, urllib.error, urllib.request; place = 'https://localhost:{port}'"
@@ -60,11 +66,9 @@ def test_allowed_server(session: Session) -> None:
 
 def test_refused_server(session: Session) -> None:
     """What no rule allows is refused with the reason."""
-    error = session.run("get('https://evil.test')").error
-    assert error is not None
+    error = error_of(session, "get('https://evil.test')")
     assert "403 evil.test is not allowed" in error.message
-    error = session.run("get(place + '/echo', method='DELETE')").error
-    assert error is not None
+    error = error_of(session, "get(place + '/echo', method='DELETE')")
     assert "is not allowed" in error.message
 
 
@@ -73,16 +77,14 @@ def test_no_other_way(session: Session) -> None:
     assert session.execute("[name for _, name in socket.if_nameindex()]").value == ["lo"]
     assert session.run("socket.create_connection(('1.1.1.1', 53), 5)").error is not None
     port = session.execute("place.rpartition(':')[2]").value
-    refused = session.run(f"socket.create_connection(('127.0.0.1', {port}), 5)").error
-    assert refused is not None
+    refused = error_of(session, f"socket.create_connection(('127.0.0.1', {port}), 5)")
     assert refused.type == "ConnectionRefusedError"
 
 
 def test_files_of_the_proxy(session: Session) -> None:
     """The code sees the socket and the certificate of the proxy's authority, and can change neither."""
     assert session.execute("sorted(os.listdir('/run/planaria'))").value == ["authority.pem", "socket"]
-    error = session.run("os.remove('/run/planaria/socket')").error
-    assert error is not None
+    error = error_of(session, "os.remove('/run/planaria/socket')")
     assert error.type == "OSError"  # a read-only file system
 
 

@@ -304,9 +304,3 @@ def test_reset_and_close(new_executor: Callable[[], SubprocessExecutor], http_po
         file = Path(session.execute("os.environ['SSL_CERT_FILE']").value)
         assert file.exists()
     assert not file.parent.parent.exists()
-
-
-def test_in_this_process() -> None:
-    """Code in this process has its network: a policy would not hold there."""
-    with pytest.raises(TypeError, match="network= is for the sandbox"):
-        Session(executor=planaria.InProcessExecutor(), network=Network())

@@ -126,7 +126,7 @@ class Connection:
                 self._stream = await start_tls(self._policy, self._stream, self.host)
         except (PermissionError, ssl.SSLError) as error:
             reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error)
-            self._ended = True
+            self._is_broken = self._ended = True
             self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=reason))
             if isinstance(error, ssl.SSLError):
                 raise ssl.SSLError(ssl.SSL_ERROR_SSL, reason) from None
