@@ -1,0 +1,60 @@
+"""What runs a pool's workers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from concurrent.futures import Executor as FuturesExecutor
+from concurrent.futures import Future
+
+from planaria.pool.errors import PoolError
+from planaria.pool.steps import Reply, Step
+from planaria.pool.worker import WorkerSettings
+
+__all__ = ["Engine", "open_engine"]
+
+
+class Engine(ABC):
+    """Workers, and who gets a step. Used by any thread."""
+
+    @abstractmethod
+    def submit(self, step: Step) -> Future[Reply]:
+        """Have a worker execute a step.
+
+        The future raises WorkerLost when the worker ended in the middle: the step may be submitted again.
+        """
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Have the workers close their live sessions, all of which are saved."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Wait for the steps that were submitted, and end the workers."""
+
+    def worker_pids(self) -> list[int]:
+        """The processes, where they are of the engine's own. Raises PoolError elsewhere."""
+        raise PoolError("the workers of this engine are not its own processes")
+
+
+def open_engine(
+    engine: str | FuturesExecutor | Engine, settings: WorkerSettings, workers: int | None
+) -> Engine:
+    """The engine of a name ("processes", "ray"), or over an executor of `concurrent.futures`."""
+    match engine:
+        case Engine():
+            return engine
+        case "processes":
+            from planaria.pool.processes import ProcessEngine
+
+            return ProcessEngine(settings, workers)
+        case "ray":
+            from planaria.pool.ray import RayEngine
+
+            return RayEngine(settings, workers)
+        case FuturesExecutor():
+            from planaria.pool.futures import FuturesEngine
+
+            if workers is not None:
+                raise PoolError("workers= has no meaning with an executor, which has its own")
+            return FuturesEngine(engine, settings)
+    raise PoolError(f'engine={engine!r}: must be "processes", "ray", or a concurrent.futures.Executor')
