@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import planaria
-from planaria import Image, Network, NetworkRequest, Secret
+from planaria import Network, NetworkRequest, Secret
 
 VALUE = "s3cr3t-value"
 
@@ -459,11 +459,10 @@ def test_other_executors() -> None:
 
 
 @pytest.mark.slow
-def test_libraries(new_session: Any, http_port: int, https_port: int, certificates: Path) -> None:
+def test_libraries(new_session: Any, requests_image: str, https_port: int, certificates: Path) -> None:
     """requests and httpx, with and without await, work unchanged."""
-    image = Image.build("network-libraries", packages=["requests", "httpx"])
     network = Network(allow=[f"https://localhost:{https_port}"], certificates=certificates)
-    session = new_session(network=network, image=image)
+    session = new_session(network=network, image=requests_image)
     result = session.run(f"""
 import httpx, requests
 url = "https://localhost:{https_port}/"
