@@ -12,6 +12,8 @@ import pytest
 import planaria
 from planaria import Network, NetworkRequest, Secret, Session, SubprocessConfig, SubprocessExecutor
 
+pytestmark = pytest.mark.slow
+
 VALUE = "ghp_0123456789abcdef"
 SETUP = """
 import http.client, json, os, subprocess, urllib.error, urllib.request

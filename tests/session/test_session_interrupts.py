@@ -16,6 +16,8 @@ import pytest
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 WAITS = [
     "while True: n += 1",
     "import time\nn = 1\ntime.sleep(600)",
