@@ -58,7 +58,8 @@ def serve(service: Service) -> None:
             tokens.insert(0, Token("default", secret))
         if not tokens and not is_loopback(service.host):
             raise click.UsageError(
-                f"--host {service.host} can be reached from other computers: give --token, --tokens or {TOKEN}"
+                f"--host {service.host} can be reached from other computers: give --token, --tokens "
+                f"or {TOKEN}"
             )
         workspace, registry = service.sessions.workspace()
         options = service.sessions.options

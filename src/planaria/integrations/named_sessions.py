@@ -227,7 +227,7 @@ class NamedSessions:
         return True
 
     async def park(self, idle: float) -> int:
-        """Close the sessions that were not used for so many seconds, if they can be opened again; how many."""
+        """Close the sessions that were not used for so many seconds and can be opened again; how many."""
         if self._store is None:
             return 0
         oldest = time.monotonic() - idle

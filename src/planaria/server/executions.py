@@ -17,7 +17,15 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from planaria.errors import ProtocolError, SessionError
 from planaria.executors.messages import Ok, Raised
-from planaria.server.models import Answer, Answered, BashRequest, Execution, PendingCall, PendingCalls, RunRequest
+from planaria.server.models import (
+    Answer,
+    Answered,
+    BashRequest,
+    Execution,
+    PendingCall,
+    PendingCalls,
+    RunRequest,
+)
 from planaria.server.outcomes import encoded, execution_of, pending_calls
 from planaria.server.output import listener
 from planaria.server.problems import Problem, problem_of
@@ -91,7 +99,7 @@ async def _executed(call: Call, language: str, do: Do, exact: bool) -> Execution
 
 
 def _digest(call: Call) -> str:
-    """What tells requests with the same key apart."""
+    """What distinguishes requests with the same key."""
     text = f"{call.request.url.path}\n{call.body.model_dump_json()}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -118,7 +126,7 @@ _on_blocked: Final[ContextVar[Callable[[str, BlockedCall], None] | None]] = Cont
 
 
 async def _stream(call: Call, execute: Callable[[], Awaitable[Execution]], exact: bool) -> Response:
-    """Execute in a task of the server and send events as they come. The execution goes on without its client."""
+    """Execute in a task of the server, which goes on without its client, and send events as they come."""
     events: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     errors = "surrogateescape" if exact else "replace"

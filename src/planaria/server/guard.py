@@ -43,7 +43,9 @@ class Guard:
             name = ""
         if name not in self._hosts and not (is_loopback(name) and name):
             raise Problem(
-                421, f"this server is not {name or 'without a name'!r}; --allow-host names others", code="host"
+                421,
+                f"{given[:100]!r} is not a name of this server; --allow-host adds names",
+                code="host",
             )
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != given.lower():
@@ -53,7 +55,9 @@ class Guard:
         """The token of a request, whose rate is counted. Raises Problem."""
         token = self._settings.token(secret)
         if token is None:
-            detail = "a token is needed: Authorization: Bearer TOKEN" if secret is None else "the token is wrong"
+            detail = (
+                "a token is needed: Authorization: Bearer TOKEN" if secret is None else "the token is wrong"
+            )
             raise Problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
         most = max(1.0, token.requests_per_minute / _BURST)
         now = time.monotonic()
@@ -123,4 +127,5 @@ class Audit:
         """Close the file."""
         if self._handler is not None:
             self._log.removeHandler(self._handler)
+            self._log.setLevel(logging.NOTSET)
             self._handler.close()

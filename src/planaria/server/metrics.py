@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import Final
 
 __all__ = ["Metrics"]
@@ -14,7 +14,10 @@ _HELP: Final = {
     "planaria_execution_seconds_total": ("counter", "Time that executions took, by language."),
     "planaria_sessions_created_total": ("counter", "Sessions that were created."),
     "planaria_sessions_parked_total": ("counter", "Idle sessions that were closed, to be opened again."),
-    "planaria_conflicts_total": ("counter", "States that were not saved, since another server had saved one."),
+    "planaria_conflicts_total": (
+        "counter",
+        "States that another server was quicker to save.",
+    ),
     "planaria_sessions_live": ("gauge", "Sessions in memory."),
 }
 
@@ -23,11 +26,11 @@ class Metrics:
     """Values by name and labels."""
 
     def __init__(self) -> None:
-        self._values: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+        self._values: defaultdict[tuple[str, tuple[tuple[str, str], ...]], float] = defaultdict(float)
 
     def add(self, name: str, amount: float = 1, /, **labels: str) -> None:
         """Add to a counter."""
-        self._values[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
+        self._values[name, tuple(sorted(labels.items()))] += amount
 
     def text(self, **gauges: float) -> str:
         """All of them, with gauges by name (without "planaria_")."""

@@ -51,20 +51,22 @@ class CallbackDeclaration(_Request):
 
     name: Annotated[str, StringConstraints(max_length=200)]
     description: Text = ""
-    parameters: dict[str, Any] | None = Field(None, description="A JSON schema of the arguments")
+    parameters: dict[str, Any] | None = Field(default=None, description="A JSON schema of the arguments")
 
 
 class CreateSession(_Request):
     """A session to create."""
 
-    id: Name | None = Field(None, description="Its name; without one it gets a random one")
-    image: Text | None = Field(None, description="One of the server's images")
-    snapshot: Name | None = Field(None, description="The name of a snapshot to continue from")
-    snapshot_base64: str | None = Field(None, description="The bytes of a snapshot to continue from")
+    id: Name | None = Field(default=None, description="Its name; without one it gets a random one")
+    image: Text | None = Field(default=None, description="One of the server's images")
+    snapshot: Name | None = Field(default=None, description="The name of a snapshot to continue from")
+    snapshot_base64: str | None = Field(default=None, description="The bytes of a snapshot to continue from")
     env: dict[str, str] = Field(default_factory=dict, max_length=100)
     metadata: dict[str, str] = Field(default_factory=dict, max_length=100)
     callbacks: list[CallbackDeclaration] = Field(default_factory=list, max_length=100)
-    input: bool = Field(False, description="Whether `input()` waits for a line, as a call named input")
+    input: bool = Field(
+        default=False, description="Whether `input()` waits for a line, as a call named input"
+    )
     seed: int | None = None
 
 
@@ -72,9 +74,9 @@ class RunRequest(_Request):
     """Code to execute."""
 
     code: str
-    timeout: Seconds | None = Field(None, description="Seconds; the server's limit applies beside it")
-    name: Text | None = Field(None, description="What tracebacks call the source")
-    exact: bool = Field(False, description="Also send the value in planaria's encoding, as base64")
+    timeout: Seconds | None = Field(default=None, description="Seconds; the server's limit applies beside it")
+    name: Text | None = Field(default=None, description="What tracebacks call the source")
+    exact: bool = Field(default=False, description="Also send the value in planaria's encoding, as base64")
 
 
 class BashRequest(_Request):
@@ -88,8 +90,10 @@ class BashRequest(_Request):
 class ForkRequest(_Request):
     """Copies to make."""
 
-    n: int = Field(1, ge=1, le=100)
-    ids: list[Name] | None = Field(None, description="Their names; random ones without", max_length=100)
+    n: int = Field(default=1, ge=1, le=100)
+    ids: list[Name] | None = Field(
+        default=None, description="Their names; random ones without", max_length=100
+    )
 
 
 class CheckpointRequest(_Request):
@@ -103,19 +107,21 @@ class RewindRequest(_Request):
 
 
 class UndoRequest(_Request):
-    n: int = Field(1, ge=1, le=10_000)
+    n: int = Field(default=1, ge=1, le=10_000)
 
 
 class SnapshotRequest(_Request):
-    name: Name | None = Field(None, description="Keep it under this name, rather than return its bytes")
+    name: Name | None = Field(
+        default=None, description="Keep it under this name, rather than return its bytes"
+    )
 
 
 class Answer(_Request):
     """The answer to a call: a value, or an error that the call raises."""
 
     value: Any = None
-    value_base64: str | None = Field(None, description="The value in planaria's encoding")
-    error: Text | None = Field(None, description="The message of the exception")
+    value_base64: str | None = Field(default=None, description="The value in planaria's encoding")
+    error: Text | None = Field(default=None, description="The message of the exception")
     error_type: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")] = "RuntimeError"
     exact: bool = False
 
@@ -136,8 +142,8 @@ class SessionInfo(BaseModel):
     metadata: dict[str, str] = Field(default_factory=dict)
     parent: Parent | None = None
     callbacks: list[str] = Field(default_factory=list)
-    saved_at: float | None = Field(None, description="Seconds since 1970; null without a store")
-    size: int | None = Field(None, description="Bytes of the latest snapshot")
+    saved_at: float | None = Field(default=None, description="Seconds since 1970; null without a store")
+    size: int | None = Field(default=None, description="Bytes of the latest snapshot")
 
 
 class SessionList(BaseModel):
@@ -159,10 +165,12 @@ class PendingCall(BaseModel):
 
     id: str
     name: str
-    args: list[Any] = Field(default_factory=list, description="As JSON, or as repr() shows what it cannot say")
+    args: list[Any] = Field(
+        default_factory=list, description="As JSON, or as repr() shows what it cannot say"
+    )
     kwargs: dict[str, Any] = Field(default_factory=dict)
     reason: str = ""
-    blocking: bool = Field(False, description="Whether the execution runs on once this is answered")
+    blocking: bool = Field(default=False, description="Whether the execution runs on once this is answered")
     arguments_base64: str | None = None
 
 
@@ -177,7 +185,9 @@ class Execution(BaseModel):
     status: Literal["done", "waiting"]
     ok: bool
     exit_code: int
-    value: Any = Field(None, description="The value of the last expression if JSON has it exactly, else null")
+    value: Any = Field(
+        default=None, description="The value of the last expression if JSON has it exactly, else null"
+    )
     value_base64: str | None = None
     repr: str | None = None
     stdout: str = ""
@@ -205,7 +215,9 @@ class HistoryItem(BaseModel):
     code: str
     duration_ms: float
     error: str | None = None
-    checkpoint: str | int | None = Field(None, description="What `rewind` takes to go back to just before it")
+    checkpoint: str | int | None = Field(
+        default=None, description="What `rewind` takes to go back to just before it"
+    )
 
 
 class History(BaseModel):
@@ -221,7 +233,7 @@ class TreeNode(BaseModel):
     code: str = ""
     error: str | None = None
     labels: list[str] = Field(default_factory=list)
-    kept: bool = Field(False, description="Whether `rewind` can go there")
+    kept: bool = Field(default=False, description="Whether `rewind` can go there")
     current: bool = False
 
 

@@ -139,9 +139,7 @@ ROUTES: Final = (
         gives=models.SnapshotInfo,
         also=(BYTES,),
     ),
-    Route(
-        "GET", "/v1/snapshots", states.list_snapshots, "List snapshots by name", gives=models.SnapshotList
-    ),
+    Route("GET", "/v1/snapshots", states.list_snapshots, "List snapshots by name", gives=models.SnapshotList),
     Route("DELETE", "/v1/snapshots/{snapshot}", states.delete_snapshot, "Delete a snapshot", status=204),
     Route(
         "GET",
@@ -185,9 +183,7 @@ ROUTES: Final = (
         gives=models.FileList,
         parameters=(_PATH,),
     ),
-    Route(
-        "GET", f"{_SESSION}/files/tar", files.get_tar, "Read a directory", gives=TAR, parameters=(_PATH,)
-    ),
+    Route("GET", f"{_SESSION}/files/tar", files.get_tar, "Read a directory", gives=TAR, parameters=(_PATH,)),
     Route(
         "PUT",
         f"{_SESSION}/files/tar",

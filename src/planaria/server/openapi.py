@@ -113,4 +113,3 @@ def _responses(route: Route, names: Any) -> Document:
     for status in sorted(statuses):
         answered[str(status)] = {"description": "A problem", "content": problem}
     return answered
-

@@ -8,7 +8,7 @@ from typing import Final
 
 from planaria.session.result import Output
 
-__all__ = ["Listener", "listen", "listener", "listen_to_bytes"]
+__all__ = ["Listener", "listen", "listen_to_bytes", "listener"]
 
 #: Takes the name of a stream ("stdout", "stderr", "display") with text, bytes or a rich output.
 Listener = Callable[[str, bytes | Output], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, Final
 
 from planaria.errors import (
@@ -54,14 +55,26 @@ _STATUSES: Final[tuple[tuple[type[BaseException], int], ...]] = (
     (CapabilityError, 501),
     (CrashError, 409),
     (SessionError, 409),
-    (FileNotFoundError, 404),
-    (PermissionError, 403),
-    (FileSystemError, 409),
     (KeyError, 404),
     (PlanariaError, 422),
     (ValueError, 422),
     (TypeError, 422),
 )
+
+#: The status of each error of a file that is not 409.
+_FILE_STATUSES: Final = {
+    errno.ENOENT: 404,
+    errno.ENOTDIR: 404,
+    errno.EACCES: 403,
+    errno.EPERM: 403,
+    errno.EROFS: 403,
+    errno.EINVAL: 422,
+    errno.EILSEQ: 422,
+    errno.ENAMETOOLONG: 422,
+    errno.ENOSPC: 507,
+    errno.EDQUOT: 507,
+    errno.EFBIG: 507,
+}
 
 
 class Problem(Exception):
@@ -107,6 +120,8 @@ def problem_of(error: Exception) -> Problem | None:
     """The problem that an error is; None for one that is a fault of the server."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, FileSystemError):
+        return Problem(_FILE_STATUSES.get(error.errno or 0, 409), str(error), error=type(error).__name__)
     for kind, status in _STATUSES:
         if isinstance(error, kind):
             detail = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -127,9 +127,7 @@ class Route:
 
 def problem_response(problem: Problem) -> Response:
     """A problem as a response."""
-    return JSONResponse(
-        problem.document(), problem.status, headers=problem.headers, media_type=PROBLEM
-    )
+    return JSONResponse(problem.document(), problem.status, headers=problem.headers, media_type=PROBLEM)
 
 
 async def _respond(server: Server, route: Route, request: Request) -> Response:

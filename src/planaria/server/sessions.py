@@ -75,9 +75,7 @@ class ServedSession(NamedSession):
         self.record.executions = self.session.execution_count
         return self.record.note()
 
-    def _block(
-        self, name: str, arguments: tuple[object, ...], keywords: Any
-    ) -> Future[CallResult] | None:
+    def _block(self, name: str, arguments: tuple[object, ...], keywords: Any) -> Future[CallResult] | None:
         """Take a call that blocks; comes on the thread of the execution."""
         if name == "input" and not self.record.input:
             return None
@@ -93,9 +91,7 @@ class ServedSessions(NamedSessions):
     """The sessions of a server in the name spaces of its tokens, by names such as "default.s1"."""
 
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
-        super().__init__(
-            AsyncSession, AsyncSession.from_snapshot, settings.store, most=settings.max_sessions
-        )
+        super().__init__(AsyncSession, AsyncSession.from_snapshot, settings.store, most=settings.max_sessions)
         self.settings = settings
         self.metrics = metrics
         limits: Limits = settings.arguments.get("limits") or Limits(timeout=settings.timeout)
@@ -126,7 +122,9 @@ class ServedSessions(NamedSessions):
         full = self.full_name(token, name)
         return await self._create_as(full, partial(self._make, full, record, snapshot))
 
-    async def adopt(self, token: Token, name: str | None, session: AsyncSession, record: Record) -> ServedSession:
+    async def adopt(
+        self, token: Token, name: str | None, session: AsyncSession, record: Record
+    ) -> ServedSession:
         """Give a fork a name, and save it."""
         full = self.full_name(token, name)
         return await self._create_as(full, lambda: ServedSession(full, session, record))
@@ -184,7 +182,9 @@ class ServedSessions(NamedSessions):
         """Raise Problem when the token would have too many sessions."""
         if sum(1 for _ in self._of(token, await self._known())) + more > token.sessions:
             raise Problem(
-                429, f"this token may have {token.sessions} sessions; delete one first", code="too-many-sessions"
+                429,
+                f"this token may have {token.sessions} sessions; delete one first",
+                code="too-many-sessions",
             )
 
     # -- using ---------------------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ class ServedSessions(NamedSessions):
             self.metrics.add("planaria_conflicts_total")
             raise Problem(
                 409,
-                f"another server has changed session {name!r} meanwhile, and nothing of this request was kept; "
-                "make it again",
+                f"another server has changed session {name!r} meanwhile: nothing of this request was "
+                "kept; make it again",
                 code="changed-elsewhere",
             ) from None
         except SnapshotNotFound as error:
@@ -236,13 +236,16 @@ class ServedSessions(NamedSessions):
         """One session. Raises Problem when there is none."""
         full = self.full_name(token, name)
         version = await to_thread.run_sync(self._store.newest, full) if self._store is not None else None
-        if version is None and full not in self._live:
+        named = self._live.get(full)
+        if version is None and (named is None or named.version is not None):
             raise Problem(404, f"there is no session {name!r}", code="no-session")
         return self._info(full, version)
 
     async def _known(self) -> dict[str, Version | None]:
         saved = {} if self._store is None else await to_thread.run_sync(self._store.newest_of_all)
-        return {**dict.fromkeys(self._live), **saved}
+        # A live one whose saved state is gone was deleted by another server.
+        unsaved = {name: None for name, one in self._live.items() if one.version is None}
+        return {**unsaved, **saved}
 
     @staticmethod
     def _of(token: Token, known: dict[str, Version | None]) -> Iterator[tuple[str, Version | None]]:

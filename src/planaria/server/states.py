@@ -128,9 +128,7 @@ async def fork(call: Call) -> SessionList:
         for name, copy in zip(ids, await named.session.fork(len(ids)), strict=True):
             record = named.record.fork_of(named.id)
             made.append(await sessions.adopt(call.token, name, copy, record))
-    return SessionList(
-        sessions=[await sessions.info(call.token, one.id) for one in made], total=len(made)
-    )
+    return SessionList(sessions=[await sessions.info(call.token, one.id) for one in made], total=len(made))
 
 
 # -- going back ----------------------------------------------------------------------------------------------
@@ -237,9 +235,7 @@ async def snapshot(call: Call) -> SnapshotInfo | Response:
         )
     store, full = call.sessions.store, call.sessions.snapshot_name(call.token, body.name)
     version = await to_thread.run_sync(lambda: store.save(full, state, keep=1, note=note))
-    return SnapshotInfo(
-        name=body.name, digest=version.digest, size=version.size, saved_at=version.saved_at
-    )
+    return SnapshotInfo(name=body.name, digest=version.digest, size=version.size, saved_at=version.saved_at)
 
 
 async def list_snapshots(call: Call) -> SnapshotList:

@@ -37,7 +37,7 @@ calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.Contex
 )
 
 Arguments = tuple[object, ...]
-#: Takes a call that the guest blocks for and whose answer comes later: the name, the arguments. None refuses it.
+#: Takes a call that blocks and whose answer comes later: the name and the arguments. None refuses it.
 Blocked = Callable[[str, Arguments, "Keywords"], Future[Answer] | None]
 _NETWORK: Final = "@network."
 #: Plain callbacks of a session that run at once; others that are awaited begin as these end.
