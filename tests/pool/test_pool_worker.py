@@ -161,7 +161,7 @@ def test_arguments_are_what_was_given(given_value: Any) -> None:
 
 
 def test_arguments_that_cannot_be() -> None:
-    """Names that are no identifiers and values of other types are refused by name."""
+    """Names that are not identifiers and values of other types are refused by name."""
     worker = new_worker(MemoryStore())
     with pytest.raises(PoolError, match="'a b' is not a name"):
         step(worker, Execute("1", {"a b": 1}))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from concurrent.futures import Executor as FuturesExecutor
 from concurrent.futures import Future
 
 from planaria.pool.errors import PoolError
 from planaria.pool.steps import Reply, Step
-from planaria.pool.worker import WorkerSettings
 
-__all__ = ["Engine", "open_engine"]
+__all__ = ["Engine"]
 
 
 class Engine(ABC):
@@ -34,27 +32,3 @@ class Engine(ABC):
     def worker_pids(self) -> list[int]:
         """The processes, where they are of the engine's own. Raises PoolError elsewhere."""
         raise PoolError("the workers of this engine are not its own processes")
-
-
-def open_engine(
-    engine: str | FuturesExecutor | Engine, settings: WorkerSettings, workers: int | None
-) -> Engine:
-    """The engine of a name ("processes", "ray"), or over an executor of `concurrent.futures`."""
-    match engine:
-        case Engine():
-            return engine
-        case "processes":
-            from planaria.pool.processes import ProcessEngine
-
-            return ProcessEngine(settings, workers)
-        case "ray":
-            from planaria.pool.ray import RayEngine
-
-            return RayEngine(settings, workers)
-        case FuturesExecutor():
-            from planaria.pool.futures import FuturesEngine
-
-            if workers is not None:
-                raise PoolError("workers= has no meaning with an executor, which has its own")
-            return FuturesEngine(engine, settings)
-    raise PoolError(f'engine={engine!r}: must be "processes", "ray", or a concurrent.futures.Executor')

@@ -13,8 +13,9 @@ from typing import Any, Final, Self
 
 from planaria.executors.messages import HostCall
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.pool.engine import Engine, open_engine
+from planaria.pool.engine import Engine
 from planaria.pool.errors import PoolError, WorkerLost
+from planaria.pool.opening import open_engine
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
 from planaria.pool.worker import WorkerSettings, saved_reply
