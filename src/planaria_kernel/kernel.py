@@ -276,6 +276,8 @@ class Kernel:
         except BaseException as error:
             return self._error(error)
         self._flags = cell.flags
+        if self._shell is not None:
+            trampolines.call(self._shell.before_cell, source)
         if cell.awaits:
             return self._start(cell)
         value = None
@@ -451,6 +453,8 @@ class Kernel:
             report = ("done", trampolines.call(self._describe, value))
         if succeeded and self.idle is not None:
             trampolines.call(self.idle)
+        if self._shell is not None:
+            trampolines.call(self._shell.after_cell, value, succeeded)
         if self.display.pending():
             trampolines.call(self.display.flush)
         return report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import io
 import os
@@ -10,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from planaria_kernel.execution import magic_names as names
@@ -17,12 +19,14 @@ from planaria_kernel.execution.error_reports import describe as describe_error
 from planaria_kernel.execution.names import short_repr
 from planaria_kernel.notebook import packages
 from planaria_kernel.notebook.describing import describe
+from planaria_kernel.notebook.events import Events
 from planaria_kernel.notebook.expansion import expanded
+from planaria_kernel.notebook.front_end import FrontEnd, announce_widgets
 from planaria_kernel.notebook.outputs import CapturedIO, Lines
 from planaria_kernel.notebook.timing import Clock, TimeitResult, measure
 
 if TYPE_CHECKING:
-    from planaria_kernel.execution.display import Display
+    from planaria_kernel.execution.display import Display, Formatter
 
 __all__ = ["InteractiveShell", "UsageError"]
 
@@ -53,6 +57,9 @@ class InteractiveShell:
     `display` shows things, and `workspace` gives the names of the workspace, if there is one.
     """
 
+    #: Only there while a notebook's front end shows what the session does, as code may ask.
+    kernel: FrontEnd
+
     def __init__(
         self, space: dict[str, Any], display: Display, workspace: Callable[[], dict[str, Any]]
     ) -> None:
@@ -62,6 +69,28 @@ class InteractiveShell:
         self._clock: Clock | None = None
         self._added: dict[str, dict[str, Magic]] = {"line": {}, "cell": {}}
         self._directories: list[str] = []
+        self.events = Events()
+
+    @classmethod
+    def instance(cls) -> InteractiveShell:
+        """That of this session."""
+        found: InteractiveShell = builtins.get_ipython()  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def display_formatter(self) -> Formatter:
+        """What makes representations of values."""
+        return self._display.formatter
+
+    def attach_front_end(self) -> str:
+        """A notebook's front end shows what the session does from now on. Returns the version of Python."""
+        self.kernel = FrontEnd()
+        announce_widgets()
+        return sys.version.split()[0]
+
+    def get_parent(self) -> dict[str, Any]:
+        """The request that is being answered; empty without a front end."""
+        return self.kernel.get_parent() if hasattr(self, "kernel") else {}
 
     # -- running -------------------------------------------------------------------------------------
 
@@ -130,6 +159,16 @@ class InteractiveShell:
         error = (exc_tuple or sys.exc_info())[1]
         if error is not None:
             sys.stderr.write(describe_error(error)["traceback"])
+
+    def before_cell(self, source: str) -> None:
+        """A cell is about to run."""
+        self.events.trigger("pre_execute")
+        self.events.trigger("pre_run_cell", SimpleNamespace(raw_cell=source))
+
+    def after_cell(self, value: Any, succeeded: bool) -> None:
+        """A cell has run."""
+        self.events.trigger("post_execute")
+        self.events.trigger("post_run_cell", SimpleNamespace(result=value, success=succeeded))
 
     # -- the shell -----------------------------------------------------------------------------------
 
@@ -409,6 +448,8 @@ class InteractiveShell:
             packages.pip(shlex.split(line), self._workspace().get("deps"))
         except packages.CannotInstallError as error:
             raise UsageError(str(error)) from None
+        if hasattr(self, "kernel"):
+            announce_widgets()
 
     def __repr__(self) -> str:
         return "<the shell of this session; see %lsmagic>"

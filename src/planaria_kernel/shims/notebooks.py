@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import signal
-from typing import Any, NoReturn
+import sys
+from typing import Any, Final, NoReturn
 
 from planaria_kernel.shims.importing import when_imported
 
-__all__ = ["install"]
+__all__ = ["WIDGETS", "install"]
+
+#: The module by which tqdm recognises a notebook in WebAssembly; it is there when a front end shows widgets.
+WIDGETS: Final = "IPython.utils._process_emscripten"
 
 
 def _change_tqdm(module: Any) -> None:
-    """Bars of a notebook are bars of a terminal: there are no widgets."""
+    """Bars of a notebook are bars of a terminal where there are no widgets."""
+    if WIDGETS in sys.modules and module.IProgress is not None:
+        return
     from tqdm import std  # type: ignore[import-untyped]
 
     module.tqdm = module.tqdm_notebook = std.tqdm

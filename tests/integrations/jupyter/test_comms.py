@@ -8,7 +8,7 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 
-PATIENCE = 60
+PATIENCE = 300
 
 
 @pytest.fixture(scope="module")
