@@ -20,7 +20,7 @@ PARENT: Final = "planaria-parent"
 
 
 class FrontEnd:
-    """What libraries ask about the front end: the `Output` widget, which messages it is to take as its own."""
+    """What libraries ask about the front end: the `Output` widget, which messages are its own."""
 
     def get_parent(self, _channel: str = "shell") -> dict[str, Any]:
         """The request that is being answered."""
