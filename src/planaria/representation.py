@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "encodable"]
 
 
 class Shown:
@@ -15,8 +15,9 @@ class Shown:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
         """For notebooks (see IPython's documentation, "Rich display"); strings are encodable as UTF-8."""
-        return {"text/plain": _encodable(repr(self)), "text/html": _encodable(self._repr_html_())}
+        return {"text/plain": encodable(repr(self)), "text/html": encodable(self._repr_html_())}
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
+    """The text with what UTF-8 lacks (halves of surrogate pairs) replaced by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
