@@ -23,7 +23,9 @@ from planaria_kernel.notebook.events import Events
 from planaria_kernel.notebook.expansion import expanded
 from planaria_kernel.notebook.front_end import FrontEnd, announce_widgets
 from planaria_kernel.notebook.outputs import CapturedIO, Lines
+from planaria_kernel.notebook.script_options import ScriptOptions
 from planaria_kernel.notebook.timing import Clock, TimeitResult, measure
+from planaria_kernel.notebook.usage import UsageError
 
 if TYPE_CHECKING:
     from planaria_kernel.execution.display import Display, Formatter
@@ -45,10 +47,6 @@ _BACKENDS: Final = frozenset({"", "agg", "auto", "inline", "planaria"})
 #: The names under which front ends keep earlier cells and values.
 _EARLIER: Final = frozenset({"In", "Out"})
 _MOST_VALUE: Final = 60
-
-
-class UsageError(Exception):
-    """A magic was called in a way that it is not made for."""
 
 
 class InteractiveShell:
@@ -184,9 +182,23 @@ class InteractiveShell:
         self.user_ns["_exit_code"] = done.returncode
         return Lines(done.stdout.decode("utf-8", "replace").splitlines())
 
-    def _run(self, argv: Sequence[str], given: str | None = None) -> int:
+    def _run(
+        self, argv: Sequence[str], given: str | None = None, options: ScriptOptions | None = None
+    ) -> int:
         data = None if given is None else given.encode()
-        if sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
+        if options is not None and options.variables:
+            done = subprocess.run(argv, input=data, capture_output=True)
+            for name, stream, printed in (
+                ("out", sys.stdout, done.stdout),
+                ("err", sys.stderr, done.stderr),
+            ):
+                text = printed.decode("utf-8", "replace")
+                if name in options.variables:
+                    self.user_ns[options.variables[name]] = text
+                else:
+                    stream.write(text)
+            status = done.returncode
+        elif sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
             status = subprocess.run(argv, input=data).returncode
         else:  # what it prints has to come by way of Python's streams
             done = subprocess.run(argv, input=data, capture_output=True)
@@ -197,13 +209,10 @@ class InteractiveShell:
         return status
 
     def _script(self, name: str, line: str, body: str) -> None:
-        words = shlex.split(line)
-        argv = words if name == "script" else [name, *words]
-        if not argv:
-            raise UsageError("usage: %%script PROGRAM [ARGUMENTS]")
-        status = self._run(argv, body)
-        if status:
-            raise subprocess.CalledProcessError(status, argv)
+        options = ScriptOptions.of(name, shlex.split(line))
+        status = self._run(options.argv, body, options)
+        if status and options.raises:
+            raise subprocess.CalledProcessError(status, options.argv)
 
     def line_system(self, line: str) -> None:
         self.system(line)

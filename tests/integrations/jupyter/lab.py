@@ -14,7 +14,7 @@ from threading import Thread
 from typing import IO
 
 import nbformat
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 #: What anything may take, in seconds; on a busy computer all of it is slow.
 PATIENCE = 300
@@ -74,31 +74,45 @@ class Lab:
         self.page.locator(".jp-Dialog .jp-mod-accept").click()
 
 
+class Server:
+    """A server of JupyterLab and a browser."""
+
+    def __init__(self, address: str, work: Path, browser: Browser) -> None:
+        self._address = address
+        self._work = work
+        self._browser = browser
+
+    @contextmanager
+    def open(self, kernel: str, cells: Sequence[str], screenshot: Path) -> Iterator[Lab]:
+        """A new notebook of these cells; a picture of the page is taken at the end."""
+        notebook = nbformat.v4.new_notebook(
+            metadata={"kernelspec": {"name": kernel, "display_name": kernel, "language": "python"}}
+        )
+        notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+        file = self._work / f"{kernel}.ipynb"
+        nbformat.write(notebook, file)
+        page = self._browser.new_page(viewport={"width": 1200, "height": 1800})
+        try:
+            page.set_default_timeout(PATIENCE * 1000)
+            page.goto(self._address.replace("/lab", f"/lab/tree/{file.name}"))
+            page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+            lab = Lab(page)
+            lab.wait_for_kernel()
+            yield lab
+        finally:
+            page.screenshot(path=screenshot)
+            page.close()
+
+
 @contextmanager
-def open_lab(
-    directory: Path, kernel: str, cells: Sequence[str], screenshots: Path | None = None
-) -> Iterator[Lab]:
-    """A notebook of these cells in JupyterLab; a picture of the page is taken at the end."""
-    notebook = nbformat.v4.new_notebook(
-        metadata={"kernelspec": {"name": kernel, "display_name": "planaria (tests)", "language": "python"}}
-    )
-    notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+def open_server(directory: Path) -> Iterator[Server]:
+    """A server that keeps its files in a directory, and a browser."""
     work = directory / "work"
     work.mkdir()
-    nbformat.write(notebook, work / "test.ipynb")
     with _server(directory, work) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
-            page = browser.new_page(viewport={"width": 1200, "height": 1800})
-            page.set_default_timeout(PATIENCE * 1000)
-            page.goto(address.replace("/lab", "/lab/tree/test.ipynb"))
-            try:
-                page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-                lab = Lab(page)
-                lab.wait_for_kernel()
-                yield lab
-            finally:
-                page.screenshot(path=(screenshots or directory) / "page.png")
+            yield Server(address, work, browser)
         finally:
             browser.close()
 

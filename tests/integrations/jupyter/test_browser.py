@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from lab import CHROMIUM, Lab, open_lab
+from lab import CHROMIUM, Lab, Server, open_server
 from playwright.sync_api import expect
 
 pytestmark = [
@@ -38,12 +38,31 @@ CELLS = [
 ]
 
 
+HOST_CELLS = [
+    "import planaria\nsession = planaria.Session()\n"
+    "for code in ('x = 1', 'x = \"<b>bold</b>\"', 'x = 3'):\n    session.run(code)\n"
+    "tree = planaria.widget(session)\ntree",
+    "session.execute('x').value",
+    "session.checkpoint('<i>here</i>')",
+]
+
+
 @pytest.fixture(scope="module")
-def lab(widgets_kernel: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    # Where to look at what the browser has shown.
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with open_server(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures go of what the browser has shown."""
     chosen = os.environ.get("PLANARIA_SCREENSHOTS")
-    directory = tmp_path_factory.mktemp("lab")
-    with open_lab(directory, widgets_kernel, CELLS, Path(chosen) if chosen else None) as lab:
+    return Path(chosen) if chosen else tmp_path_factory.mktemp("screenshots")
+
+
+@pytest.fixture(scope="module")
+def lab(server: Server, widgets_kernel: str, screenshots: Path) -> Iterator[Lab]:
+    with server.open(widgets_kernel, CELLS, screenshots / "kernel.png") as lab:
         yield lab
 
 
@@ -86,7 +105,7 @@ def test_undo(lab: Lab) -> None:
 
 def test_widget(lab: Lab) -> None:
     """A slider that is moved by its keys calls who observes it, whose output goes to the Output widget."""
-    box = lab.run(7)
+    box = lab.run(7).first
     handle = box.locator(".noUi-handle")
     handle.focus()
     lab.page.keyboard.press("ArrowRight")
@@ -124,3 +143,24 @@ def test_restart(lab: Lab) -> None:
     lab.wait_for_kernel()
     expect(lab.run(6).last).to_contain_text("NameError")
     expect(lab.run(0).nth(1)).to_have_text("42")
+
+
+def test_session_tree(server: Server, screenshots: Path) -> None:
+    """In a notebook of the host, the tree of a session rewinds, forks and compares when it is clicked."""
+    pytest.importorskip("anywidget", reason="the extra `widget` is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    with server.open("python3", HOST_CELLS, screenshots / "tree.png") as lab:
+        tree = lab.run(0).first
+        rows = tree.locator(".planaria-row")
+        expect(rows).to_have_count(4)
+        expect(rows.nth(2)).to_contain_text('x = "<b>bold</b>"')
+        rows.nth(1).locator("input").click()
+        rows.nth(3).locator("input").click()
+        expect(tree.locator(".planaria-comparison")).to_have_text("~ x: int = 1 -> int = 3")
+        rows.nth(1).get_by_text("fork").click()
+        expect(rows.nth(1)).to_contain_text("session 1")
+        rows.nth(2).get_by_text("rewind 0").click()
+        expect(rows.nth(2)).to_contain_text("session 0")
+        lab.run(2)
+        expect(rows.locator(".planaria-label")).to_have_text("<i>here</i>")
+        expect(lab.run(1)).to_have_text("'<b>bold</b>'")
