@@ -94,7 +94,7 @@ class Server:
         page = self._browser.new_page(viewport={"width": 1200, "height": 1800})
         try:
             page.set_default_timeout(PATIENCE * 1000)
-            page.goto(self._address.replace("/lab", f"/lab/tree/{file.name}"))
+            page.goto(self._address.replace("/lab", f"/lab/workspaces/{kernel}/tree/{file.name}"))
             page.locator(".jp-Notebook .jp-Cell").first.wait_for()
             lab = Lab(page)
             lab.wait_for_kernel()
