@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import types
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
-
-from planaria_kernel.shims.notebooks import WIDGETS
 
 if TYPE_CHECKING:
     from planaria_kernel.notebook.comms import CommManager
 
-__all__ = ["PARENT", "FrontEnd", "announce_widgets"]
+__all__ = ["PARENT", "FrontEnd"]
 
 #: Stands for the identifier of the request that is being answered, which only the host knows: it puts that in
 #: its place in messages of comms.
@@ -32,9 +27,3 @@ class FrontEnd:
         from planaria_kernel.notebook.comms import get_comm_manager
 
         return get_comm_manager()
-
-
-def announce_widgets() -> None:
-    """Have libraries that are imported from now on use widgets, if those are installed."""
-    if find_spec("ipywidgets") is not None:
-        sys.modules.setdefault(WIDGETS, types.ModuleType(WIDGETS))

@@ -21,11 +21,12 @@ from planaria_kernel.notebook import packages
 from planaria_kernel.notebook.describing import describe
 from planaria_kernel.notebook.events import Events
 from planaria_kernel.notebook.expansion import expanded
-from planaria_kernel.notebook.front_end import FrontEnd, announce_widgets
+from planaria_kernel.notebook.front_end import FrontEnd
 from planaria_kernel.notebook.outputs import CapturedIO, Lines
 from planaria_kernel.notebook.script_options import ScriptOptions
 from planaria_kernel.notebook.timing import Clock, TimeitResult, measure
 from planaria_kernel.notebook.usage import UsageError
+from planaria_kernel.shims.notebooks import announce_widgets
 
 if TYPE_CHECKING:
     from planaria_kernel.execution.display import Display, Formatter
@@ -80,11 +81,9 @@ class InteractiveShell:
         """What makes representations of values."""
         return self._display.formatter
 
-    def attach_front_end(self) -> str:
-        """A notebook's front end shows what the session does from now on. Returns the version of Python."""
+    def attach_front_end(self) -> None:
+        """A notebook's front end shows what cells do from now on."""
         self.kernel = FrontEnd()
-        announce_widgets()
-        return sys.version.split()[0]
 
     def get_parent(self) -> dict[str, Any]:
         """The request that is being answered; empty without a front end."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from planaria.errors import SessionError
 from planaria.session._async.session import AsyncSession
-from planaria_kernel.execution.magic_syntax import MAGICS
+from planaria.session.engine import SessionEngine
 
 __all__ = ["Branch"]
-
-_ATTACH: Final = f"{MAGICS}().attach_front_end()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class Branch:
     async def attach(self) -> str:
         """Have the code know that a front end shows what it does, once; the version of its Python."""
         if not self._version:
-            self._version = str(await self.session._ask(lambda engine: engine.ask("evaluate", _ATTACH)))
+            self._version = await self.session._ask(_attach)
         return self._version
 
     def add(self, number: int, before: int) -> None:
@@ -111,3 +108,8 @@ class Branch:
         self._version = ""
         self.cells.clear()
         self.undone.clear()
+
+
+def _attach(engine: SessionEngine) -> str:
+    engine.ask("configure", {"front_end": True})
+    return str(engine.ask("evaluate", "__import__('sys').version.split()[0]"))
