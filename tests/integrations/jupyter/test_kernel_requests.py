@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from notebook_front import PATIENCE, Front
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def front() -> Iterator[Front]:

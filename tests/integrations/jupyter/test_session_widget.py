@@ -47,5 +47,7 @@ def test_text_of_the_guest(session: Any) -> None:
     widget = planaria.widget(session)
     assert identifier(widget, "x = '</script><b>'")
     assert widget.nodes[-1]["labels"] == ["<i>?"]
-    assert "innerHTML" not in widget._esm
-    assert "insertAdjacentHTML" not in widget._esm
+    module = str(widget.get_state()["_esm"])
+    assert "textContent" in module
+    assert "innerHTML" not in module
+    assert "insertAdjacentHTML" not in module

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from notebook_front import Front
 
+pytest.importorskip("ipywidgets", reason="widgets are tested by `make integrations`")
+
 Outputs = list[tuple[str, dict[str, Any]]]
 VIEW = "application/vnd.jupyter.widget-view+json"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import anywidget
 import traitlets
-from IPython import get_ipython
+from IPython import get_ipython  # type: ignore[import-not-found,unused-ignore]
 
 from planaria.errors import PlanariaError, SessionError
 from planaria.integrations.widget.tree import Tree
@@ -21,7 +21,7 @@ __all__ = ["SessionTreeWidget"]
 _HERE = Path(__file__).parent
 
 
-class SessionTreeWidget(anywidget.AnyWidget):
+class SessionTreeWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
     """Shows the states of sessions, and does what is clicked."""
 
     _esm = _HERE / "tree.js"
