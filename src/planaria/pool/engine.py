@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
+from typing import ClassVar, Final
 
 from planaria.pool.errors import PoolError
 from planaria.pool.steps import Reply, Step
 
-__all__ = ["Engine"]
+__all__ = ["ATTEMPTS", "Engine"]
+
+ATTEMPTS: Final = 5
 
 
 class Engine(ABC):
     """Workers, and who gets a step. Used by any thread."""
+
+    attempts: ClassVar[int] = ATTEMPTS
+    """How often a step is submitted, when the workers that took it before were lost."""
 
     @abstractmethod
     def submit(self, step: Step) -> Future[Reply]:

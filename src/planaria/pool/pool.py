@@ -9,11 +9,11 @@ from concurrent.futures import Executor as FuturesExecutor
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from planaria.executors.messages import HostCall
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.pool.engine import Engine
+from planaria.pool.engine import ATTEMPTS, Engine
 from planaria.pool.errors import PoolError, WorkerLost
 from planaria.pool.opening import open_engine
 from planaria.pool.outcomes import decoded_result
@@ -24,9 +24,6 @@ from planaria.stores.opening import open_store
 from planaria.stores.store import Store, Version
 
 __all__ = ["AsyncPool", "Pool", "PoolExecution", "Values"]
-
-#: How often a step is sent to a worker, when those that took it before were lost.
-_ATTEMPTS: Final = 5
 
 
 class Values(list[Any]):
@@ -99,7 +96,7 @@ class _Steps:
     def _received(self, step: Step, outcome: Future[Reply], attempt: int, done: Future[Reply]) -> None:
         error = done.exception()
         if isinstance(error, WorkerLost):
-            if attempt < _ATTEMPTS:
+            if attempt < self._engine.attempts:
                 self._send(step, outcome, attempt + 1)
                 return
             try:
@@ -111,7 +108,7 @@ class _Steps:
                 self._finish(step, outcome, reply)
                 return
             error = WorkerLost(
-                f"{attempt} workers were lost with this step of {step.name!r}, which was not saved; "
+                f"{ATTEMPTS} workers were lost with this step of {step.name!r}, which was not saved; "
                 f"the last: {error}"
             )
         self._finish(step, outcome, done.result() if error is None else error)

@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
-from planaria.pool.engine import Engine
+from planaria.pool.engine import ATTEMPTS, Engine
 from planaria.pool.errors import PoolError, WorkerLost
 from planaria.pool.steps import Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
@@ -19,8 +19,10 @@ class RayEngine(Engine):
     """Actors, each of which executes one step at a time.
 
     A step goes to the actor that had its session last, unless another one has fewer steps before it. Ray
-    starts an actor that was lost again, where there is room.
+    starts an actor that was lost again, where there is room, and executes its step again.
     """
+
+    attempts = 1
 
     def __init__(self, settings: WorkerSettings, workers: int | None) -> None:
         try:
@@ -30,7 +32,7 @@ class RayEngine(Engine):
         if not ray.is_initialized():
             ray.init()
         self._ray: Any = ray
-        actor = ray.remote(_Actor).options(num_cpus=1, max_restarts=-1, max_task_retries=0)
+        actor = ray.remote(_Actor).options(num_cpus=1, max_restarts=-1, max_task_retries=ATTEMPTS - 1)
         count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._actors = [actor.remote(settings) for _ in range(count)]
         self._lock = threading.Lock()

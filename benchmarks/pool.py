@@ -1,0 +1,134 @@
+"""What a pool costs: steps in workers that have a session, resuming in workers that do not, forks, bytes.
+
+Redis is started when `redis-server` is installed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from measure import Row, Stopwatch, Task, main
+
+_WARM = 10
+_FORKS = 32
+
+
+@contextmanager
+def files() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as directory:
+        yield f"file://{directory}"
+
+
+@contextmanager
+def redis() -> Iterator[str]:
+    program = shutil.which("redis-server")
+    if program is None:
+        raise RuntimeError("redis-server is not installed")
+    with tempfile.TemporaryDirectory() as directory:
+        place = f"{directory}/socket"
+        server = subprocess.Popen(
+            [program, "--port", "0", "--unixsocket", place, "--save", "", "--dir", directory]
+        )
+        try:
+            while True:
+                with socket.socket(socket.AF_UNIX) as connection:
+                    if connection.connect_ex(place) == 0:
+                        break
+                time.sleep(0.05)
+            yield f"unix://{place}?db=0"
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def warm_step(watch: Stopwatch, repeats: int) -> None:
+    """A step in a process that has the session, less the same execution and nothing else."""
+    import planaria
+    from planaria.pool import Pool
+
+    with files() as store, Pool(store, workers=1) as pool, planaria.Session() as session:
+        for _ in range(_WARM):
+            pool.run("one", "x = 1")
+            session.run("x = 1")
+        for _ in range(repeats):
+            begin = time.perf_counter()
+            session.run("x = 1")
+            between = time.perf_counter()
+            pool.run("one", "x = 1")
+            watch.record(time.perf_counter() - 2 * between + begin)
+
+
+def resumed(place: str) -> Task:
+    """A step in a process that does not have the session: two pools take turns with it."""
+
+    def task(watch: Stopwatch, repeats: int) -> None:
+        from planaria.pool import Pool
+
+        with (
+            (files if place == "files" else redis)() as store,
+            Pool(store, workers=1) as first,
+            Pool(store, workers=1) as second,
+        ):
+            first.run("one", "x = 0; rows = [{'n': n} for n in range(1000)]")
+            for pool in (second, first) * (_WARM // 2):
+                pool.run("one", "x += 1")
+            for number in range(repeats):
+                with watch:
+                    (second, first)[number % 2].run("one", "x += 1")
+
+    return task
+
+
+def forks(watch: Stopwatch, repeats: int) -> None:
+    from planaria.pool import Pool
+
+    with files() as store, Pool(store, workers=2) as pool:
+        pool.run("user", "import pandas as pd\nframe = pd.DataFrame({'a': range(1000)})", timeout=300)
+        pool.map(pool.fork("user", 2), "frame.a.sum()")
+        for number in range(repeats):
+            names = [f"user-{number}-{one}" for one in range(_FORKS)]
+            with watch:
+                pool.map(pool.fork("user", names=names), "frame.a.sum()")
+
+
+def stored(watch: Stopwatch, repeats: int) -> None:
+    from planaria.pool import Pool
+    from planaria.stores.opening import open_store
+
+    with files() as store, Pool(store, workers=1) as pool:
+        pool.run("one", "x = 1")
+        opened = open_store(store)
+        directory = Path(store.removeprefix("file://"))
+        for _ in range(repeats):
+            opened.collect_garbage()
+            before = {path: path.stat().st_size for path in directory.rglob("*") if path.is_file()}
+            pool.run("one", "x = 1")
+            after = {path: path.stat().st_size for path in directory.rglob("*") if path.is_file()}
+            watch.record(sum(size for path, size in after.items() if path not in before))
+        opened.close()
+
+
+ROWS = [
+    Row("a step in a worker that has the session: its own cost", {"ours": warm_step}, most=2e-3, repeats=200),
+    Row("a step in another worker, by files", {"ours": resumed("files")}, most=60e-3, repeats=50),
+    Row("a step in another worker, by Redis", {"ours": resumed("redis")}, most=70e-3, repeats=50),
+    Row(
+        f"{_FORKS} forks of a session with pandas over two workers, with a step in each",
+        {"ours": forks},
+        most=0.5,
+        repeats=5,
+    ),
+    Row(
+        "bytes that a step of `x = 1` stores, by files", {"ours": stored}, most=40e3, unit="bytes", repeats=5
+    ),
+]
+
+if __name__ == "__main__":
+    main(__file__, ROWS, (__doc__ or "").splitlines()[0])
