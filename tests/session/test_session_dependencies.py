@@ -103,6 +103,22 @@ def test_add_and_remove(make: Any, make_wheel: MakeWheel, home: str) -> None:
     assert session.list_deps() == []
 
 
+def test_pip_in_the_shell(make: Any, make_wheel: MakeWheel) -> None:
+    """`pip` and `python -m pip` install and remove what `deps` does, and fail where it fails."""
+    for name in ("one", "two"):
+        make_wheel(name)
+    session = make(limits=planaria.Limits(timeout=300))
+    session.files.write_text("requirements.txt", "# for later\none  # the first\n\n")
+    script = "pip install -q -r requirements.txt && python3 -m pip install two && pip uninstall -y one"
+    result = session.bash(script)
+    assert (result.stdout, result.stderr) == ("installed: one\ninstalled: two\nremoved: one\n", "")
+    assert result.exit_code == 0
+    assert value(session, "import two; two.version, deps.list()") == ("1.0", ["two"])
+    result = session.bash("pip install absent; echo $?")
+    assert result.stdout.startswith("failed: absent: no pure-Python wheels")
+    assert result.stdout.endswith("\n1\n")
+
+
 @pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])
 def test_from_code(make: Any, make_wheel: MakeWheel, home: str) -> None:
     """Code adds and removes dependencies, plainly and awaited."""

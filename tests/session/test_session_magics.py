@@ -174,6 +174,20 @@ def test_pip_installs_into_a_workspace(new_session: Any, tmp_path: Any) -> None:
     assert error.type != "UsageError"
 
 
+@pytest.mark.parametrize("command", ["pip", "pip3", "python3 -m pip"])
+def test_pip_in_the_shell(session: Any, command: str) -> None:
+    """Where nothing can be installed, pip says where packages come from."""
+    result = session.bash(f"{command} install numpy -q; {command} install no-such-package")
+    assert result.stdout == "Requirement already satisfied: numpy\n"
+    assert result.stderr == (
+        "ERROR: no-such-package: packages come with an image (planaria.Image.build), or with a workspace "
+        "(--base), which this session does not have\n"
+    )
+    assert result.exit_code == 1
+    result = session.bash(f"{command} download x")
+    assert result.stderr.startswith(f"ERROR: {command.split()[-1]} download x: use ")
+
+
 # -- IPython.display ------------------------------------------------------------------------------------------
 
 

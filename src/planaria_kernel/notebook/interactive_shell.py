@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from planaria_kernel.execution import magic_names as names
 from planaria_kernel.execution.error_reports import describe as describe_error
@@ -458,6 +458,10 @@ class InteractiveShell:
             raise UsageError(str(error)) from None
         if hasattr(self, "kernel"):
             announce_widgets()
+
+    def run_pip(self, arguments: list[str], out: TextIO, errors: TextIO, *, name: str = "pip") -> int:
+        """Do what a command line of pip says, and write as it does; its exit status."""
+        return packages.run_pip(arguments, self._workspace().get("deps"), out, errors, name=name)
 
     def __repr__(self) -> str:
         return "<the shell of this session; see %lsmagic>"

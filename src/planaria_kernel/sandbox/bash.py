@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import gc
 import inspect
+import io
 import json
 import os
 import sys
@@ -99,6 +100,8 @@ class SessionShell:
 
     def connect(self, kernel: Kernel) -> None:
         """Have the kernel hand the commands that concern the shell to this object."""
+        for name in ("pip", "pip3"):
+            self.shell.commands[name] = partial(_pip, kernel)
         kernel.add_command("bash", self.run)
         kernel.add_command("bash_program", self.run_program)
         kernel.add_command("bash_jobs", self.jobs)
@@ -264,6 +267,15 @@ class SessionShell:
         process.stdout.write(output)
         process.stderr.write(errors)
         return int(status)
+
+
+def _pip(kernel: Kernel, process: Process) -> int:
+    """`pip`: what it installs, the session's `deps` do."""
+    out, errors = io.StringIO(), io.StringIO()
+    status = kernel.get_ipython().run_pip(process.argv[1:], out, errors, name=process.argv[0])
+    process.stdout.write(out.getvalue().encode())
+    process.stderr.write(errors.getvalue().encode())
+    return status
 
 
 class _SettingsOfTheShell:
