@@ -116,6 +116,17 @@ def test_bundled_packages_are_fixed(build: Build) -> None:
     assert "numpy" in bundled()
 
 
+def test_replaced_packages_count(build: Build, new_session: Any, make_wheel: MakeWheel) -> None:
+    """IPython and comm, of which the sandbox has modules of its own, count as installed in their versions."""
+    house = make_wheel("gadget", {"gadget.py": ""}, needs=("ipython>=6", "comm>=0.1.3"))
+    image = build(packages=["gadget"], find_links=[str(house)], index=False)
+    assert image.packages == ("gadget==1.0",)
+    versions = (
+        new_session(image=image).execute("import IPython, comm; IPython.__version__, comm.__version__").value
+    )
+    assert versions == (bundled()["ipython"], bundled()["comm"])
+
+
 def test_native_packages(build: Build, make_wheel: MakeWheel) -> None:
     """All packages that need native code are refused at once, by their names."""
     tags = "cp313-cp313-manylinux_2_17_x86_64"
