@@ -226,15 +226,21 @@ class NamedSessions:
             return named is not None
         return True
 
-    async def park(self, idle: float) -> int:
-        """Close the sessions that were not used for so many seconds and can be opened again; how many."""
+    async def park(self, idle: float, name: str | None = None) -> int:
+        """Close the sessions that were not used for so many seconds and can be opened again; how many.
+
+        With a name, only that one.
+        """
         if self._store is None:
             return 0
         oldest = time.monotonic() - idle
         parked = [
             named
             for named in self._live.values()
-            if named.used_at <= oldest and named.version is not None and not named.lock.locked()
+            if named.used_at <= oldest
+            and named.version is not None
+            and not named.lock.locked()
+            and name in (None, named.name)
         ]
         for named in parked:
             await self._drop(named)

@@ -39,6 +39,7 @@ _TITLES: Final = {
     429: "Too many requests",
     500: "Internal error",
     501: "Not implemented",
+    502: "Not reachable",
     503: "Not available",
     507: "No room",
 }
@@ -55,7 +56,6 @@ _STATUSES: Final[tuple[tuple[type[BaseException], int], ...]] = (
     (CapabilityError, 501),
     (CrashError, 409),
     (SessionError, 409),
-    (KeyError, 404),
     (PlanariaError, 422),
     (ValueError, 422),
     (TypeError, 422),
@@ -124,6 +124,5 @@ def problem_of(error: Exception) -> Problem | None:
         return Problem(_FILE_STATUSES.get(error.errno or 0, 409), str(error), error=type(error).__name__)
     for kind, status in _STATUSES:
         if isinstance(error, kind):
-            detail = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-            return Problem(status, detail, error=type(error).__name__)
+            return Problem(status, str(error), error=type(error).__name__)
     return None

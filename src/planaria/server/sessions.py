@@ -252,6 +252,18 @@ class ServedSessions(NamedSessions):
         start = f"{token.space}{_SESSION}"
         return ((name, version) for name, version in known.items() if name.startswith(start))
 
+    async def records(self, token: Token) -> list[tuple[str, Record]]:
+        """The sessions of a name space, as their names and copies of their records."""
+        found = []
+        for full, version in self._of(token, await self._known()):
+            named = self._live.get(full)
+            if isinstance(named, ServedSession):
+                record = named.record.model_copy(update={"extra": dict(named.record.extra)})
+            else:
+                record = Record.model_validate_json((version and version.note) or b"{}")
+            found.append((full.partition(_SESSION)[2], record))
+        return found
+
     def _info(self, full: str, version: Version | None) -> SessionInfo:
         named = self._live.get(full)
         if isinstance(named, ServedSession):

@@ -1,0 +1,181 @@
+"""E2B's own SDK against a server of ours."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from served import Served, served
+
+import planaria
+from planaria.server import Token
+
+e2b = pytest.importorskip("e2b_code_interpreter", reason="e2b-code-interpreter is not installed")
+from e2b import (  # noqa: E402
+    AuthenticationException,
+    CommandExitException,
+    NotFoundException,
+    PtySize,
+    SandboxException,
+    SandboxNotFoundException,
+    SandboxQuery,
+    TimeoutException,
+)
+
+
+@pytest.fixture(scope="module")
+def e2b_server() -> Iterator[Served]:
+    """A server with a token, to which the environment variables of the SDK lead."""
+    tokens = [Token("default", "the-key")]
+    with (
+        served(tokens=tokens, store=planaria.MemoryStore()) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("E2B_API_URL", server.url)
+        patch.setenv("E2B_SANDBOX_URL", server.url)
+        patch.setenv("E2B_API_KEY", "the-key")
+        patch.setenv("E2B_HTTP_VERSION", "1.1")
+        yield server
+
+
+@pytest.fixture(scope="module")
+def sandbox(e2b_server: Served) -> Any:
+    """A sandbox that the tests share."""
+    return e2b.Sandbox.create(metadata={"team": "blue"}, envs={"X": "1"}, timeout=3600)
+
+
+def test_e2b_needs_the_token(e2b_server: Served) -> None:
+    """A key that is not a token of the server is refused."""
+    with pytest.raises(AuthenticationException):
+        e2b.Sandbox.create(api_key="another")
+
+
+def test_e2b_code_keeps_its_state(sandbox: Any) -> None:
+    """`run_code` has the value, the output as it comes and the error of code whose variables stay."""
+    printed: list[str] = []
+    found = sandbox.run_code("x = 1\nprint('p')\nx + 1", on_stdout=lambda one: printed.append(one.line))
+    assert (found.text, found.logs.stdout, printed) == ("2", ["p\n"], ["p\n"])
+    assert sandbox.run_code("x").text == "1"
+    error = sandbox.run_code("1 / 0").error
+    assert (error.name, error.value) == ("ZeroDivisionError", "division by zero")
+    html = "display({'text/html': '<b>x</b>', 'text/plain': 'x'}, raw=True)"
+    [shown] = sandbox.run_code(html).results
+    assert (shown.html, shown.text, shown.is_main_result) == ("<b>x</b>", "x", False)
+
+
+def test_e2b_code_has_languages_and_variables(sandbox: Any) -> None:
+    """Bash is a language, another is refused, and `envs` are there for one execution."""
+    assert sandbox.run_code("echo $Q", language="bash", envs={"Q": "7"}).logs.stdout == ["7\n"]
+    assert sandbox.run_code("import os; os.environ['Q']", envs={"Q": "7"}).text == "'7'"
+    assert sandbox.run_code("os.environ.get('Q', 'gone')").text == "'gone'"
+    with pytest.raises(SandboxException, match="javascript"):
+        sandbox.run_code("1", language="javascript")
+    assert [one.language for one in sandbox.list_code_contexts()] == ["python", "bash"]
+    with pytest.raises(SandboxException, match="one context"):
+        sandbox.create_code_context()
+
+
+def test_e2b_commands_run(sandbox: Any) -> None:
+    """Commands have their output, exit status, variables and working directory."""
+    printed: list[str] = []
+    done = sandbox.commands.run(
+        "echo $X$Y; pwd; echo e >&2", envs={"Y": "2"}, cwd="/tmp", on_stdout=printed.append
+    )
+    assert (done.stdout, done.stderr, done.exit_code) == ("12\n/tmp\n", "e\n", 0)
+    assert "".join(printed) == done.stdout
+    with pytest.raises(CommandExitException) as failed:
+        sandbox.commands.run("echo out; exit 3")
+    assert (failed.value.exit_code, failed.value.stdout) == (3, "out\n")
+    with pytest.raises(TimeoutException):
+        sandbox.commands.run("sleep 60", timeout=0.5)
+
+
+def test_e2b_commands_are_listed_and_killed(sandbox: Any) -> None:
+    """A command in the background is listed with its number, and ends when it is killed."""
+    handle = sandbox.commands.run("sleep 60", background=True)
+    assert handle.pid in [one.pid for one in sandbox.commands.list()]
+    assert sandbox.commands.kill(handle.pid) is True
+    with pytest.raises(CommandExitException):
+        handle.wait()
+    assert sandbox.commands.kill(999_999) is False
+
+
+def test_e2b_files(sandbox: Any) -> None:
+    """Files are written, read, listed, renamed and removed."""
+    files = sandbox.files
+    assert files.write("a/b.txt", "text").path == "/home/user/a/b.txt"
+    files.write_files([{"path": "c.txt", "data": "1"}, {"path": "/tmp/d.bin", "data": b"\0\xff"}])
+    assert (files.read("a/b.txt"), files.read("/tmp/d.bin", format="bytes")) == ("text", b"\0\xff")
+    assert b"".join(files.read("c.txt", format="stream")) == b"1"
+    files.write("c.txt", "zipped", gzip=True)
+    assert files.read("c.txt") == "zipped"
+    assert "/home/user/a/b.txt" in [one.path for one in files.list(".", depth=2)]
+    info = files.get_info("a/b.txt")
+    assert (info.size, info.permissions, info.owner) == (4, "-rw-r--r--", "user")
+    assert (files.make_dir("m"), files.make_dir("m")) == (True, False)
+    assert files.rename("c.txt", "n/e.txt").path == "/home/user/n/e.txt"
+    files.remove("n")
+    assert (files.exists("n"), files.exists("a")) == (False, True)
+    with pytest.raises(NotFoundException):
+        files.read("none")
+
+
+def test_e2b_sandboxes_are_listed(sandbox: Any) -> None:
+    """Sandboxes are listed by metadata; a sandbox has its state and time."""
+    query = SandboxQuery(metadata={"team": "blue"})
+    assert [one.sandbox_id for one in e2b.Sandbox.list(query=query).next_items()] == [sandbox.sandbox_id]
+    assert e2b.Sandbox.list(query=SandboxQuery(metadata={"team": "red"})).next_items() == []
+    before = sandbox.get_info().end_at
+    sandbox.set_timeout(7200)
+    assert sandbox.get_info().end_at > before
+
+
+def test_e2b_sandboxes_pause_and_fork(e2b_server: Served) -> None:
+    """A paused sandbox comes back with its variables, forks go their own ways, a killed one is gone."""
+    first = e2b.Sandbox.create()
+    first.run_code("x = 5")
+    assert first.pause() is True
+    assert (first.is_running(), first.get_info().state.value) == (False, "paused")
+    again = e2b.Sandbox.connect(first.sandbox_id)
+    assert again.run_code("x").text == "5"
+    one, two = again.fork(count=2)
+    one.run_code("x = 6")
+    assert (two.run_code("x").text, again.run_code("x").text) == ("5", "5")
+    snapshot = again.create_snapshot(name="five")
+    assert e2b.Sandbox.create(snapshot.snapshot_id).run_code("x").text == "5"
+    assert e2b.Sandbox.delete_snapshot("five") is True
+    assert (again.kill(), again.kill(), again.is_running()) == (True, False, False)
+    with pytest.raises(SandboxNotFoundException):
+        e2b.Sandbox.connect(first.sandbox_id)
+
+
+def test_e2b_sandboxes_end(e2b_server: Served) -> None:
+    """A sandbox whose time is over is gone, or paused if that was asked for."""
+    gone = e2b.Sandbox.create(timeout=0)
+    assert gone.is_running() is False
+    kept = e2b.Sandbox.create(timeout=0, lifecycle={"on_timeout": "pause"})
+    assert kept.get_info().state.value == "paused"
+
+
+def test_e2b_says_why_something_is_missing(sandbox: Any) -> None:
+    """What is not there is answered with `unimplemented` and the reason."""
+    with pytest.raises(SandboxException, match="watched"):
+        sandbox.files.watch_dir(".")
+    with pytest.raises(SandboxException, match="job control"):
+        sandbox.pty.create(size=PtySize(rows=24, cols=80))
+    with pytest.raises(SandboxException, match="input"):
+        sandbox.commands.run("cat", stdin=True, background=True)
+
+
+def test_e2b_interrupts_for_a_client_that_is_gone(e2b_server: Served) -> None:
+    """Code whose client closes the connection is interrupted, and the sandbox is free for the next."""
+    one = e2b.Sandbox.create()
+    with pytest.raises(TimeoutException):
+        one.run_code("n = 1\nwhile True: pass", timeout=0.5)
+    answers: list[str] = []
+    thread = threading.Thread(target=lambda: answers.append(one.run_code("n").text))
+    thread.start()
+    thread.join(60)
+    assert answers == ["1"]
