@@ -463,7 +463,7 @@ class Kernel:
 
     def _error(self, error: BaseException) -> Report:
         try:
-            if self._workspace and type(error) is TypeError:
+            if self._workspace:
                 error_reports.explain_awaiting(error)
             if type(error) is OverflowError:
                 error_reports.explain_size(error)
