@@ -272,5 +272,5 @@ def test_a_quota_is_checked() -> None:
     """Limits of a quota are integers that are not negative, or None."""
     with pytest.raises(ValueError, match="bytes=-1"):
         planaria.Quota(bytes=-1)
-    with pytest.raises(TypeError, match="nodes=1.5"):
+    with pytest.raises(TypeError, match=r"nodes=1\.5"):
         planaria.Quota(nodes=1.5)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Final, TypeVar, overload
 
 from planaria.errors import (
@@ -235,13 +236,14 @@ class CallbackRegistry:
         names = sorted({one.name.partition(".")[0] for one in self} & _BUILTINS)
         if not names:
             return
-        level, frame = 2, sys._getframe(1)
+        level = 2
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None and _is_ours(frame.f_globals.get("__name__")):
             level, frame = level + 1, frame.f_back
         these = "a callback named" if len(names) == 1 else "callbacks named"
         warnings.warn(
-            f"{these} {', '.join(map(repr, names))}: code in the session, libraries included, gets that instead "
-            "of Python's builtin of this name; {'name': ..., 'fn': ...} gives a callback another name",
+            f"{these} {', '.join(map(repr, names))}: code in the session, libraries included, gets that "
+            "instead of Python's builtin of this name; {'name': ..., 'fn': ...} gives a callback another name",
             stacklevel=level,
         )
 

@@ -55,7 +55,9 @@ def sandbox_setup(settings: SessionSettings) -> SandboxSetup:
             )
         except OSError as error:
             names = _LIMITS_OF.get(error.errno or 0, ())
-            given = ", ".join(f"{name}={limit}" for name in names if (limit := getattr(quota, name, None)) is not None)
+            given = ", ".join(
+                f"{name}={limit}" for name in names if (limit := getattr(quota, name, None)) is not None
+            )
             if not given:
                 raise
             raise ValueError(

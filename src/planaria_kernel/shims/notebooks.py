@@ -50,4 +50,4 @@ def install() -> None:
             setattr(signal, name, function)
         for number, name in enumerate(("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")):
             setattr(signal, name, number)
-        signal.ItimerError = OSError  # type: ignore[misc]
+        signal.ItimerError = OSError  # type: ignore[misc,assignment]

@@ -31,11 +31,11 @@ def _without_tables(module: Any) -> None:
 #: How the names of Chinese, Japanese and Korean characters begin in Unicode.
 _EAST_ASIAN: Final = ("CJK ", "HANGUL ", "HIRAGANA ", "KATAKANA ", "BOPOMOFO ", "HALFWIDTH ", "FULLWIDTH ")
 _NO_FONT: Final = (
-    "no font here has Chinese, Japanese or Korean characters, which are drawn as boxes. Write a font file of the "
-    "host (such as NotoSansCJK-Regular.ttc of Debian's fonts-noto-cjk) into the session with files.write_bytes(), "
-    "call matplotlib.font_manager.fontManager.addfont(path), and put the font's name into "
-    "plt.rcParams['font.family']. For Japanese alone, planaria.Image.build(..., packages=['matplotlib-fontja']) "
-    "and `import matplotlib_fontja`"
+    "no font here has Chinese, Japanese or Korean characters, which are drawn as boxes. Write a font file of "
+    "the host (such as NotoSansCJK-Regular.ttc of Debian's fonts-noto-cjk) into the session with "
+    "files.write_bytes(), call matplotlib.font_manager.fontManager.addfont(path), and put the font's name into "
+    "plt.rcParams['font.family']. For Japanese alone, "
+    "planaria.Image.build(..., packages=['matplotlib-fontja']) and `import matplotlib_fontja`"
 )
 
 

@@ -230,7 +230,7 @@ class Interpreter(State, ABC):
 
     @abstractmethod
     def stream_line(self, source: str, where: str = "", line: int = 1) -> Generator[None, None, int]:
-        """Run a chunk of a script, which begins in its line `line`; `exited` says whether it called `exit`."""
+        """Run a chunk of a script, which begins in line `line`; `exited` says whether it called `exit`."""
 
     @abstractmethod
     def takes_turns(self) -> bool:
