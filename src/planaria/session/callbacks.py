@@ -243,7 +243,7 @@ class CallbackRegistry:
         these = "a callback named" if len(names) == 1 else "callbacks named"
         warnings.warn(
             f"{these} {', '.join(map(repr, names))}: code in the session, libraries included, gets that "
-            "instead of Python's builtin of this name; {'name': ..., 'fn': ...} gives a callback another name",
+            "instead of Python's builtin of this name; {'name': ..., 'fn': ...} gives it another name",
             stacklevel=level,
         )
 

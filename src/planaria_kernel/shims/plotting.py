@@ -33,8 +33,8 @@ _EAST_ASIAN: Final = ("CJK ", "HANGUL ", "HIRAGANA ", "KATAKANA ", "BOPOMOFO ", 
 _NO_FONT: Final = (
     "no font here has Chinese, Japanese or Korean characters, which are drawn as boxes. Write a font file of "
     "the host (such as NotoSansCJK-Regular.ttc of Debian's fonts-noto-cjk) into the session with "
-    "files.write_bytes(), call matplotlib.font_manager.fontManager.addfont(path), and put the font's name into "
-    "plt.rcParams['font.family']. For Japanese alone, "
+    "files.write_bytes(), call matplotlib.font_manager.fontManager.addfont(path), and put the font's name "
+    "into plt.rcParams['font.family']. For Japanese alone, "
     "planaria.Image.build(..., packages=['matplotlib-fontja']) and `import matplotlib_fontja`"
 )
 
