@@ -232,7 +232,7 @@ def explain_awaiting(error: BaseException) -> None:
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:
             explain_awaiting(one)
-    elif type(error) in (TypeError, AttributeError):
+    elif type(error) in (TypeError, ValueError, AttributeError):  # asyncio.run: ValueError before 3.14
         message = error.args[0] if error.args else None
         if type(message) is str and _NOT_AWAITABLE.match(message):
             error.args = (message + _CALL_ASYNC,)
