@@ -224,6 +224,7 @@ def _standard_input(child: Interpreter) -> Generator[None, None, int]:
     data = b""
     stream = child.fds[0]
     text = ""
+    first = 1
     while line := stream.readline():
         data += line
         text = data.decode("utf-8", "surrogateescape")
@@ -239,11 +240,12 @@ def _standard_input(child: Interpreter) -> Generator[None, None, int]:
             continue
         data = b""
         child.exited = False
-        status = yield from child.stream_line(text)
+        yield from child.stream_line(text, line=first)
         if child.exited:
-            return status
+            return child.finish()
+        first += text.count("\n")
     if data:
-        yield from child.stream_line(text)
+        yield from child.stream_line(text, line=first)
     return child.finish()
 
 

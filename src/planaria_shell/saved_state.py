@@ -56,6 +56,8 @@ def state_of(shell: Interpreter) -> dict[str, Any]:
         "traps": dict(shell.traps),
         "positional": list(shell.positional),
         "name": shell.name,
+        "script": shell.script,
+        "reads_input": shell.reads_input,
         "cwd": shell.cwd,
         "umask": shell.umask,
         "limits": {letter: list(pair) for letter, pair in shell.bounds.items()},
@@ -224,6 +226,9 @@ def apply_state(shell: Interpreter, document: dict[str, Any]) -> None:
         "getopts_offset": _in_range(document, "getopts_offset", 0, _LARGEST),
     }
     texts = {key: _expect(document, key, str) for key in ("name", "cwd", "last_argument")}
+    # Documents of earlier versions do not say where the commands come from.
+    texts["script"] = _expect({"script": "", **document}, "script", str)
+    plain["reads_input"] = _expect({"reads_input": False, **document}, "reads_input", bool)
     if any(_NUL in text for text in texts.values()) or not texts["cwd"].startswith("/"):
         raise StateError("shell state: 'name', 'cwd' and 'last_argument' are texts, and 'cwd' is absolute")
     lists = {key: _texts(document, key) for key in ("positional", "directories", "history")}

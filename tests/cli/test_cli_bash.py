@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import pytest
 from planaria_process import COMMAND, Run
@@ -168,3 +170,46 @@ if sys.platform != "win32":
         terminal.wait_for("still-kept-")
         terminal.type(f"exit 9{ENTER}")
         assert terminal.end() == 9
+
+
+#: Scripts whose errors end more or less, with another status, by where the shell has its commands from.
+ENDS = {
+    "message": "echo a; : ${nope:?gone}; echo b\necho c",
+    "nounset": "set -u; echo $nope; echo b\necho c",
+    "arithmetic": "set -u; (( nope + 1 )); echo b\necho c",
+    "readonly": "readonly r=1\nf() { r=2; echo b; }\nf; echo c\necho d $?",
+    "trap": "trap 'echo bye $?' EXIT; : ${nope?}",
+    "return": "return 3; echo b\necho c $?",
+    "source": 'f() { echo "${FUNCNAME[*]} ${BASH_LINENO[*]}"; }\nf\necho "$- ${#BASH_SOURCE[@]}"; (exit 5)',
+    "subshell": "( : ${nope?}; echo a ); echo $?",
+}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to compare with")
+@pytest.mark.parametrize("way", ["file", "text", "input"])
+def test_an_error_ends_what_it_ends_in_bash(planaria: Run, tmp_path: Path, way: str) -> None:
+    """A script's errors end as much of it, and with the same status, as in bash: from a file, -c or a pipe."""
+    script = "".join(
+        f"cat > {name}.sh <<'END'\n{text}\nEND\nrun {name} {quote(text)}; echo \"$?\"\n"
+        for name, text in ENDS.items()
+    )
+    run = {"file": "bash $1.sh", "text": 'bash -c "$2"', "input": "bash < $1.sh"}[way]
+    script = f"run() {{ {run}; }}\n{script}"
+    real = subprocess.run(["bash", "-c", script], cwd=tmp_path, stdout=subprocess.PIPE)
+    assert planaria("bash", "-c", script).stdout == real.stdout
+    # The command itself takes its script in the same ways.
+    for name in ("message", "readonly", "source"):
+        text = ENDS[name]
+        (tmp_path / f"{name}.sh").write_text(text)
+        arguments = {"file": [f"{name}.sh"], "text": ["-c", text], "input": []}[way]
+        given = text.encode() if way == "input" else b""
+        theirs = subprocess.run(["bash", *arguments], cwd=tmp_path, input=given, stdout=subprocess.PIPE)
+        ours = planaria("bash", *arguments, stdin=given)
+        assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout)
+
+
+def test_an_image_is_for_scripts_too(planaria: Run) -> None:
+    """--image names what the script's files begin from; one that does not exist is reported."""
+    done = planaria("bash", "--image", "no-such-image", "-c", "echo hi")
+    assert done.returncode != 0
+    assert b"no-such-image" in done.stderr

@@ -120,6 +120,30 @@ def test_ctrl_c_exits_with_130(environment: dict[str, str], code: str) -> None:
         assert re.fullmatch(rb"planaria: interrupted at line [12]\n", process.stderr.read())
 
 
+@pytest.mark.parametrize(
+    ("end", "status", "printed"),
+    [("", 0, b"handled\n"), ("sys.exit(7)", 7, b"handled\n"), ("raise ValueError('no')", 1, b"handled\n")],
+)
+def test_a_program_that_handles_ctrl_c_ends_as_it_says(
+    environment: dict[str, str], end: str, status: int, printed: bytes
+) -> None:
+    """When the program handles KeyboardInterrupt, the exit status is the one that it ends with."""
+    code = (
+        "import sys\ntry:\n    print('begun')\n    while True: pass\n"
+        f"except KeyboardInterrupt:\n    print('handled')\n    {end}"
+    )
+    command = [*COMMAND, "run", "-c", code]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"begun\n"
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(60), process.stdout.read()) == (status, printed)
+        assert (b"ValueError: no" in process.stderr.read()) is (status == 1)
+
+
 def test_a_reader_that_goes_away_ends_the_program(environment: dict[str, str]) -> None:
     """When standard output has no reader any more, the program ends without a complaint."""
     command = [*COMMAND, "run", "-c", "while True: print('y')"]

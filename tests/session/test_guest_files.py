@@ -412,6 +412,8 @@ def test_packages_find_their_data_files(session: planaria.Session) -> None:
     """Data sets and templates that lie beside a package's modules are found."""
     code = "import sklearn.datasets as d; print(d.load_iris().data.shape, d.load_digits().data.shape)"
     assert printed(session, code) == "(150, 4) (1797, 64)"
+    refused = session.run("d.load_sample_image('china.jpg')").error
+    assert str(refused).startswith("OSError: the sandbox has neither scikit-learn's sample images nor")
     assert printed(session, "import zoneinfo; print(zoneinfo.ZoneInfo('Europe/Paris'))") == "Europe/Paris"
     assert printed(session, "import dateutil.tz; print(dateutil.tz.gettz('Europe/Paris') is None)") == "False"
 

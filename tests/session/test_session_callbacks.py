@@ -532,3 +532,26 @@ def test_forgotten_await_is_explained(new_session: Callable[..., Any], source: s
     assert error.traceback.endswith(f"write await {name}(...)\n")
     other = session.run("async def own(): pass\nown() * 2").error
     assert "write await" not in str(other)
+
+
+def _named(*names: str) -> list[dict[str, object]]:
+    return [{"name": name, "fn": lambda: "mine"} for name in names]
+
+
+@pytest.mark.parametrize("names", [("print",), ("open.file",), ("len", "add", "input")])
+def test_a_callback_with_the_name_of_a_builtin_is_warned_of(names: tuple[str, ...]) -> None:
+    """The constructor warns, at the caller's line, of callbacks that code gets instead of a builtin."""
+    with pytest.warns(UserWarning, match="instead of Python's builtin") as caught:
+        planaria.Session(callbacks=_named(*names)).close()
+    [warning] = caught
+    assert warning.filename == __file__
+    assert [repr(name) in str(warning.message) for name in ("print", "open", "len", "input", "add")] == [
+        "print" in names, "open.file" in names, "len" in names, "input" in names, False
+    ]  # fmt: skip
+
+
+def test_a_callback_cannot_have_a_name_of_pythons_own() -> None:
+    """Names with two underscores at both ends, such as __import__, are refused."""
+    for name in ("__import__", "__build_class__", "__name__.x"):
+        with pytest.raises(planaria.CallbackError, match="Python's own"):
+            planaria.Session(callbacks=_named(name))

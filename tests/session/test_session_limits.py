@@ -249,3 +249,28 @@ def test_no_limits(new_session: Callable[..., Any]) -> None:
         value=None,
     )
     assert new_session(limits=limits).execute("print(1); 2").value == 2
+
+
+@pytest.mark.parametrize(
+    ("quota", "names"),
+    [
+        ({"bytes": 1000}, "bytes=1000"),
+        ({"nodes": 3}, "nodes=3"),
+        ({"file_size": 0}, "file_size=0"),
+        ({"handles": 0}, "handles=0"),
+        ({"depth": 1}, "depth=1"),
+        ({"name_length": 3}, "name_length=3"),
+    ],
+)
+def test_a_quota_too_small_for_a_session_is_named(quota: dict[str, int], names: str) -> None:
+    """A quota that not even the session's own files fit into is a ValueError which names the limit."""
+    with pytest.raises(ValueError, match=f"quota=Quota\\(.*{names}.*\\) is too small"):
+        planaria.Session(quota=planaria.Quota(**quota))
+
+
+def test_a_quota_is_checked() -> None:
+    """Limits of a quota are integers that are not negative, or None."""
+    with pytest.raises(ValueError, match="bytes=-1"):
+        planaria.Quota(bytes=-1)
+    with pytest.raises(TypeError, match=r"nodes=1\.5"):
+        planaria.Quota(nodes=1.5)  # type: ignore[arg-type]

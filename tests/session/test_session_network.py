@@ -52,6 +52,9 @@ def test_attempts_are_errors_of_the_right_kind(session: planaria.Session, import
         ("import http.client; http.client.HTTPSConnection.__name__", "HTTPSConnection"),
         ("import resource; resource.getrusage(resource.RUSAGE_SELF).ru_utime > 0", True),
         ("import signal; signal.alarm(0)", 0),
+        ("import signal; signal.setitimer(signal.ITIMER_REAL, 0)", (0.0, 0.0)),
+        ("import signal; signal.getitimer(signal.ITIMER_REAL)", (0.0, 0.0)),
+        ("compile('x = 1\\n\\ny = 2\\n', 'a', 'exec').co_lnotab[-1]", 2),
     ],
 )
 def test_what_needs_no_network_works(session: planaria.Session, source: str, value: object) -> None:

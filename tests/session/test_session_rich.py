@@ -95,6 +95,11 @@ def test_figures(session: Any) -> None:
     assert session.execute("1").outputs == []
     shown = session.execute("plt.plot([1]); plt.show()\nplt.plot([2]); plt.show()\n5", timeout=300)
     assert (len(shown.outputs), shown.value) == (2, 5)
+    # Characters that no font has: one word on how to get one, after matplotlib's own.
+    boxes = session.execute("plt.plot([1])\nplt.title('\u4e2d \uac00 \u3042');", timeout=300)
+    assert boxes.stderr.count("missing from font") == 3
+    assert boxes.stderr.count("addfont(path)") == 1
+    assert "addfont" not in session.execute("plt.plot([1])\nplt.title('\U0001f600');", timeout=300).stderr
 
 
 def test_text_of_results(session: Any) -> None:

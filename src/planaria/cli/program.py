@@ -118,7 +118,8 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
             result = session.run(program.source, name=program.name)
             status = result.exit_code
         except KeyboardInterrupt as interrupt:
-            result, status = _interrupted(interrupt, session.execution_count), INTERRUPTED
+            result = _interrupted(interrupt, session.execution_count)
+            status = INTERRUPTED if isinstance(result.error, Interrupted) else result.exit_code
         written = [
             path for path in program_files.home_files(session, options.mounts) if path not in set(given)
         ]
@@ -165,8 +166,10 @@ def _tell_lost(figures: int, written: Sequence[str], refused: Sequence[str]) -> 
 
 
 def _interrupted(interrupt: KeyboardInterrupt, count: int) -> Result:
-    """The result that a Ctrl-C took the place of."""
-    error = interrupt.__cause__
+    """The result that a Ctrl-C took the place of: the program's own when it handled that."""
+    result, error = getattr(interrupt, "result", None), interrupt.__cause__
+    if isinstance(result, Result) and result.error is error and not isinstance(error, Interrupted):
+        return result
     if not isinstance(error, Interrupted):
         error = Interrupted("interrupted")
     return Result(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from shlex import quote
 
 import click
 
@@ -15,6 +14,7 @@ from planaria.cli.program import INTERRUPTED, tell_end
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import Interrupted, PlanariaError
 from planaria.errors import TimeoutError as ExecutionTimeout
+from planaria.session.kernel_queries import state_alone
 
 __all__ = ["run_shell"]
 
@@ -32,11 +32,10 @@ def run_shell(script: str | None, arguments: list[str], options: SessionOptions)
         except OSError as error:
             click.echo(f"planaria: {arguments[0]}: {error.strerror}", err=True)
             return _NOT_FOUND
-        # As a file of its own, it has its name in messages and BASH_SOURCE.
-        return _run(f"source {quote(file.name)}", [file.name, *arguments[1:]], options, file)
+        return _run(file.text, [file.name, *arguments[1:]], options, file)
     if sys.stdin is None or not sys.stdin.isatty():
         data = b"" if sys.stdin is None else sys.stdin.buffer.read()
-        return _run(data.decode("utf-8", "surrogateescape"), ["bash"], options)
+        return _run(data.decode("utf-8", "surrogateescape"), ["bash"], options, reads_input=True)
     return _Conversation(options).hold()
 
 
@@ -47,6 +46,7 @@ def _open(
         limits=options.limits(output=0),  # it is passed on and need not be kept
         argv=argv,
         mounts=options.mounts,
+        image=options.image,
         network=options.network(),
         stdin=lambda prompt: lines[0](prompt),
         on_bytes=output,
@@ -67,6 +67,10 @@ class _ScriptFile:
                 place = path.as_posix()
         self.name = place
 
+    @property
+    def text(self) -> str:
+        return self._data.decode("utf-8", "surrogateescape")
+
     def put(self, bash: Bash) -> None:
         if self._is_copied:
             place = f"{program_files.HOME}/{self.name}" if self.name[0] != "/" else self.name
@@ -74,12 +78,22 @@ class _ScriptFile:
             bash.files.write_bytes(place, self._data)
 
 
-def _run(script: str, argv: list[str], options: SessionOptions, file: _ScriptFile | None = None) -> int:
+def _run(
+    script: str,
+    argv: list[str],
+    options: SessionOptions,
+    file: _ScriptFile | None = None,
+    *,
+    reads_input: bool = False,
+) -> int:
     output = StandardOutput()
     lines: list[StandardInput] = []
     with _open(argv, options, output, lines) as bash:
         if file is not None:
             file.put(bash)
+            _tell(bash, script=file.name)
+        elif reads_input:
+            _tell(bash, reads_input=True)
         lines.append(StandardInput(options.timeout, prompts=output))
         try:
             status = bash.execute(script).exit_code
@@ -94,6 +108,13 @@ def _run(script: str, argv: list[str], options: SessionOptions, file: _ScriptFil
         except PlanariaError as error:
             tell_end(error, options)
             return 1
+
+
+def _tell(bash: Bash, **source: str | bool) -> None:
+    """Have the shell know where its commands come from, which decides what an error ends, with which status,
+    and what messages, BASH_SOURCE and `$-` say.
+    """
+    bash.restore_snapshot(state_alone({**bash.state(), **source}, exclude_functions=False))
 
 
 def _end(bash: Bash, script: str, status: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 __all__ = ["CHUNK_COST", "MAX_FILE_SIZE", "NAME_COST", "NODE_COST", "Quota"]
 
@@ -23,6 +23,8 @@ class Quota:
     An operation that would go beyond fails with the errno given here and changes nothing. Bytes are
     those that are stored (holes of sparse files are not), with a charge for each node, name and chunk,
     so that a million empty files are not free.
+
+    Raises TypeError or ValueError for a limit that is not a number, or is negative.
     """
 
     bytes: int | None = None
@@ -39,3 +41,13 @@ class Quota:
     """The length of one name, in bytes: ENAMETOOLONG."""
     depth: int | None = 1000
     """How many directories deep the tree may be: ENAMETOOLONG."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None and field.name not in ("path_length", "name_length"):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"Quota({field.name}={value!r}): must be an integer or None")
+            if value < 0:
+                raise ValueError(f"Quota({field.name}={value}): must not be negative")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import builtins
 import inspect
 import keyword
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Final, TypeVar, overload
 
 from planaria.errors import (
@@ -37,6 +40,8 @@ _OF_ARGUMENTS = frozenset({"UnicodeDecodeError", "UnicodeEncodeError", "UnicodeT
 _OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
 #: Answers of fewer bytes are sent again when others did not fit into the sandbox's memory.
 _SMALL_ANSWER: Final = 65536
+#: Names that code finds without an import.
+_BUILTINS: Final = frozenset(dir(builtins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,9 @@ class Callback:
             part.isidentifier() and not keyword.iskeyword(part) for part in self.name.split(".")
         ):
             raise CallbackError(f"a callback's name must be identifiers joined by dots, not {self.name!r}")
+        first = self.name.partition(".")[0]
+        if first.startswith("__") and first.endswith("__"):
+            raise CallbackError(f"callback {self.name!r}: names of the form __name__ are Python's own")
         if not callable(self.function):
             raise CallbackError(
                 f"callback {self.name!r}: 'fn' must be a function, not {type(self.function).__name__}"
@@ -110,6 +118,10 @@ class Callback:
         if self.signature is not None:
             declared["signature"] = [_declared(one) for one in self.signature.parameters.values()]
         return declared
+
+
+def _is_ours(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "planaria"
 
 
 def _of_dict(item: Mapping[str, object]) -> Callback:
@@ -215,6 +227,25 @@ class CallbackRegistry:
 
     def __len__(self) -> int:
         return len(self._callbacks)
+
+    def warn_of_builtins(self) -> None:
+        """Warn of callbacks in whose place code would otherwise find a function of Python's.
+
+        The warning names the caller of planaria.
+        """
+        names = sorted({one.name.partition(".")[0] for one in self} & _BUILTINS)
+        if not names:
+            return
+        level = 2
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and _is_ours(frame.f_globals.get("__name__")):
+            level, frame = level + 1, frame.f_back
+        these = "a callback named" if len(names) == 1 else "callbacks named"
+        warnings.warn(
+            f"{these} {', '.join(map(repr, names))}: code in the session, libraries included, gets that "
+            "instead of Python's builtin of this name; {'name': ..., 'fn': ...} gives it another name",
+            stacklevel=level,
+        )
 
     def get(self, name: str) -> Callback | None:
         """The callback of that name, or None."""

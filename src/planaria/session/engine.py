@@ -492,7 +492,9 @@ class SessionEngine:
         if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
             log_end(id(self), result, execution.stop)
         if stop.interruption is not None:
-            # The cause says what was printed and where the code was stopped.
+            # The cause says what was printed and where the code was stopped; there is none when the code has
+            # handled the interrupt.
+            stop.interruption.result = result  # type: ignore[attr-defined]
             raise stop.interruption from (stop.listener_error or result.error)
         if stop.listener_error is not None:
             raise stop.listener_error

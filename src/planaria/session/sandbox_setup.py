@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from functools import cache
@@ -23,24 +24,46 @@ __all__ = ["sandbox_setup"]
 
 #: What a session's own files may take unless `quota=` says otherwise.
 _QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
+#: The limits of a quota that an error of the system stands for.
+_LIMITS_OF: Final = {
+    errno.ENOSPC: ("bytes",),
+    errno.EFBIG: ("file_size",),
+    errno.EDQUOT: ("nodes",),
+    errno.EMFILE: ("handles",),
+    errno.ENAMETOOLONG: ("path_length", "name_length", "depth"),
+}
 
 
 def sandbox_setup(settings: SessionSettings) -> SandboxSetup:
-    """The image, the files, the clock and the random numbers of a sandboxed session. Raises ImageError."""
+    """The image, the files, the clock and the random numbers of a sandboxed session. Raises ImageError,
+    ValueError for a quota that is too small.
+    """
     image, vfs, clock, quota = settings.image, settings.vfs, settings.clock, settings.quota
     loaded = image_of(Recipe()) if image is None else find_image(image)
     if vfs is None and clock is None and quota is None and not settings.mounts:
         tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that creating one takes
     else:
-        tree = standard_layout(
-            root=loaded.tree,
-            library=library(),
-            storage=None if vfs is None else vfs.filesystem,
-            storage_path=os.fsencode(settings.vfs_mount_path),
-            clock=time.time_ns if clock is None else clock.realtime,
-            quota=quota or _QUOTA,
-            mounts=settings.mounts,
-        )
+        try:
+            tree = standard_layout(
+                root=loaded.tree,
+                library=library(),
+                storage=None if vfs is None else vfs.filesystem,
+                storage_path=os.fsencode(settings.vfs_mount_path),
+                clock=time.time_ns if clock is None else clock.realtime,
+                quota=quota or _QUOTA,
+                mounts=settings.mounts,
+            )
+        except OSError as error:
+            names = _LIMITS_OF.get(error.errno or 0, ())
+            given = ", ".join(
+                f"{name}={limit}" for name in names if (limit := getattr(quota, name, None)) is not None
+            )
+            if not given:
+                raise
+            raise ValueError(
+                f"quota=Quota({given}) is too small for the files that a session begins with "
+                f"({error.strerror}): raise it"
+            ) from error
     random = None if settings.seed is None else SeededRandom(settings.seed)
     return SandboxSetup(image=loaded, files=tree, clock=clock, random=random)
 

@@ -84,6 +84,7 @@ class SessionSettings:
         _check_environment(self.env)
         self._set("mounts", _checked_mounts(self.mounts))
         self._set("registry", CallbackRegistry.of(self.callbacks))
+        self.registry.warn_of_builtins()
         bounds = self.limits or _usual_limits(self.executor)
         if not isinstance(self.execution_timeout_ms, NotGiven):
             bounds = replace(bounds, timeout=_seconds_of(self.execution_timeout_ms))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -35,10 +36,12 @@ _STANDARD_LIBRARY = tuple(
     path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
 )
 
-#: What asyncio says when it is given the value of a call instead of something to await.
-_NOT_AWAITABLE = (
-    "An asyncio.Future, a coroutine or an awaitable is required",
-    "a coroutine was expected, got ",
+#: What asyncio and `await` say when they are given the value of a call instead of something to await.
+_NOT_AWAITABLE = re.compile(
+    r"An asyncio\.Future, a coroutine or an awaitable is required"
+    r"|a coroutine was expected, got "
+    r"|'[\w.]+' object can't be awaited$|object [\w.]+ can't be used in 'await' expression$"
+    r"|'[\w.]+' object has no attribute 'add_done_callback'$"
 )
 _CALL_ASYNC = (
     " (a tool or workflow that is not awaited at once gives its value: for several at the same time, "
@@ -224,10 +227,15 @@ def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) 
     return RuntimeError(f"{name}: {message}" if message else name)
 
 
-def explain_awaiting(error: TypeError) -> None:
-    """When asyncio was given the value of a tool or workflow, say in its message what to call instead."""
-    if error.args and type(error.args[0]) is str and error.args[0].startswith(_NOT_AWAITABLE):
-        error.args = (error.args[0] + _CALL_ASYNC,)
+def explain_awaiting(error: BaseException) -> None:
+    """When the value of a tool or workflow was awaited, say in the message what to call instead."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            explain_awaiting(one)
+    elif type(error) in (TypeError, ValueError, AttributeError):  # asyncio.run: ValueError before 3.14
+        message = error.args[0] if error.args else None
+        if type(message) is str and _NOT_AWAITABLE.match(message):
+            error.args = (message + _CALL_ASYNC,)
 
 
 def explain_size(error: OverflowError) -> None:

@@ -92,7 +92,7 @@ class Reports:
     def error(self, error: BaseException) -> Report:
         """The report of an error that a cell has raised."""
         try:
-            if self.has_workspace and type(error) is TypeError:
+            if self.has_workspace:
                 error_reports.explain_awaiting(error)
             if type(error) is OverflowError:
                 error_reports.explain_size(error)

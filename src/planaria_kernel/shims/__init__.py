@@ -14,6 +14,7 @@ __all__ = ["install", "run_pending"]
 def install(call_host: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
     from planaria_kernel.shims import (
+        code_objects,
         executors,
         integers,
         interaction,
@@ -32,6 +33,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         walking,
     )
 
+    code_objects.install()
     sizes.install()
     users.install()
     walking.install()

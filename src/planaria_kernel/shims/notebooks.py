@@ -41,7 +41,19 @@ def _alarm(seconds: int, /) -> int:
     return 0
 
 
-def _no_timer(*_: Any) -> NoReturn:
+def _setitimer(which: int, seconds: float, interval: float = 0.0, /) -> tuple[float, float]:
+    """Refused, but for 0, which stops a timer: there is none."""
+    if seconds:
+        _no_timer()
+    return (0.0, 0.0)
+
+
+def _getitimer(which: int, /) -> tuple[float, float]:
+    """The time that is left of a timer: there is none."""
+    return (0.0, 0.0)
+
+
+def _no_timer() -> NoReturn:
     raise OSError("the sandbox has no alarm signal: run the code with timeout=, or use asyncio.timeout()")
 
 
@@ -49,7 +61,9 @@ def install() -> None:
     """Put this in place, for modules when they are imported."""
     when_imported("tqdm.notebook", _change_tqdm)
     if not hasattr(signal, "alarm"):
-        _alarm.__name__ = _alarm.__qualname__ = "alarm"
-        _no_timer.__name__ = _no_timer.__qualname__ = "setitimer"
-        signal.alarm = _alarm
-        signal.setitimer = _no_timer
+        for name, function in (("alarm", _alarm), ("setitimer", _setitimer), ("getitimer", _getitimer)):
+            function.__name__ = function.__qualname__ = name
+            setattr(signal, name, function)
+        for number, name in enumerate(("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")):
+            setattr(signal, name, number)
+        signal.ItimerError = OSError  # type: ignore[misc,assignment]

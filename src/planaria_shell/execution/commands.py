@@ -268,7 +268,10 @@ def define_function(shell: Interpreter, body: FunctionBody) -> int:
     if body.name in shell.readonly_functions:
         shell.complain(f"{body.name}: readonly function")
         return 1
-    source = shell.frames[-1].source if shell.frames else (shell.script or "environment")
+    if shell.frames:
+        source = shell.frames[-1].source
+    else:
+        source = shell.script or ("main" if shell.reads_input else "environment")
     shell.functions[body.name] = body.with_source(source)
     if existing is not None and existing.exported:
         shell.functions[body.name].exported = True

@@ -109,12 +109,13 @@ def report(shell: Interpreter, error: ShellError) -> None:
     """Write an error's message; one that ends the shell raises `Exit`."""
     shell.tell(error)
     if isinstance(error, AbandonError):
-        if not shell.script or shell.subshell_level:
+        if shell.subshell_level or not (shell.script or shell.reads_input):
             raise Exit(1)
     elif error.fatal and shell.interactive and not shell.subshell_level:
         raise Exit(1, discards=True)
     elif error.fatal:
-        raise Exit(1 if shell.subshell_level or shell.errexit or shell.script else error.status)
+        is_command = not (shell.subshell_level or shell.errexit or shell.script or shell.reads_input)
+        raise Exit(error.status if is_command else 1)
 
 
 def arithmetic_failed(shell: Interpreter, error: ShellError) -> None:

@@ -212,11 +212,13 @@ def stream_program(shell: Interpreter, source: str, where: str = "") -> Generato
     return shell.finish()
 
 
-def stream_line(shell: Interpreter, source: str, where: str = "") -> Generator[None, None, int]:
-    """Run a chunk of a script; `exited` says whether it called `exit`."""
+def stream_line(
+    shell: Interpreter, source: str, where: str = "", line: int = 1
+) -> Generator[None, None, int]:
+    """Run a chunk of a script, which begins in its line `line`; `exited` says whether it called `exit`."""
     try:
         kind = TypedProgram if shell.histexpand and shell.history_enabled else Program
-        units = kind.of(source, shell).units(shell)
+        units = kind.of(source, shell, line).units(shell)
         while True:
             try:
                 unit = next(units, None)

@@ -229,8 +229,8 @@ class Interpreter(State, ABC):
         """Run a script as a writer into a pipe: yields when the output is full, ends with the EXIT trap."""
 
     @abstractmethod
-    def stream_line(self, source: str, where: str = "") -> Generator[None, None, int]:
-        """Run a chunk of a script; `exited` says whether it called `exit`."""
+    def stream_line(self, source: str, where: str = "", line: int = 1) -> Generator[None, None, int]:
+        """Run a chunk of a script, which begins in line `line`; `exited` says whether it called `exit`."""
 
     @abstractmethod
     def takes_turns(self) -> bool:

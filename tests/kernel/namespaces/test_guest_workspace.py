@@ -159,6 +159,24 @@ def test_tool_call_awaited(host: Any, space: Space) -> None:
     assert host.value_of(host.finish(report)) == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "await asyncio.gather(tools.add(4), tools.add(4))",
+        "await asyncio.wait_for(tools.add(4), 1)",
+        "await asyncio.shield(tools.add(4))",
+        "await asyncio.wait([tools.add(4)])",
+        "asyncio.create_task(tools.add(4))",
+        "asyncio.ensure_future(tools.add(4))",
+        "asyncio.run(tools.add(4))",
+        "given = tools.add(4)\nawait given",
+    ],
+)
+def test_awaiting_the_value_of_a_tool_names_call_async(host: Any, space: Space, code: str) -> None:
+    """A call that is not awaited on the spot gives its value; awaiting that is an error which says what to call."""
+    assert "call_async(...)" in host.error(f"import asyncio\n{code}")["message"]
+
+
 def test_one_call_of_the_host(host: Any, space: Space) -> None:
     """Calling a tool by keywords asks the host once; what its functions are is asked once and kept."""
     host.value("tools.add(a=1)")

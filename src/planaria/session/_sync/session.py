@@ -56,7 +56,8 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         `timeout` is in seconds, None for no limit; not given, the session's limit applies. `name` is what
         tracebacks call the source, `<cell N>` unless given. Raises only for misuse (SessionClosed,
         SessionBusy, TypeError, ValueError), KeyboardInterrupt after Ctrl-C (with an `Interrupted` as its
-        cause), and what an `on_stdout` function of yours raised.
+        cause, unless the code handled it; the result is its `result`), and what an `on_stdout` function of
+        yours raised.
         """
         with self._turns.held():
             execution = self._engine.begin(code, timeout, name)
@@ -358,7 +359,10 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         return self._engine.phase is Phase.CLOSED
 
     def close(self) -> None:
-        """Release the sandbox. Closing twice is harmless; anything else afterwards is SessionClosed."""
+        """Release the sandbox. Closing twice is harmless; anything else afterwards is SessionClosed.
+
+        An execution that runs in another thread or task is waited for: call `interrupt()` before to end it.
+        """
         with contextlib.suppress(SessionClosed), self._turns.closing():
             self._turns.call(self._engine.close)
 
