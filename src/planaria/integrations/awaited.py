@@ -12,7 +12,7 @@ from anyio import CapacityLimiter, to_thread
 
 from planaria.integrations.command_backend import Cancellation, CommandBackend, Completed
 
-__all__ = ["in_thread", "run_command"]
+__all__ = ["in_thread", "in_thread_until_cancelled", "run_command"]
 
 T = TypeVar("T")
 
@@ -49,7 +49,12 @@ async def run_command(
         on_output=on_output,
         cancellation=cancellation,
     )
-    outcome: list[Completed | Exception] = []
+    return await in_thread_until_cancelled(run, cancellation)
+
+
+async def in_thread_until_cancelled(function: Callable[[], T], cancellation: Cancellation) -> T:
+    """`in_thread`, for a function that `cancellation` stops: cancelling the task does, and waits for it."""
+    outcome: list[T | Exception] = []
 
     async def cancel_with_this_task() -> None:
         try:
@@ -62,7 +67,7 @@ async def run_command(
     async with anyio.create_task_group() as group:
         group.start_soon(cancel_with_this_task)
         try:
-            outcome.append(await in_thread(run))
+            outcome.append(await in_thread(function))
         except Exception as error:
             # Not raised in here, where it would become a group of one.
             outcome.append(error)
