@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -12,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from planaria.integrations.command_backend import Cancellation, CommandBackend, Completed
 
-__all__ = ["in_thread", "in_thread_until_cancelled", "run_command"]
+__all__ = ["in_thread", "in_thread_until_cancelled", "on_loop", "run_command"]
 
 T = TypeVar("T")
 
@@ -77,3 +79,11 @@ async def in_thread_until_cancelled(function: Callable[[], T], cancellation: Can
     if isinstance(result, Exception):
         raise result
     return result
+
+
+async def on_loop(
+    loop: asyncio.AbstractEventLoop, context: contextvars.Context, coroutine: Coroutine[Any, Any, T]
+) -> T:
+    """Await a coroutine on another event loop, in a copy of a context."""
+    run = context.copy().run
+    return await asyncio.wrap_future(run(asyncio.run_coroutine_threadsafe, coroutine, loop))

@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.errors import GraphInterrupt
 
 from planaria.errors import Suspend
+from planaria.integrations.awaited import on_loop
 
 __all__ = ["Call"]
 
@@ -85,10 +86,8 @@ class Call:
     async def _awaited(
         self, tool: BaseTool, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop
     ) -> Any:
-        run = self.context.copy().run
-        future = run(asyncio.run_coroutine_threadsafe, tool.ainvoke(arguments), loop)
         try:
-            return self._over(await asyncio.wrap_future(future))
+            return self._over(await on_loop(loop, self.context, tool.ainvoke(arguments)))
         except GraphInterrupt as interrupt:
             raise self._suspended(tool, arguments, interrupt) from None
 
