@@ -88,7 +88,7 @@ class PlanariaCodeMode(AbstractCapability[AgentDepsT]):
 class _CodeToolset(WrapperToolset[AgentDepsT]):
     """The tools of an agent with `run_code` in place of those that code calls."""
 
-    code_mode: PlanariaCodeMode[AgentDepsT]
+    code_mode: PlanariaCodeMode
     run: _Run = field(default_factory=lambda: _Run())
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
@@ -100,7 +100,8 @@ class _CodeToolset(WrapperToolset[AgentDepsT]):
 
     async def __aexit__(self, *args: Any) -> bool | None:
         await in_thread(self.run.close)
-        return await super().__aexit__(*args)
+        suppressed: bool | None = await super().__aexit__(*args)
+        return suppressed
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         shown: dict[str, ToolsetTool[AgentDepsT]] = {}
