@@ -1,5 +1,6 @@
-"""The tools that a session gives an agent: run Python, run bash, read and write files. What a framework calls a
-tool is in the module that has its name.
+"""The tools that a session gives an agent: run Python, run bash, read and write files.
+
+What a framework calls a tool is in the module that has its name.
 """
 
 from __future__ import annotations
