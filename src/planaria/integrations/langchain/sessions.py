@@ -83,7 +83,7 @@ class LiveSession:
         run = self.session.run_in_progress
         waits_for, answered = ("", 0) if run is None else _noted(run, run.pending[0])
         if run is not None and waits_for != call.identity:
-            run.cancel()  # of a call that was given up
+            run.cancel()  # of a call that was abandoned
             run = None
         if run is None:
             result = self.session.run(code)
