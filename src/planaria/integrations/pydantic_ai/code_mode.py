@@ -31,7 +31,7 @@ _TOOL: Final = "run_code"
 
 
 class ReplStore(Protocol):
-    """Where the state of code is kept between runs, by whatever in the context of a run distinguishes them."""
+    """Where the state of code is kept between runs, for each kind of run that its context names."""
 
     async def load(self, ctx: RunContext[Any]) -> bytes | None:
         """The state that was saved last, if any."""
