@@ -3,6 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 INTEGRATIONS := .venv-integrations
+# Frameworks that want other versions of what the rest of them want, each set with an environment of its own.
+APART := crewai
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
 # Each process of the tests would compile every module and rewrite every assertion anew.
@@ -65,12 +67,12 @@ test: $(VENV)/ready-for-tests tools
 	$(BIN)/planaria setup --full
 	@$(MAKE) --no-print-directory lint; linted=$$?; $(PYTEST) && exit $$linted
 
-# The adapters for frameworks, with the suites that those bring along; in an environment of their own.
+# The adapters for frameworks, with the suites that those bring along; in environments of their own.
 FRAMEWORKS := tests/integrations/frameworks
 # What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
 NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
 
-integrations: $(INTEGRATIONS)/installed
+integrations: $(INTEGRATIONS)/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
 	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py
@@ -78,6 +80,16 @@ integrations: $(INTEGRATIONS)/installed
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e . -r $(FRAMEWORKS)/requirements.txt
+	touch $@
+
+.PHONY: $(APART:%=integrations-%)
+$(APART:%=integrations-%): integrations-%: $(INTEGRATIONS)-%/installed
+	$(INTEGRATIONS)-$*/bin/planaria setup --full
+	$(INTEGRATIONS)-$*/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)/$*
+
+$(INTEGRATIONS)-%/installed: pyproject.toml $(FRAMEWORKS)/%/requirements.txt
+	$(PYTHON) -m venv $(INTEGRATIONS)-$*
+	$(INTEGRATIONS)-$*/bin/$(PIP_INSTALL) -e . -r $(FRAMEWORKS)/$*/requirements.txt
 	touch $@
 
 # Cases that are not part of this repository: `make conformance CASES=directory`.

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 #: Those about frameworks run with them: `make integrations`.
 FRAMEWORKS = {
     path.stem.removeprefix("test_").replace("_", "-")
-    for path in (ROOT / "tests/integrations/frameworks").glob("test_*.py")
+    for path in (ROOT / "tests/integrations/frameworks").rglob("test_*.py")
 }
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [

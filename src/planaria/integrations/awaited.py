@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -12,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from planaria.integrations.command_backend import Cancellation, CommandBackend, Completed
 
-__all__ = ["in_thread", "run_command"]
+__all__ = ["in_thread", "in_thread_until_cancelled", "on_loop", "run_command"]
 
 T = TypeVar("T")
 
@@ -49,7 +51,12 @@ async def run_command(
         on_output=on_output,
         cancellation=cancellation,
     )
-    outcome: list[Completed | Exception] = []
+    return await in_thread_until_cancelled(run, cancellation)
+
+
+async def in_thread_until_cancelled(function: Callable[[], T], cancellation: Cancellation) -> T:
+    """`in_thread`, for a function that `cancellation` stops: cancelling the task does, and waits for it."""
+    outcome: list[T | Exception] = []
 
     async def cancel_with_this_task() -> None:
         try:
@@ -62,7 +69,7 @@ async def run_command(
     async with anyio.create_task_group() as group:
         group.start_soon(cancel_with_this_task)
         try:
-            outcome.append(await in_thread(run))
+            outcome.append(await in_thread(function))
         except Exception as error:
             # Not raised in here, where it would become a group of one.
             outcome.append(error)
@@ -72,3 +79,11 @@ async def run_command(
     if isinstance(result, Exception):
         raise result
     return result
+
+
+async def on_loop(
+    loop: asyncio.AbstractEventLoop, context: contextvars.Context, coroutine: Coroutine[Any, Any, T]
+) -> T:
+    """Await a coroutine on another event loop, in a copy of a context."""
+    run = context.copy().run
+    return await asyncio.wrap_future(run(asyncio.run_coroutine_threadsafe, coroutine, loop))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -85,13 +85,23 @@ class BackendClosed(Exception):
 
 
 class Cancellation:
-    """Cancels the command that it was given to, from any thread."""
+    """Cancels the command or execution that it was given to, from any thread."""
 
     def __init__(self) -> None:
         self.requested = False
         self.ended = threading.Event()
         """Set when the command has ended, for whatever reason."""
         self._stop: Callable[[], None] | None = None
+
+    @contextmanager
+    def stops_with(self, stop: Callable[[], None]) -> Iterator[None]:
+        """While the block runs, `cancel()` calls `stop`; afterwards it has ended."""
+        self._stop = stop
+        try:
+            yield
+        finally:
+            self._stop = None
+            self.ended.set()
 
     def cancel(self) -> None:
         """Stop the command, and wait until it has ended."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import json
+from typing import Any
 
 from agents import (
     ApplyPatchTool,
@@ -13,21 +14,18 @@ from agents import (
     ShellResult,
     ShellTool,
     Tool,
+    ToolOutputImage,
+    ToolOutputText,
     apply_diff,
-    function_tool,
 )
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
 
 from planaria.integrations.awaited import in_thread, run_command
 from planaria.integrations.command_backend import CommandBackend, CommandOutputLimit, CommandTimeout
+from planaria.integrations.session_tools import session_tools
 from planaria.session._sync.session import Session
 
 __all__ = ["PlanariaEditor", "PlanariaShell", "python_tool", "tools"]
-
-_PYTHON: Final = (
-    "Execute Python in a sandbox with numpy and pandas. Variables and files are kept between calls. "
-    "Gives what is printed and the value of the last expression."
-)
 
 
 def tools(session: Session) -> list[Tool]:
@@ -114,16 +112,20 @@ class PlanariaEditor:
 
 def python_tool(session: Session) -> FunctionTool:
     """A tool `run_python` in which a session's variables are kept from call to call."""
+    tool = session_tools(session)[0]
 
-    @function_tool(name_override="run_python", description_override=_PYTHON)
-    async def run_python(code: str) -> str:
-        result = await in_thread(session.run, code)
-        shown = result.stdout + result.stderr
-        if result.error is not None:
-            return shown + (getattr(result.error, "traceback", None) or f"{result.error}\n")
-        return shown + ("" if result.value is None else f"{result.repr}\n")
+    async def invoke(_: Any, arguments: str) -> Any:
+        answer = await tool.acall(**json.loads(arguments))
+        images = [ToolOutputImage(image_url=image.url) for image in answer.images]
+        return [ToolOutputText(text=answer.text), *images] if images else answer.text
 
-    return run_python
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.schema,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,
+    )
 
 
 def _failed(error: Exception) -> ApplyPatchResult:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-from typing import Any, Final
+from typing import Any
 
 from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, Field
 
-from planaria.errors import ExecutionError
+from planaria.integrations.result_content import result_images, result_text
 from planaria.session.report import Report
-from planaria.session.result import Output, Result
+from planaria.session.result import Result
 
 __all__ = ["Execution", "tool_result"]
-
-#: The types of images that clients and models take.
-_IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 class ErrorReport(BaseModel):
@@ -56,8 +52,8 @@ def tool_result(session: str, result: Result, report: Report, notes: list[str]) 
         outputs=[sorted(output.data) for output in result.outputs],
         **{name: report[name] for name in Execution.model_fields if name not in ("session", "outputs")},
     )
-    images = [image for output in result.outputs if (image := _image(output)) is not None]
-    text = "\n".join([_text(result), *notes]).strip("\n")
+    images = [ImageContent(data=image.base64, mime_type=image.mime) for image in result_images(result)]
+    text = "\n".join([result_text(result), *notes]).strip("\n")
     content: list[ContentBlock] = [TextContent(text=text)] if text or not images else []
     content += images
     return CallToolResult(
@@ -65,26 +61,3 @@ def tool_result(session: str, result: Result, report: Report, notes: list[str]) 
         structured_content=execution.model_dump(mode="json"),
         is_error=result.error is not None,
     )
-
-
-def _text(result: Result) -> str:
-    """What a terminal would show, with displays of text among it."""
-    parts = [result.stdout]
-    parts += [str(output) for output in result.outputs if _image(output) is None and not output.is_value]
-    if result.repr is not None:
-        parts.append(result.repr)
-    parts.append(result.stderr)
-    if result.error is not None:
-        trace = result.error.traceback if isinstance(result.error, ExecutionError) else ""
-        parts.append(trace or f"{type(result.error).__name__}: {result.error}")
-    elif result.status:
-        parts.append(f"exit status {result.status}")
-    return "\n".join(part.rstrip("\n") for part in parts if part)
-
-
-def _image(output: Output) -> ImageContent | None:
-    for mime in _IMAGES:
-        data = output.data.get(mime)
-        if isinstance(data, bytes):
-            return ImageContent(data=base64.b64encode(data).decode(), mime_type=mime)
-    return None

@@ -1,4 +1,4 @@
-"""Pydantic AI: sessions as the workspaces of agents. Needs `planaria[pydantic-ai]`."""
+"""Sessions as the workspaces of agents."""
 
 from __future__ import annotations
 

@@ -1,0 +1,84 @@
+"""Code mode: the tools of a framework as functions that code in a session calls, `tools.NAME(…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from planaria.workspace.tools.registry import ToolRegistry
+from planaria.workspace.tools.schemas import Names, annotation, schema_parameters, with_wire_names
+from planaria.workspace.tools.tool import Tool, ToolCallable
+
+__all__ = ["CODE_MODE", "FrameworkTool", "described", "registry_of"]
+
+CODE_MODE: Final = (
+    "Execute Python (CPython with its standard library, numpy, pandas, scipy, scikit-learn and matplotlib) "
+    "in a sandbox. Variables, imports and files are kept for later calls. Returned are what the code prints, "
+    "the value of the last expression, as in a notebook, and figures. `await` works at top level."
+)
+_FUNCTIONS: Final = (
+    "The code can call these functions, also several of them in one program and in loops. Prefer one program "
+    "that calls several and prints what is needed. Arguments are keywords, and calls are awaited: `await "
+    "tools.NAME(…)`, or for several at once `await asyncio.gather(tools.NAME.call_async(…), …)`."
+)
+
+
+class FrameworkTool(Tool):
+    """A tool of a framework, which a JSON schema describes.
+
+    Args:
+        name: its name; in code it is made an identifier.
+        description: what it does.
+        schema: the JSON schema of its arguments, an object's.
+        invoke: called with the arguments, on a thread of the session's; gives the value or an awaitable of
+            it, which is awaited on a loop of the session's.
+        returns: the JSON schema of what it gives, if that is known.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        schema: Mapping[str, Any],
+        invoke: Callable[[dict[str, Any]], Any],
+        returns: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, description)
+        self._invoke = invoke
+        self._takes_others = schema.get("additionalProperties", False) is not False
+        pairs = schema_parameters(schema, schema, Names())
+        self._names = {parameter.name: wire for wire, parameter in pairs}
+        self._function = ToolCallable(
+            self.name,
+            description,
+            tuple(parameter for _, parameter in pairs),
+            "Any" if returns is None else annotation(returns, returns),
+        )
+
+    @property
+    def callables(self) -> tuple[ToolCallable, ...]:
+        return (self._function,)
+
+    def call(self, callable: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: A002
+        return self._invoke(self.wire_arguments(callable, arguments))
+
+    def wire_arguments(self, callable: str | None, arguments: Mapping[str, Any]) -> dict[str, Any]:  # noqa: A002
+        """The arguments by the names that the schema has. Raises ToolNotFound and ToolArgumentError."""
+        function = self.find(callable)
+        return with_wire_names(self.name, function, self._names, arguments, takes_others=self._takes_others)
+
+
+def registry_of(tools: Iterable[FrameworkTool], arguments: Mapping[str, Any]) -> ToolRegistry:
+    """The tools with those that a session's arguments have already."""
+    given = arguments.get("tools") or ()
+    registry = ToolRegistry(given)
+    for tool in tools:
+        registry.add(tool)
+    return registry
+
+
+def described(tools: ToolRegistry, description: str = CODE_MODE) -> str:
+    """The description of a tool that executes code, with stubs of the functions that the code may call."""
+    if not len(tools):
+        return description
+    return f"{description}\n\n{_FUNCTIONS}\n\n```python\n{tools.stubs('docstrings')}```"

@@ -1,0 +1,5 @@
+"""LangChain: a middleware that executes Python in a session. Needs `planaria[langchain]`."""
+
+from planaria.integrations.langchain.middleware import PlanariaMiddleware
+
+__all__ = ["PlanariaMiddleware"]
