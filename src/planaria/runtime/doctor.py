@@ -97,9 +97,19 @@ def _versions() -> list[Finding]:
         except PackageNotFoundError:
             findings.append(Finding(Level.PROBLEM, package, f"not installed; pip install {package}"))
     try:
-        import planaria.runtime.native  # noqa: F401
+        from planaria.runtime.native import TESTED_VERSIONS
     except (ImportError, AttributeError, OSError, RuntimeError) as error:
         findings.append(Finding(Level.PROBLEM, "wasmtime", f"cannot be used: {error}; reinstall it"))
+    else:
+        if int(version("wasmtime").partition(".")[0]) not in TESTED_VERSIONS:
+            findings.append(
+                Finding(
+                    Level.NOTE,
+                    "wasmtime",
+                    f"this version of planaria was tested with {TESTED_VERSIONS.start} to "
+                    f"{TESTED_VERSIONS.stop - 1} only",
+                )
+            )
     return findings
 
 

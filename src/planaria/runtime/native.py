@@ -28,6 +28,7 @@ from planaria.fork import in_forked_child
 __all__ = [
     "CONFIGURATION",
     "HOST_STACK_SIZE",
+    "TESTED_VERSIONS",
     "WASM_STACK_SIZE",
     "HostFunction",
     "RawFunction",
@@ -47,6 +48,9 @@ __all__ = [
     "set_epoch_callback",
     "trap_new",
 ]
+
+#: The major versions of wasmtime that the tests have run on; pyproject.toml asks for the same.
+TESTED_VERSIONS: Final = range(49, 51)
 
 #: Stack of the guest in bytes. CPython measures its recursion by its stack in linear memory, 8 MiB (see
 #: `machine.STACK_USED`); while it uses that, compiled code uses up to 12 times as much of this one.
