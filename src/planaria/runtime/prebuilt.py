@@ -17,7 +17,7 @@ from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import Tier, tier_recipe
 from planaria.runtime.transfer import import_runtime, processor_of
 
-__all__ = ["PREBUILT_SUFFIX", "prebuilt_files", "prebuilt_package", "take_prebuilt"]
+__all__ = ["PREBUILT_SUFFIX", "prebuilt_files", "prebuilt_package", "prebuilt_places", "take_prebuilt"]
 
 PREBUILT_SUFFIX: Final = ".runtime"
 
@@ -29,14 +29,15 @@ def prebuilt_package(tier: Tier) -> str:
     return f"planaria_native_{tier.value}"
 
 
+def prebuilt_places(tier: Tier) -> list[Path]:
+    """Where that package is installed, if it is."""
+    found = importlib.util.find_spec(prebuilt_package(tier))
+    return [] if found is None else [Path(place) for place in found.submodule_search_locations or ()]
+
+
 def prebuilt_files(tier: Tier) -> list[Path]:
     """What is installed for a tier, for the most able processor first."""
-    found = importlib.util.find_spec(prebuilt_package(tier))
-    if found is None or not found.submodule_search_locations:
-        return []
-    files = [
-        path for place in found.submodule_search_locations for path in Path(place).glob(f"*{PREBUILT_SUFFIX}")
-    ]
+    files = [path for place in prebuilt_places(tier) for path in place.glob(f"*{PREBUILT_SUFFIX}")]
     return sorted(files, key=lambda path: len(processor_of(path) or ()), reverse=True)
 
 

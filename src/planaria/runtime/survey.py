@@ -36,7 +36,7 @@ _REFERENCE: Final = re.compile(rb"[\x10\x41][\x80-\xff]{4}[\x00-\x0f]")
 _CALL: Final = 0x10
 _CONSTANT: Final = 0x41
 _INITIALISER: Final = "PyInit_"
-#: What initialises a module in a package: it tells the interpreter the package, and calls a `PyInit_…`.
+#: What initialises a module in a package: it names the package to the interpreter, and calls a `PyInit_…`.
 _TRAMPOLINE: Final = re.compile(r"ctx_\d+")
 
 
