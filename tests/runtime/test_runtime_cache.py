@@ -19,6 +19,8 @@ from planaria.runtime.compiler import compile_into, file_recipe
 from planaria.runtime.compiling_process import spawn
 from planaria.runtime.tiers import ensure, load_recipe
 
+pytestmark = pytest.mark.slow
+
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and owners are POSIX")
 
 
