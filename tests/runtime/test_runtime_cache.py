@@ -15,7 +15,8 @@ from planaria.errors import RuntimeSetupError
 from planaria.runtime import compiler, doctor, native, tiers
 from planaria.runtime.artifact import EXPORTED_FUNCTIONS
 from planaria.runtime.cache import CompileCache, EntryRecord, hash_file
-from planaria.runtime.compiler import compile_into, file_recipe, spawn
+from planaria.runtime.compiler import compile_into, file_recipe
+from planaria.runtime.compiling_process import spawn
 from planaria.runtime.tiers import ensure, load_recipe
 
 pytestmark = pytest.mark.slow

@@ -1,17 +1,23 @@
 """The private names of wasmtime-py that planaria uses, and what planaria makes of them."""
 
+import ast
 import ctypes
 import gc
 import inspect
 import subprocess
 import sys
 import threading
+import tomllib
 import weakref
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
 import wasmtime
-from wasmtime import _bindings, _ffi
+from packaging.requirements import Requirement
+from wasmtime import _bindings, _extern, _ffi
+from wasmtime._managed import Managed
 
 from planaria.runtime import native
 
@@ -26,6 +32,7 @@ C_FUNCTIONS = {
     "wasmtime_memory_data_size": native._memory_data_size,
     "wasmtime_global_get": native._global_get,
     "wasmtime_global_set": native._global_set,
+    "wasmtime_instance_export_get": native._instance_export_get,
     "wasmtime_caller_context": native._caller_context,
     "wasmtime_trap_new": native._trap_new,
     "wasmtime_error_new": native._error_new,
@@ -88,34 +95,62 @@ def test_wasmtime_py_keeps_its_own_declarations():
         assert getattr(_bindings, f"_{name}") is not ours
 
 
+SOURCE = ast.parse(inspect.getsource(native))
+
+
+def private_names():
+    """What native.py takes from wasmtime-py's private modules, and the private names of its classes."""
+    modules = {"_bindings": _bindings, "_ffi": _ffi, "_extern": _extern}
+    for node in ast.walk(SOURCE):
+        match node:
+            case ast.Attribute(ast.Name(module), name) if module in modules:
+                yield modules[module], name
+            case ast.Attribute(ast.Attribute(ast.Name("wasmtime"), kind), name) if name.startswith("_"):
+                yield getattr(wasmtime, kind), name
+
+
 @pytest.mark.parametrize(
     ("holder", "name"),
-    [
-        (wasmtime.Store, "_context"),
-        (wasmtime.WasmtimeError, "_from_ptr"),
-        (wasmtime.Trap, "_from_ptr"),
-        (wasmtime.Module, "_from_ptr"),
-        (_bindings, "wasmtime_config_async_stack_size_set"),
-        (_ffi, "dll"),
-        (_ffi, "WASMTIME_I32"),
-        (_ffi, "wasm_byte_vec_t"),
-        (_ffi, "wasm_byte_vec_delete"),
-        (_ffi, "wasm_trap_t"),
-        (_ffi, "wasmtime_error_t"),
-        (_ffi, "wasmtime_module_t"),
-        (_ffi, "wasmtime_val_t"),
-    ],
+    sorted({*private_names(), (wasmtime.Store, "_context"), (Managed, "__del__")}, key=str),
 )
 def test_private_name_exists(holder, name):
     """Each private name of wasmtime-py that native.py reaches for is there."""
     assert hasattr(holder, name)
 
 
+def test_c_functions_are_all_compared():
+    """The list of C functions above has each that native.py declares anew."""
+    declared = {
+        node.args[0].value
+        for node in ast.walk(SOURCE)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "_function"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert declared == C_FUNCTIONS.keys()
+
+
+def test_supported_engines_are_those_of_the_package():
+    """The versions that native.py names are those that pip may install, and this is one of them."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    (wanted,) = (one for one in map(Requirement, project["dependencies"]) if one.name == "wasmtime")
+    majors = [major for major in range(1000) if wanted.specifier.contains(f"{major}.0.0")]
+    assert majors == list(native.TESTED_VERSIONS)
+    assert int(version("wasmtime").partition(".")[0]) in majors
+
+
 @pytest.mark.parametrize(
-    ("holder", "name"), [(wasmtime.Func, "_func"), (wasmtime.Memory, "_memory"), (wasmtime.Global, "_global")]
+    ("holder", "name"),
+    [
+        (wasmtime.Func, "_func"),
+        (wasmtime.Memory, "_memory"),
+        (wasmtime.Global, "_global"),
+        (wasmtime.Instance, "_instance"),
+    ],
 )
 def test_private_attribute_is_declared(holder, name):
-    """Functions, memories and globals keep their C structure in the attribute that native.py reads."""
+    """Functions, memories, globals and instances keep their C structure in the attribute that native.py reads."""
     assert name in inspect.get_annotations(holder)
 
 

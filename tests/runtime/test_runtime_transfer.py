@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime import native, tiers
@@ -39,7 +40,7 @@ def changed(exported: Path, path: Path, change: Callable[[dict[str, Any]], objec
     change(description)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("runtime.json", json.dumps(description))
-        archive.writestr("core.cwasm", b"something else")
+        archive.writestr("core.cwasm.zst", zstandard.compress(b"something else"))
     return path
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime import native
-from planaria.runtime.artifact import GuestBuild, artifact, builtin_modules
+from planaria.runtime.artifact import GuestBuild, artifact
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile, decode_uleb, encode_uleb
 
 pytestmark = pytest.mark.slow
@@ -191,15 +191,6 @@ def test_guest_is_what_its_package_lists():
     assert artifact().digest == hashlib.sha256(artifact().module.read_bytes()).hexdigest()
 
 
-def test_stubbed_modules_are_those_of_the_binary(guest):
-    """The committed list of stubbed modules is what the interpreter's own table of modules says."""
-    cut = artifact().cut
-    assert cut is not None
-    found = builtin_modules(guest)
-    assert {name for name, function in found.items() if function in cut} == artifact().stubbed_modules
-    assert {"math", "zlib", "_sqlite3", "unicodedata", "_host"} <= found.keys() - artifact().stubbed_modules
-
-
 def test_core_keeps_everything_but_the_bodies(guest):
     """The core tier's module has the same types, imports, table and data, and one body for each function."""
     core = WasmFile(artifact().patched(core=True))
@@ -216,13 +207,12 @@ def test_core_keeps_everything_but_the_bodies(guest):
     assert len(core.data) < len(guest.data) / 3
 
 
-def test_unknown_build_has_no_core_tier(tmp_path):
-    """Of a build with another digest nothing is stubbed, and no package is held back."""
+def test_damaged_builds_are_refused(tmp_path):
+    """A module that is not what the package lists, or that it does not list, is an error."""
     sums = tmp_path / "SHA256SUMS"
     sums.write_text(f"{'0' * 64}  {artifact().module.name}\n")
     unknown = GuestBuild("9", artifact().module, artifact().standard_library, sums)
-    assert unknown.cut is None
-    assert not unknown.needs_full("numpy")
+    assert not unknown.is_known
     with pytest.raises(RuntimeSetupError, match="damaged"):
         unknown.verify()
     sums.write_text("")

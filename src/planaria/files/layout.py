@@ -17,11 +17,14 @@ from planaria.files.overlay import OverlayFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount
 
-__all__ = ["HOME", "SITE", "connect", "make_directories", "standard_layout"]
+__all__ = ["GUEST_PYTHON", "HOME", "SITE", "connect", "make_directories", "standard_layout"]
+
+#: The version of Python in the sandbox, on which paths, tags of packages and our code in the guest depend.
+GUEST_PYTHON = "3.15"
 
 HOME = b"/home/user"
 #: Where packages go; Python's own place for those of a user (site.getusersitepackages).
-SITE = "/home/user/.local/lib/python3.15/site-packages"
+SITE = f"/home/user/.local/lib/python{GUEST_PYTHON}/site-packages"
 
 _FILES = {
     b"/etc/passwd": b"root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:/home/user:/bin/bash\n",

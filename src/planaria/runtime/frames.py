@@ -17,7 +17,6 @@ import hashlib
 import re
 from typing import Final
 
-from planaria.errors import RuntimeSetupError
 from planaria.runtime.wasmfile import WasmFile, decode_uleb, encode_sleb
 
 __all__ = ["WIDENED", "frames_digest", "widened_functions"]
@@ -68,26 +67,32 @@ def frames_digest() -> str:
     return hashlib.sha256(repr(WIDENED).encode()).hexdigest()
 
 
-def widened_functions(wasm: WasmFile) -> dict[int, bytes]:
-    """The bodies of the functions in `WIDENED`, with their frames, by index.
+def widened_functions(wasm: WasmFile) -> tuple[dict[int, bytes], list[str]]:
+    """The bodies of the functions in `WIDENED`, with their frames, by index; and what cannot be done.
 
-    Raises `RuntimeSetupError` when a function is missing or was compiled in another way.
+    A function that is missing, or was compiled in another way, stays as it is: where only such functions
+    recurse, the engine's stack ends first, and the session goes back to its last checkpoint.
     """
     names = wasm.names()
     wanted = {names[name]: name for name in WIDENED if name in names}
-    if len(wanted) < len(WIDENED):
-        missing = ", ".join(sorted(WIDENED.keys() - names.keys()))
-        raise RuntimeSetupError(f"the guest has no function {missing}; this build is not supported")
+    missing = [
+        f"{name} is not there: recursion through it may not raise RecursionError"
+        for name in WIDENED
+        if name not in names
+    ]
     bodies = {}
     for index, start, end in wasm.functions():
         if (name := wanted.get(index)) is not None:
             body = wasm.data[decode_uleb(wasm.data, start)[1] : end]
-            bodies[index] = _widened(name, body, WIDENED[name])
-    return bodies
+            try:
+                bodies[index] = _widened(body, WIDENED[name])
+            except ValueError as error:
+                missing.append(f"{name} {error}: recursion through it may not raise RecursionError")
+    return bodies, missing
 
 
-def _widened(name: str, body: bytes, size: int) -> bytes:
-    """A body whose frame is `size` bytes larger.
+def _widened(body: bytes, size: int) -> bytes:
+    """A body whose frame is `size` bytes larger. Raises ValueError when it was compiled in another way.
 
     The new bytes are above the function's variables, whose addresses count from the lower end.
     """
@@ -95,7 +100,7 @@ def _widened(name: str, body: bytes, size: int) -> bytes:
     code = body[position:]
     match = _PROLOGUE.match(code)
     if match is None or code.count(_GET_STACK_POINTER) != 1:
-        raise RuntimeSetupError(f"{name} in the guest has an unexpected frame; this build is not supported")
+        raise ValueError("has an unexpected frame")
     old = match["size"]
     if old is None:  # no variables: the stack pointer as it was is restored
         prologue = b"".join(
@@ -111,9 +116,7 @@ def _widened(name: str, body: bytes, size: int) -> bytes:
             lambda found: found[1] + larger + _ADD + _SET_STACK_POINTER, code[match.end() :]
         )
     if not exits or rest.count(_SET_STACK_POINTER) != exits:
-        raise RuntimeSetupError(
-            f"{name} in the guest returns in an unexpected way; this build is not supported"
-        )
+        raise ValueError("returns in an unexpected way")
     return body[:position] + prologue + rest
 
 

@@ -8,6 +8,7 @@ from importlib.resources.abc import Traversable
 from typing import Final
 
 from planaria.files.hostblob import HostBlob
+from planaria.files.layout import GUEST_PYTHON
 from planaria.files.zip_archive import ZipFileSystem
 from planaria.once import once
 from planaria.runtime.artifact import artifact
@@ -28,9 +29,9 @@ LIBRARY_PATH: Final = "/usr/local/lib"
 GUEST_PATH: Final = f"{LIBRARY_PATH}/planaria"
 
 #: Where the standard library and all packages are.
-STANDARD_LIBRARY_PATH: Final = f"{LIBRARY_PATH}/python3.15"
+STANDARD_LIBRARY_PATH: Final = f"{LIBRARY_PATH}/python{GUEST_PYTHON}"
 #: Where the interpreter in the artifact believes them to be.
-ARCHIVE_PATH: Final = f"{LIBRARY_PATH}/python315.zip"
+ARCHIVE_PATH: Final = f"{LIBRARY_PATH}/python{GUEST_PYTHON.replace('.', '')}.zip"
 
 #: Packages look for their data beside their modules; matplotlib's are in an archive within the archive.
 _INNER_ARCHIVES: Final = (b"matplotlib/mpl-data.zip",)
@@ -73,7 +74,7 @@ def library() -> ZipFileSystem:
     archive = HostBlob.open(artifact().standard_library)
 
     def fill(filesystem: ZipFileSystem) -> None:
-        filesystem.add_archive(b"/python3.15", archive, expand=_INNER_ARCHIVES)
+        filesystem.add_archive(f"/python{GUEST_PYTHON}".encode(), archive, expand=_INNER_ARCHIVES)
         for item in package_files("planaria.runtime").iterdir():
             if item.name.startswith("fontlist-"):  # see tools/make_font_list.py
                 filesystem.add_file(f"/matplotlib/{item.name}".encode(), item.read_bytes())

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime.wasmfile import WasmFile, decode_uleb, encode_sleb, encode_uleb
+from planaria.runtime.wasmfile import WasmFile, decode_uleb, encode_padded, encode_sleb, encode_uleb
 
 __all__ = ["CHANGES", "Change", "changed_functions", "changes_digest"]
 
@@ -319,11 +319,6 @@ def _change(change: Change, body: bytes, names: Mapping[str, int], local: int) -
     return changed
 
 
-def _padded(value: int) -> bytes:
-    """A number that the linker filled in: LEB128 of five bytes, whatever its value."""
-    return bytes([*((value >> shift & 0x7F | 0x80) for shift in (0, 7, 14, 21)), value >> 28])
-
-
 def _encode(
     instruction: _Instruction, addresses: Iterator[bytes], names: Mapping[str, int], local: int
 ) -> bytes:
@@ -339,7 +334,7 @@ def _encode(
     if operand == "new":
         return encoded + encode_uleb(local)
     if isinstance(operand, str):
-        return encoded + _padded(names[operand])
+        return encoded + encode_padded(names[operand])
     return encoded + (encode_sleb(operand) if name.endswith(".const") else encode_uleb(operand))
 
 

@@ -15,7 +15,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, byref, c_bool, c_char_p, c_size_t, c_uint8, c_uint64, c_void_p
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from planaria.fork import in_forked_child
 __all__ = [
     "CONFIGURATION",
     "HOST_STACK_SIZE",
+    "TESTED_VERSIONS",
     "WASM_STACK_SIZE",
     "HostFunction",
     "RawFunction",
@@ -47,6 +48,9 @@ __all__ = [
     "set_epoch_callback",
     "trap_new",
 ]
+
+#: The major versions of wasmtime that the tests have run on; pyproject.toml asks for the same.
+TESTED_VERSIONS: Final = range(49, 51)
 
 #: Stack of the guest in bytes. CPython measures its recursion by its stack in linear memory, 8 MiB (see
 #: `machine.STACK_USED`); while it uses that, compiled code uses up to 12 times as much of this one.
@@ -138,8 +142,11 @@ def _after_fork() -> None:
     _engine_lock = threading.Lock()  # another thread of the parent may have held it
 
 
-def new_engine(**settings: Any) -> wasmtime.Engine:
-    """An engine configured for the guest; `settings` are more attributes of `wasmtime.Config`."""
+def new_engine(*, flags: Iterable[str] = (), **settings: Any) -> wasmtime.Engine:
+    """An engine configured for the guest; `settings` are more attributes of `wasmtime.Config`.
+
+    With `target="…"` it compiles for another processor, of which `flags` are the features that code may use.
+    """
     config = wasmtime.Config()
     config.epoch_interruption = True
     config.wasm_exceptions = True
@@ -151,6 +158,8 @@ def new_engine(**settings: Any) -> wasmtime.Engine:
     config.native_unwind_info = sys.platform == "win32"
     for name, value in settings.items():
         setattr(config, name, value)
+    for flag in flags:
+        config.cranelift_flag_enable(flag)
     return wasmtime.Engine(config)
 
 

@@ -25,13 +25,12 @@ from packaging.utils import canonicalize_name
 from planaria.errors import FileSystemError, ImageError, ProtocolError
 from planaria.files.archive import import_zip
 from planaria.files.filesystem import FileKind, FileSystem
-from planaria.files.layout import SITE, make_directories
+from planaria.files.layout import GUEST_PYTHON, SITE, make_directories
 from planaria.files.transfer import copy_tree
 from planaria.files.view import Files
 from planaria.runtime.artifact import artifact
 from planaria.runtime.resolution import (
     COMMON_TAGS,
-    GUEST_PYTHON,
     Candidate,
     Pip,
     Unresolvable,

@@ -26,11 +26,10 @@ from resolvelib import AbstractProvider, BaseReporter, Resolver
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from planaria.errors import ImageError
+from planaria.files.layout import GUEST_PYTHON
 
-__all__ = ["COMMON_TAGS", "GUEST_PYTHON", "GUEST_TAGS", "Candidate", "Pip", "Unresolvable", "resolve"]
+__all__ = ["COMMON_TAGS", "GUEST_TAGS", "Candidate", "Pip", "Unresolvable", "resolve"]
 
-#: The guest's Python, for which packages are chosen.
-GUEST_PYTHON: Final = "3.15"
 #: The newest Python for which projects usually have wheels; only used to find out which need native code.
 _COMMON_PYTHON: Final = "3.13"
 #: pip's options for wheels that run in the guest: in pure Python.

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.fork import in_forked_child
+from planaria.runtime.artifact import artifact
 from planaria.runtime.available_memory import shortage
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.compiler import CompileRecipe, Tier, spawn, tier_recipe
+from planaria.runtime.compiler import CompileRecipe, Tier, tier_recipe
 
 if TYPE_CHECKING:
     import wasmtime
@@ -47,16 +48,17 @@ def is_compiled(tier: Tier) -> bool:
 def load(tier: Tier) -> wasmtime.Module:
     """The compiled guest; the same object for the whole process.
 
-    Takes about 20 ms from the cache. When it is missing there it is compiled first, and a line on standard
-    error says so. Raises `RuntimeSetupError`.
+    Takes about 20 ms from the cache. When it is missing there it is taken from an installed package,
+    or compiled first, and a line on standard error says so. Raises `RuntimeSetupError`.
     """
     module = _modules.get(tier)
     if module is None:
         with _lock:
             module = _modules.get(tier)
             if module is None:
-                recipe = tier_recipe(tier)
-                module = load_recipe(recipe, CompileCache(), lambda: _announced(recipe))
+                recipe, cache = tier_recipe(tier), CompileCache()
+                _take_installed(tier, cache)
+                module = load_recipe(recipe, cache, lambda: _announced(recipe))
                 _modules[tier] = module
     return module
 
@@ -93,6 +95,8 @@ def ensure(
 
     `on_progress` gets the seconds waited so far, about five times a second. Raises `RuntimeSetupError`.
     """
+    from planaria.runtime.compiling_process import spawn  # what it imports takes time
+
     cache.prepare()
     if cache.find(recipe.key) is not None:
         return
@@ -120,8 +124,17 @@ def ensure(
 
 def wait(tier: Tier, on_progress: Callable[[float], None] | None = None) -> None:
     """Return once a tier is compiled, compiling it or waiting for the process that does; see `ensure`."""
-    if not is_compiled(tier):
+    if not is_compiled(tier) and not _take_installed(tier, CompileCache()):
         ensure(tier_recipe(tier), CompileCache(), on_progress)
+
+
+def _take_installed(tier: Tier, cache: CompileCache) -> bool:
+    """Take what was installed, unless the cache has it; whether it has it now."""
+    if cache.find(tier_recipe(tier).key) is not None:
+        return True
+    from planaria.runtime.prebuilt import take_prebuilt  # seldom wanted, and takes time to import
+
+    return take_prebuilt(tier, cache)
 
 
 def _announced(recipe: CompileRecipe) -> None:
@@ -163,6 +176,11 @@ def start_background_compile(tier: Tier = Tier.FULL) -> bool:
             # The system might end this process in place of the compile.
             _log.warning("not compiling in the background: %s", short)
             return False
+        if tier is Tier.FULL and (problem := artifact().facts.full_problem) is not None:
+            _log.warning("not compiling in the background: %s", problem)
+            return False
+        from planaria.runtime.compiling_process import spawn
+
         cache = CompileCache()
         cache.prepare()
         _background = spawn(tier_recipe(tier), cache, background=True)

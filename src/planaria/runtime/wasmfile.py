@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["Export", "ExternKind", "ModuleSection", "WasmFile", "decode_uleb", "encode_sleb", "encode_uleb"]
+__all__ = [
+    "Export",
+    "ExternKind",
+    "ModuleSection",
+    "WasmFile",
+    "decode_uleb",
+    "encode_padded",
+    "encode_sleb",
+    "encode_uleb",
+]
 
 _MAGIC: Final = b"\0asm\x01\0\0\0"
 _STUB: Final = b"\x03\x00\x00\x0b"  # a body of three bytes: no locals, `unreachable`, `end`
@@ -101,6 +110,11 @@ def encode_sleb(value: int) -> bytes:
         value >>= 7
     out.append(value & 0x7F)
     return bytes(out)
+
+
+def encode_padded(value: int) -> bytes:
+    """Write an unsigned number as the linker fills them in: LEB128 of five bytes, whatever its value."""
+    return bytes([*((value >> shift & 0x7F | 0x80) for shift in (0, 7, 14, 21)), value >> 28])
 
 
 class WasmFile:
