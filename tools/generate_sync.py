@@ -80,6 +80,7 @@ SANDBOX_ONLY = {
     "mounts",
     "quota",
     "clock",
+    "deterministic",
     "commands",
     "shell_limits",
 }

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from planaria.session.analysis import ScriptAnalysis as ScriptAnalysis
     from planaria.session.callbacks import Callback as Callback
     from planaria.session.callbacks import CallbackRegistry as CallbackRegistry
+    from planaria.session.deterministic import Deterministic as Deterministic
     from planaria.session.history import HistoryEntry as HistoryEntry
     from planaria.session.kernel_queries import Counters as Counters
     from planaria.session.kernel_queries import Prompt as Prompt
@@ -137,6 +138,7 @@ _MODULES = {
     "ContainerConfig": "planaria.executors.container",
     "ContainerExecutor": "planaria.executors.container",
     "Counters": "planaria.session.kernel_queries",
+    "Deterministic": "planaria.session.deterministic",
     "Embedder": "planaria.workspace.embedding",
     "EnumMember": "planaria_kernel.protocol",
     "Execution": "planaria.session._sync.session",

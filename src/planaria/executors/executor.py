@@ -79,6 +79,8 @@ class SandboxSetup:
     """Environment variables of the system interface, beside those of the image."""
     clock: Clock | None = None
     random: RandomSource | None = None
+    repeatable: bool = False
+    """Whether the kernel starts on the tier that its image needs, whichever tiers are compiled here."""
 
 
 class WorkspaceOptions(Protocol):
@@ -225,6 +227,10 @@ class Executor(ABC):
     def configure_later(self, settings: Mapping[str, object]) -> None:
         """Have the kernel take settings that it cannot refuse before its next command."""
         self.configure(settings)
+
+    def slept(self, seconds: float) -> None:
+        """The code waited so long for a timer, outside of the kernel: a clock that stands otherwise moves."""
+        return  # the time of other executors goes by on its own
 
     @abstractmethod
     def interrupt(self, reason: StopReason = "interrupt") -> None:

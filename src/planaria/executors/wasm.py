@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -121,10 +122,17 @@ class WasmExecutor(Executor):
         self._random = setup.random
         self._value_memory = limits.decoded()
         self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
-        self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
+        self._tier = self._first_tier(setup)
         if self._tier is Tier.CORE:
             tiers.start_background_compile()
         self.reset()
+
+    @staticmethod
+    def _first_tier(setup: SandboxSetup) -> Tier:
+        if setup.repeatable:
+            # What code sees of the tier, and when it moves up, must not depend on what is compiled.
+            return Tier.CORE if setup.image.recipe.is_plain else Tier.FULL
+        return Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
 
     # -- the life of a machine -------------------------------------------------------------------------
 
@@ -391,6 +399,10 @@ class WasmExecutor(Executor):
         if type(entered.report) is Refused:
             self._deferred = deferred
         return entered
+
+    def slept(self, seconds: float) -> None:
+        if self._clock is not None and seconds > 0:
+            self._clock.slept(math.ceil(seconds * 1e9))
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
         if self._machine is not None:

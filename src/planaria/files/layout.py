@@ -83,13 +83,15 @@ def standard_layout(
     random: Callable[[int], bytes] = os.urandom,
     streams: Mapping[str, Device] | None = None,
     mounts: Iterable[Mount] = (),
+    same_time: int | None = None,
 ) -> MountFileSystem:
     """A new tree: /home/user, /tmp, /etc, /dev, /proc, /usr/local/lib and so on.
 
     `root` are the files of the root filesystem, in place of the standard ones. `library` is mounted read
     only at /usr/local/lib. `storage` is mounted at `storage_path`, which
     exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
-    nor forked with the tree. `mounts` are directories of the host.
+    nor forked with the tree. `mounts` are directories of the host, whose files show `same_time` if that is
+    given (see `HostFileSystem`).
 
     `quota` limits the root filesystem, which holds everything else that can be written, and each
     overlay of `mounts` by itself. `random` feeds /dev/random and /dev/urandom; `streams` are as in
@@ -120,7 +122,7 @@ def standard_layout(
                 "create it in the directory that is mounted above it",
                 mount.guest_path,
             ) from error
-        tree.mount(place, mount.filesystem(quota=quota, clock=clock))
+        tree.mount(place, mount.filesystem(quota=quota, clock=clock, same_time=same_time))
     return tree
 
 

@@ -94,6 +94,10 @@ class SessionEngine:
 
             self._link(open_workspace(settings, self.executor, self))
 
+    @property
+    def _is_deterministic(self) -> bool:
+        return self.settings.deterministic is not None
+
     def _forget(self) -> None:
         """Nothing has been executed yet."""
         self.count = 0
@@ -273,7 +277,8 @@ class SessionEngine:
             if "rewind" in self.executor.capabilities:
                 # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
                 may_move_up = tier == "core" and (stdin is not None or "(" in source)
-                history.checkpoint(self.state, needed=may_move_up)
+                # A deterministic session takes every one: that clears old frames of its stack.
+                history.checkpoint(self.state, needed=may_move_up or self._is_deterministic)
         self.count += 1
         self.execution = execution = ExecutionState(
             RunCode(source, self.count, tier, name)
@@ -285,6 +290,7 @@ class SessionEngine:
             alarm=self.host_calls.alarm,
             listeners=self.settings.listeners if program is None else program,
             pending=self.pending,
+            virtual_time=self._is_deterministic,
         )
         return execution
 
@@ -292,6 +298,8 @@ class SessionEngine:
         """What to do next for an execution; without `sleep` it pauses rather than wait for a timer."""
         if self.host_calls.answers:
             self.host_calls.collect(execution)
+        if self._is_deterministic:
+            self.host_calls.give_next(execution)
         if execution.outcome is not None:
             return Step.OVER
         self._look_at_clock(execution)
@@ -299,13 +307,25 @@ class SessionEngine:
             return Step.ENTER
         if execution.outcome is not None:
             return Step.OVER
-        return Step.PAUSE if self._pauses(execution, sleep) else Step.WAIT
+        if self._pauses(execution, sleep):
+            return Step.PAUSE
+        if (
+            execution.virtual_time
+            and execution.wake_at is not None
+            and execution.stop.reason is None
+            and not self.host_calls.any_expected(execution)
+        ):
+            self.executor.slept(execution.skip_wait())
+            return Step.ENTER
+        return Step.WAIT
 
     def enter(self, execution: ExecutionState) -> None:
         """Enter the kernel once, and begin the host calls that the code has made. Blocks."""
         executor = self.executor
         measured = None if execution.cpu_left is None else executor.cpu_seconds()
         self.history.has_changed = True
+        if (waited := execution.due_timer) is not None:
+            executor.slept(waited)
         try:
             entered = executor.enter(execution.command(), execution.guard())
         except Stopped as stopped:
@@ -553,6 +573,7 @@ class SessionEngine:
                 self.settings.bounds,
                 alarm=self.host_calls.alarm,
                 listeners=self.settings.listeners,
+                virtual_time=self._is_deterministic,
             )
 
     def copy(self, state: SessionState, *, reseed: bool) -> SessionEngine:

@@ -107,7 +107,9 @@ class ExecutionState:
         "stop",
         "suspended",
         "timeout",
+        "timer",
         "tool_calls",
+        "virtual_time",
         "wake_at",
     )
 
@@ -121,7 +123,10 @@ class ExecutionState:
         alarm: Alarm | None = None,
         listeners: Listeners | None = None,
         pending: Mapping[int, HostCall] = _NOTHING,
+        virtual_time: bool = False,
     ) -> None:
+        #: Whether timers are not waited for: they fire once no host call is open (see `skip_wait`).
+        self.virtual_time = virtual_time
         self.count = count
         self.limits = limits
         self.alarm = alarm or Alarm()
@@ -143,6 +148,8 @@ class ExecutionState:
         self.suspended: dict[int, str] = {}
         #: When to continue without an answer, a value of `time.monotonic()`.
         self.wake_at: float | None = None
+        #: How many seconds that was from the report that said so.
+        self.timer = 0.0
         #: The kernel's last report, once the execution is over.
         self.outcome: Done | Failed | None = None
         self.result: Result | None = None
@@ -176,8 +183,26 @@ class ExecutionState:
         return self.outcome is None and (
             self._command is not None
             or bool(self._answers)
-            or (self.wake_at is not None and time.monotonic() >= self.wake_at)
+            or (self.wake_at is not None and not self.virtual_time and time.monotonic() >= self.wake_at)
         )
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the next command has answers to calls."""
+        return bool(self._answers)
+
+    @property
+    def due_timer(self) -> float | None:
+        """The seconds that the code has waited if the next entry is for a timer that is due; else None."""
+        if self._command is not None or self._answers or self.wake_at is None:
+            return None
+        return self.timer
+
+    def skip_wait(self) -> float:
+        """The next timer is due now; how long the code would have waited, in seconds."""
+        self._command = Resume()
+        self.wake_at = None
+        return self.timer
 
     def command(self) -> Command:
         """The command for the next entry; taking it forgets it."""
@@ -229,6 +254,7 @@ class ExecutionState:
     def waits(self, seconds: float | None) -> None:
         """It waits, with `seconds` until its next timer."""
         self._command = None
+        self.timer = seconds or 0.0
         self.wake_at = None if seconds is None else time.monotonic() + max(0.0, seconds)
 
     def fail(self, kind: str, message: str, exit_code: int | None = None) -> None:
@@ -289,7 +315,8 @@ class ExecutionState:
     def seconds_left(self) -> float | None:
         """How long the code may wait, also for its own timers; None without a limit."""
         end = self.deadline if self.stop.reason is None else self.stop.patience
-        ends = [time_ for time_ in (self.wake_at, end) if time_ is not None]
+        wake_at = None if self.virtual_time else self.wake_at
+        ends = [time_ for time_ in (wake_at, end) if time_ is not None]
         return max(0.0, min(ends) - time.monotonic()) if ends else None
 
     # -- output --------------------------------------------------------------------------------------------
@@ -367,7 +394,14 @@ class ExecutionState:
 
     @classmethod
     def restored(
-        cls, waiting: WaitingRun, tier: str, limits: Limits, *, alarm: Alarm, listeners: Listeners
+        cls,
+        waiting: WaitingRun,
+        tier: str,
+        limits: Limits,
+        *,
+        alarm: Alarm,
+        listeners: Listeners,
+        virtual_time: bool = False,
     ) -> ExecutionState:
         """The execution that waited when `waiting` was taken."""
         execution = cls(
@@ -378,6 +412,7 @@ class ExecutionState:
             alarm=alarm,
             listeners=listeners,
             pending={call.id: call for call in waiting.pending},
+            virtual_time=virtual_time,
         )
         execution.waits(waiting.wake_in)
         execution.inside = False

@@ -28,6 +28,9 @@ _QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
 def sandbox_setup(settings: SessionSettings) -> SandboxSetup:
     """The image, the files, the clock and the random numbers of a sandboxed session. Raises ImageError."""
     image, vfs, clock, quota = settings.image, settings.vfs, settings.clock, settings.quota
+    deterministic = settings.deterministic
+    if deterministic is not None:
+        clock = deterministic.new_clock()
     loaded = image_of(Recipe()) if image is None else find_image(image)
     if vfs is None and clock is None and quota is None and not settings.mounts:
         tree = _usual_tree(loaded.tree).fork()  # a fifth of the time that creating one takes
@@ -40,9 +43,12 @@ def sandbox_setup(settings: SessionSettings) -> SandboxSetup:
             clock=time.time_ns if clock is None else clock.realtime,
             quota=quota or _QUOTA,
             mounts=settings.mounts,
+            same_time=None if deterministic is None else deterministic.start,
         )
     random = None if settings.seed is None else SeededRandom(settings.seed)
-    return SandboxSetup(image=loaded, files=tree, clock=clock, random=random)
+    return SandboxSetup(
+        image=loaded, files=tree, clock=clock, random=random, repeatable=deterministic is not None
+    )
 
 
 @cache

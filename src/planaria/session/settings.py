@@ -18,6 +18,7 @@ from planaria.limits import NOT_GIVEN, Limits, NotGiven, ShellLimits
 from planaria.machine.wasi.clock import Clock
 from planaria.session.callbacks import Callback, CallbackRegistry, Callbacks
 from planaria.session.collector import Listeners
+from planaria.session.deterministic import Deterministic
 from planaria.session.result import Output
 from planaria.session.shell_commands import as_commands
 
@@ -54,6 +55,7 @@ class SessionSettings:
     stdin: str | Callable[[str], str | None] | None = None
     clock: Clock | None = None
     seed: int | None = None
+    deterministic: Deterministic | None = None
     on_stdout: Callable[[str], object] | None = None
     on_stderr: Callable[[str], object] | None = None
     on_output: Callable[[str, str | Output], object] | None = None
@@ -82,6 +84,10 @@ class SessionSettings:
     def __post_init__(self) -> None:
         _check_types(self)
         _check_environment(self.env)
+        if self.deterministic is not None:
+            if self.clock is not None or self.seed is not None:
+                raise TypeError("clock= and seed= are part of deterministic=: give them to Deterministic()")
+            self._set("seed", self.deterministic.seed)
         self._set("mounts", _checked_mounts(self.mounts))
         self._set("registry", CallbackRegistry.of(self.callbacks))
         bounds = self.limits or _usual_limits(self.executor)
@@ -122,6 +128,7 @@ def _check_types(settings: SessionSettings) -> None:
         ("limits", settings.limits, Limits),
         ("vfs", settings.vfs, VfsStorage),
         ("quota", settings.quota, Quota),
+        ("deterministic", settings.deterministic, Deterministic),
         ("executor", settings.executor, Executor),
     ):
         if value is not None and not isinstance(value, kind):
@@ -184,6 +191,7 @@ def _check_beside(settings: SessionSettings, executor: Executor) -> None:
         "mounts": settings.mounts,
         "quota": settings.quota,
         "clock": settings.clock,
+        "deterministic": settings.deterministic,
         "network": settings.network,
     }
     others: dict[str, object] = {

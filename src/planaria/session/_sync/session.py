@@ -242,6 +242,15 @@ class Session(SessionConstructors, WorkspaceMethods):
         """The executions so far, the oldest first."""
         return self._engine.history.entries
 
+    def state_digest(self) -> str:
+        """What names the present state: BLAKE2b-256, in hexadecimal, over memory, files and open descriptors.
+
+        Sessions with `deterministic=` that executed the same code with the same answers have the same one, on
+        any machine. What lies on the host (mounts, a storage given as `vfs=`) and the host's time are not in
+        it. Raises CapabilityError, and SnapshotError when a waiting call has arguments of no written form.
+        """
+        return self._ask(snapshots.state_digest)
+
     # -- snapshots -------------------------------------------------------------------------------------
 
     def snapshot_state(self, *, parent: Snapshot | None = None, key: bytes | str | None = None) -> Snapshot:
