@@ -81,6 +81,7 @@ SANDBOX_ONLY = {
     "quota",
     "clock",
     "deterministic",
+    "record",
     "commands",
     "shell_limits",
 }

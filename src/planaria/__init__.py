@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from planaria.session._async.session import AsyncSession as AsyncSession
     from planaria.session._async.workspace import AsyncSessionWorkspace as AsyncSessionWorkspace
     from planaria.session._sync.bash import Bash as Bash
+    from planaria.session._sync.replay import Replay as Replay
+    from planaria.session._sync.replay import replay as replay
     from planaria.session._sync.sandbox import Sandbox as Sandbox
     from planaria.session._sync.session import Execution as Execution
     from planaria.session._sync.session import Session as Session
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from planaria.snapshot.difference import FileChanges as FileChanges
     from planaria.snapshot.difference import SnapshotDifference as SnapshotDifference
     from planaria.snapshot.difference import Variable as Variable
+    from planaria.snapshot.recording import Recording as Recording
     from planaria.snapshot.snapshot import Snapshot as Snapshot
     from planaria.snapshot.snapshot import SnapshotInfo as SnapshotInfo
     from planaria.stores.file import FileStore as FileStore
@@ -169,6 +172,9 @@ _MODULES = {
     "Secret": "planaria.network.secrets",
     "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
+    "Recording": "planaria.snapshot.recording",
+    "Replay": "planaria.session._sync.replay",
+    "replay": "planaria.session._sync.replay",
     "Repr": "planaria_kernel.protocol",
     "Result": "planaria.session.result",
     "Sandbox": "planaria.session._sync.sandbox",

@@ -25,7 +25,7 @@ NOT_GIVEN: Final = NotGiven()
 _MIB: Final = 1 << 20
 #: No sandbox runs in fewer bytes than this.
 LEAST_MEMORY: Final = 64 * _MIB
-_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkpoints")
+_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkpoints", "recording")
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout", "checkpoint_time")
 
 
@@ -62,6 +62,8 @@ class Limits:
     checkpoints: int | None = 256 * _MIB
     """Memory that the automatic checkpoints of a session hold, beside what the session uses itself. Beyond it
     the oldest are dropped, every other one first; the newest is always kept."""
+    recording: int | None = 256 * _MIB
+    """What a session with `record=True` keeps for its recording. Beyond it the oldest executions are dropped."""
     checkpoint_time: float | None = 0.2
     """The share of time that automatic checkpoints may take, beyond a credit of 0.25 s; None takes one before
     every execution, however fast they come. A hard stop loses what was executed since the last one."""

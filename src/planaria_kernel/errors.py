@@ -23,6 +23,7 @@ PlanariaError
  |    +-- SnapshotKeyError     the key is missing, needless, or not the one
  |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
  |    +-- SnapshotNotFound     a store has none of that name or version
+ +-- ReplayError               a recording cannot be read, or the code went another way than in it
  +-- ToolDefinitionError       a tool cannot be made of what was given (which file and line is in .problems)
  +-- ToolCallError             a call of a tool failed (also what its command said, and its exit code)
  |    +-- ToolNotFound         there is no such tool or callable, or not in this scope (also a LookupError)
@@ -59,6 +60,7 @@ __all__ = [
     "LimitError",
     "PlanariaError",
     "ProtocolError",
+    "ReplayError",
     "RuntimeSetupError",
     "SessionBusy",
     "SessionClosed",
@@ -245,6 +247,10 @@ class SnapshotMismatch(SnapshotError):
 
 class SnapshotNotFound(SnapshotError, LookupError):
     """A store has no snapshot of that name, or not that version of it."""
+
+
+class ReplayError(PlanariaError):
+    """A recording is damaged or of another version, or what is replayed goes another way than in it."""
 
 
 class ToolDefinitionError(PlanariaError, ValueError):

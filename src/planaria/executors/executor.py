@@ -20,6 +20,7 @@ from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, StopReason
 if TYPE_CHECKING:  # only the sandbox needs them
     from os import PathLike
 
+    from planaria.executors.journal import Journal
     from planaria.executors.wasm_state import WasmState
     from planaria.files.filesystem import FileSystem
     from planaria.machine.image import Image
@@ -81,6 +82,8 @@ class SandboxSetup:
     random: RandomSource | None = None
     repeatable: bool = False
     """Whether the kernel starts on the tier that its image needs, whichever tiers are compiled here."""
+    journal: Journal | None = None
+    """Through what it gets what comes from outside."""
 
 
 class WorkspaceOptions(Protocol):

@@ -78,16 +78,19 @@ class Mount:
         quota: Quota | None = None,
         clock: Callable[[], int] = time_ns,
         same_time: int | None = None,
+        outside: Callable[[FileSystem], FileSystem] | None = None,
     ) -> FileSystem:
         """The filesystem to mount; `quota` and `clock` are for the changes of an overlay, `same_time` is for
-        `HostFileSystem`.
+        `HostFileSystem`. `outside` gives what is to be seen in place of the directory.
         """
         from planaria.files.host import HostFileSystem
 
-        host = HostFileSystem(
+        host: FileSystem = HostFileSystem(
             os.fspath(self.host_path),
             read_only=self.mode != "rw",
             escaping_links=self.escaping_links,
             same_time=same_time,
         )
+        if outside is not None:
+            host = outside(host)
         return OverlayFileSystem(host, quota=quota, clock=clock) if self.mode == "overlay" else host

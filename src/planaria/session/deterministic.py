@@ -70,7 +70,7 @@ def _nanoseconds_of(clock: object) -> int:
     else:
         if isinstance(clock, float) and not math.isfinite(clock):
             raise ValueError(f"Deterministic(clock={clock!r}): must be finite")
-        nanoseconds = clock * _SECOND if isinstance(clock, int) else round(clock * _SECOND)
+        nanoseconds = clock * _SECOND if isinstance(clock, int) else round(clock * 1e6) * 1000
     if not 0 <= nanoseconds <= _LAST * _SECOND:
         raise ValueError(f"Deterministic(clock={clock!r}): must be between the years 1970 and 9999")
     return nanoseconds

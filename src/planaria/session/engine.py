@@ -22,6 +22,7 @@ from planaria.errors import (
     SessionError,
 )
 from planaria.executors.executor import Executor, SandboxSetup, Snapshots, TierNeeded
+from planaria.executors.journal import Recorder
 from planaria.executors.messages import (
     Done,
     Failed,
@@ -50,6 +51,7 @@ from planaria.session.result import Result
 from planaria.session.sandbox_setup import sandbox_setup
 from planaria.session.settings import SessionSettings, checked_time
 from planaria.session.weak_host import WeakHost
+from planaria.snapshot.recording import Began, Ended, can_begin
 from planaria.snapshot.state import SessionState
 from planaria_kernel.errors import DecodeLimitError
 
@@ -72,6 +74,7 @@ class SessionEngine:
     def __init__(self, settings: SessionSettings) -> None:
         self.settings = settings
         self.executor: Executor = settings.executor or WasmExecutor()
+        self.recorder = Recorder(settings.bounds.recording) if settings.record else None
         self.host_calls = HostCalls(settings, self.executor)
         self.workspace: WorkspaceLink | None = None
         self.network: NetworkLink | None = None
@@ -88,7 +91,7 @@ class SessionEngine:
         self._forget()
         self._setup: SandboxSetup | None = None
         if self.executor.is_sandbox:
-            self._setup = sandbox_setup(settings)
+            self._setup = sandbox_setup(settings, self.recorder)
         if settings.has_workspace:
             from planaria.session.workspace_link import open_workspace
 
@@ -193,6 +196,8 @@ class SessionEngine:
         if files is None:
             raise self.executor.missing("files")
         self.history.has_changed = True
+        if self.recorder is not None:
+            self.recorder.jump()
         return Files(files, _HOME)
 
     def interrupt(self) -> None:
@@ -277,9 +282,13 @@ class SessionEngine:
             if "rewind" in self.executor.capabilities:
                 # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
                 may_move_up = tier == "core" and (stdin is not None or "(" in source)
-                # A deterministic session takes every one: that clears old frames of its stack.
-                history.checkpoint(self.state, needed=may_move_up or self._is_deterministic)
+                # What is to be repeated takes every one: that clears old frames of its stack.
+                is_repeated = self._is_deterministic or self.recorder is not None
+                history.checkpoint(self.state, needed=may_move_up or is_repeated)
         self.count += 1
+        if self.recorder is not None:
+            self.recorder.drop_oldest(can_begin)
+            self.recorder.mark(Began(self.count, source, name, stdin is not None), len(source))
         self.execution = execution = ExecutionState(
             RunCode(source, self.count, tier, name)
             if stdin is None
@@ -495,6 +504,8 @@ class SessionEngine:
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
         self.history.recent.append(entry)
+        if self.recorder is not None:
+            self.recorder.mark(Ended(entry.count, entry.code, entry.duration_ms, error))
         execution.result = result
         if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
             log_end(id(self), result, execution.stop)
@@ -580,7 +591,7 @@ class SessionEngine:
         """An engine that continues from `state`, which is this one's present one."""
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
-        other.workspace = other.network = None
+        other.workspace = other.network = other.recorder = None
         other.phase = Phase.READY
         other._out_of_time = 0
         other._setup = self._setup

@@ -56,6 +56,7 @@ class SessionSettings:
     clock: Clock | None = None
     seed: int | None = None
     deterministic: Deterministic | None = None
+    record: bool = False
     on_stdout: Callable[[str], object] | None = None
     on_stderr: Callable[[str], object] | None = None
     on_output: Callable[[str, str | Output], object] | None = None
@@ -192,6 +193,7 @@ def _check_beside(settings: SessionSettings, executor: Executor) -> None:
         "quota": settings.quota,
         "clock": settings.clock,
         "deterministic": settings.deterministic,
+        "record": settings.record,
         "network": settings.network,
     }
     others: dict[str, object] = {

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Protocol
 
 from planaria.fork import in_forked_child
 
-__all__ = ["Clock", "FrozenClock", "OffsetClock", "SystemClock", "VirtualClock"]
+__all__ = ["Clock", "FrozenClock", "JournaledClock", "OffsetClock", "SystemClock", "VirtualClock"]
 
 
 #: The processor time that this process's ancestors had used when they forked it, in nanoseconds.
@@ -179,3 +180,38 @@ class OffsetClock(SystemClock):
 
     def realtime(self) -> int:
         return time.time_ns() + self._offset
+
+
+class JournaledClock:
+    """A clock whose readings go through `outcome(kind, read)`; see `planaria.executors.journal`.
+
+    A copy, which is that of another session, is one of the clock behind it.
+    """
+
+    __slots__ = ("_inner", "_outcome")
+
+    def __init__(self, inner: Clock, outcome: Callable[[str, Callable[[], int]], int]) -> None:
+        self._inner = inner
+        self._outcome = outcome
+
+    def __copy__(self) -> Clock:
+        return copy(self._inner)
+
+    def realtime(self) -> int:
+        return self._outcome("realtime", self._inner.realtime)
+
+    def monotonic(self) -> int:
+        return self._outcome("monotonic", self._inner.monotonic)
+
+    def cpu(self) -> int:
+        return self._outcome("cpu", self._inner.cpu)
+
+    def slept(self, nanoseconds: int) -> None:
+        self._inner.slept(nanoseconds)
+
+    def state(self) -> dict[str, int]:
+        state = self._inner.state()
+        return {"realtime": 0, **state}  # with it, the time is not counted as state (`snapshot.digest`)
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        self._inner.restore({name: state[name] for name in state if name != "realtime" or state[name]})

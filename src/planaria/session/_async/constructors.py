@@ -60,6 +60,7 @@ class AsyncSessionConstructors:
         clock: Clock | None = None,
         seed: int | None = None,
         deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -93,7 +94,8 @@ class AsyncSessionConstructors:
         `sys.argv`, and `$0` and the positional parameters of the shell.
         `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable;
         `deterministic` (a `planaria.Deterministic`) is both and more, so that the same code and answers
-        give the same `state_digest()` anywhere.
+        give the same `state_digest()` anywhere. With `record`, what comes from outside is kept, so that
+        `recording()` can be done again, and `undo` goes back to any execution that it holds.
 
         `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are called as output
         arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2, also
@@ -133,6 +135,7 @@ class AsyncSessionConstructors:
                     clock=clock,
                     seed=seed,
                     deterministic=deterministic,
+                    record=record,
                     on_stdout=on_stdout,
                     on_stderr=on_stderr,
                     on_output=on_output,
@@ -192,6 +195,7 @@ class AsyncSessionConstructors:
         clock: Clock | None = None,
         seed: int | None = None,
         deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -237,6 +241,7 @@ class AsyncSessionConstructors:
             clock=clock,
             seed=seed,
             deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
@@ -464,6 +469,7 @@ class AsyncSessionConstructors:
         clock: Clock | None = None,
         seed: int | None = None,
         deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -502,6 +508,7 @@ class AsyncSessionConstructors:
             clock=clock,
             seed=seed,
             deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
