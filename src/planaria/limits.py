@@ -63,7 +63,7 @@ class Limits:
     """Memory that the automatic checkpoints of a session hold, beside what the session uses itself. Beyond it
     the oldest are dropped, every other one first; the newest is always kept."""
     recording: int | None = 256 * _MIB
-    """What a session with `record=True` keeps for its recording. Beyond it the oldest executions are dropped."""
+    """What a session with `record=True` keeps for its recording; then the oldest executions are dropped."""
     checkpoint_time: float | None = 0.2
     """The share of time that automatic checkpoints may take, beyond a credit of 0.25 s; None takes one before
     every execution, however fast they come. A hard stop loses what was executed since the last one."""

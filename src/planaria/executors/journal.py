@@ -26,6 +26,7 @@ __all__ = ["Entry", "Journal", "Keyframe", "Player", "Recorder", "report_digest"
 
 Value = TypeVar("Value")
 
+_ELSEWHERE: Final = "the code went another way than in the recording"
 #: What an item takes beside its contents, in bytes.
 _COST: Final = 64
 #: A state is put between the items whenever those since the last one take this share of the limit.
@@ -241,9 +242,7 @@ class Player(Journal):
             reason = f"it asked for {kind} where it had asked for {found}"
         else:
             reason = f"it asked for more ({kind}) than was recorded"
-        self._failure = self._failure or ReplayError(
-            f"the code went another way than in the recording: {reason}"
-        )
+        self._failure = self._failure or ReplayError(f"{_ELSEWHERE}: {reason}")
         raise self._failure
 
     def end(self, report: bytes | None) -> None:
@@ -251,8 +250,6 @@ class Player(Journal):
         if entry is None:
             return
         if self._failure is None and report is not None and report_digest(report) != entry.report:
-            self._failure = ReplayError(
-                "the code went another way than in the recording: it reported another end"
-            )
+            self._failure = ReplayError(f"{_ELSEWHERE}: it reported another end")
         if self._failure is not None:
             raise self._failure

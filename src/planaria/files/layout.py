@@ -92,8 +92,8 @@ def standard_layout(
     only at /usr/local/lib. `storage` is mounted at `storage_path`, which
     exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
     nor forked with the tree. `mounts` are directories of the host, whose files show `same_time` if that is
-    given (see `HostFileSystem`). `outside` gives what is to be seen in place of a directory of the host and of
-    the storage.
+    given (see `HostFileSystem`). `outside` gives what is to be seen in place of a directory of the host, and
+    of the storage.
 
     `quota` limits the root filesystem, which holds everything else that can be written, and each
     overlay of `mounts` by itself. `random` feeds /dev/random and /dev/urandom; `streams` are as in

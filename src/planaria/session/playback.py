@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
@@ -47,8 +48,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class Playback:
     """A recording that is executed again, one execution after the other, without the outside.
 
-    It stands between two executions, or after `step_call` in one that waits; `position` says after how many. The
-    code gets what it got when it was recorded: no callback is called, no server asked, no file of the host read.
+    It stands between two executions, or after `step_call` in one that waits; `position` says after how many.
+    The code gets what it got when it was recorded: no callback is called, no server asked, no file of the
+    host read.
     Raises ReplayError when it goes another way all the same, which a damaged recording can do.
     """
 
@@ -117,8 +119,8 @@ class Playback:
     def step(self) -> Result | None:
         """Do the next execution again, or the rest of one; what it gave, None at the end.
 
-        An execution that was stopped (by a time limit, Ctrl-C, a crash) is not done again: the replay takes the
-        state that it left, and the result has a ReplayError that says so.
+        One that was stopped (by a time limit, Ctrl-C, a crash) is not done again: the replay takes the state
+        that it left, and the result has a ReplayError that says so.
         """
         while not self.is_over:
             if (result := self._do_next()) is not None:
@@ -164,24 +166,29 @@ class Playback:
 
     # -- looking ---------------------------------------------------------------------------------------------
 
-    def explain(self, name: str) -> Ended | None:
+    def explain(self, name: str, among: Collection[Ended] | None = None) -> Ended | None:
         """The execution that last changed the variable `name`, up to the end; None when none has it.
 
-        Changed is what has another value or contents, also through another name. Goes to the end.
+        Changed is what has another value or contents, also through another name. Only executions of `among`
+        are looked at, if that is given. Goes to the end.
         """
         self.go_to(0)
-        before = self._fingerprint(name)
         found: Ended | None = None
         for execution in self.executions:
+            if among is not None and execution not in among:
+                self.step()
+                continue
+            while not isinstance(self.recording.items[self._next], (Entry, Ended)):
+                self._do_next()  # also the state from which it begins
+            before = self._fingerprint(name)
             self.step()
-            now = self._fingerprint(name)
-            if now != before:
-                found, before = execution, now
+            if self._fingerprint(name) != before:
+                found = execution
         return found
 
     def _fingerprint(self, name: str) -> object:
         state = self._engine.state(shared=True)
-        copy = self._engine.copy(state, reseed=False)
+        copy = self._engine.copy(SessionState(state.kernel, state.count), reseed=False)
         try:
             return fingerprint(copy.executor, name)
         finally:
@@ -200,7 +207,7 @@ class Playback:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._position} of {len(self.executions)} executions>"
 
-    # -- items -------------------------------------------------------------------------------------------------
+    # -- items -----------------------------------------------------------------------------------------------
 
     def _do_next(self) -> Result | None:
         """Do what the next item says; the result of an execution that ends with it."""
@@ -240,11 +247,12 @@ class Playback:
             report = executor.repeat(entry, self._player).report
         except Stopped as stopped:
             raise ReplayError(f"the kernel crashed where it had not ({stopped})") from stopped
-        if execution is not None and _is_executing(entry.command):
-            if isinstance(report, (Done, Failed, Waiting)):
-                execution.take(report)
-                if isinstance(report, Waiting):
-                    execution.pause()
+        if execution is None or not _is_executing(entry.command):
+            return
+        if isinstance(report, (Done, Failed, Waiting)):
+            execution.take(report)
+            if isinstance(report, Waiting):
+                execution.pause()
 
     def _end(self, ended: Ended) -> Result:
         engine, execution = self._engine, self._engine.execution
@@ -254,7 +262,7 @@ class Playback:
             execution.stop.failure = SessionError("not repeated")
             execution.fail("ReplayError", "")
             result = engine.outcome(execution)
-            result.error = ReplayError(f"this execution was stopped and is not repeated: {ended.error}")
+            result.error = ReplayError(f"it was stopped, which is not repeated: {ended.error}")
         else:
             result = engine.outcome(execution)
         result.duration_ms = ended.duration_ms
@@ -267,6 +275,8 @@ class Playback:
         engine, last = self._engine, self.recording.last
         engine.count = last.count
         engine.pending = {call.id: call for call in last.pending}
+        if engine.execution is not None:
+            engine.execution.suspended = dict(last.suspended)
         if last.deferred:
             engine.executor.configure_later(last.deferred)
 

@@ -25,7 +25,8 @@ def take_recording(engine: SessionEngine) -> Recording:
     items = list(recorder.items)
     if not recorder.is_complete:
         items.append(Keyframe(state.kernel, engine.executor.tier))
-    rest = Remainder(engine.count, state.kernel.deferred, tuple(engine.pending.values()))
+    suspended = {} if engine.execution is None else dict(engine.execution.suspended)
+    rest = Remainder(engine.count, state.kernel.deferred, tuple(engine.pending.values()), suspended)
     return recording_of(_recorded_settings(engine.settings), items, rest, bool(recorder.dropped))
 
 
@@ -52,7 +53,7 @@ def _recorded_settings(settings: SessionSettings) -> dict[str, Any]:
 def explain(engine: SessionEngine, name: str) -> HistoryEntry | None:
     """See `Session.explain`."""
     with Playback(take_recording(engine)) as playback:
-        found = playback.explain(name)
+        found = playback.explain(name, [_ended(entry) for entry in engine.history.entries])
     if found is None:
         return None
     return HistoryEntry(found.count, found.code, found.duration_ms, found.error, None)
@@ -79,7 +80,11 @@ def _position(recording: Recording, past: Past | None) -> int | None:
     """After how many executions of the recording the session was where `past` ends."""
     if past is None:
         return 0
-    entry = past.entry
-    ended = Ended(entry.count, entry.code, entry.duration_ms, entry.error)
+    ended = _ended(past.entry)
     places = [place for place, one in enumerate(recording.executions, 1) if one == ended]
     return places[-1] if places else None
+
+
+def _ended(entry: HistoryEntry) -> Ended:
+    """An execution as it stands in the recording."""
+    return Ended(entry.count, entry.code, entry.duration_ms, entry.error)

@@ -30,8 +30,9 @@ QUOTA: Final = Quota(bytes=1 << 30, nodes=1_000_000, handles=4096)
 
 
 def sandbox_setup(settings: SessionSettings, journal: Journal | None = None) -> SandboxSetup:
-    """The image, the files, the clock and the random numbers of a sandboxed session, which takes what comes from
-    outside through `journal`. Raises ImageError.
+    """The image, the files, the clock and the random numbers of a sandboxed session. Raises ImageError.
+
+    What comes from outside comes through `journal`.
     """
     image, vfs, clock, quota = settings.image, settings.vfs, settings.clock, settings.quota
     deterministic = settings.deterministic

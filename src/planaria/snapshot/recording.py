@@ -1,7 +1,7 @@
 """Recordings: what a session executed and what it got from outside, as a value and as a file.
 
-A file is a magic number, a zstd frame of the encoded value, and a BLAKE2b-256 of both. It may come from anyone:
-what is read is judged here, and what is replayed runs in the sandbox.
+A file is a magic number, a zstd frame of the encoded value, and a BLAKE2b-256 of both. It may come from
+anyone: what is read is checked here, and what is replayed runs in the sandbox.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NoReturn, final
+from typing import Any, Final, final
 
 import zstandard
 
@@ -61,6 +61,9 @@ class Remainder:
     count: int
     deferred: Mapping[str, object] | None
     pending: tuple[HostCall, ...]
+    """Calls that tasks which outlived their execution wait for."""
+    suspended: Mapping[int, str]
+    """The calls of the execution that waits whose answer is up to a decision, with the reasons."""
 
 
 Item = Entry | Snapshot | Began | Ended
@@ -97,8 +100,8 @@ def recording_of(
 class Recording:
     """What a session executed, with everything that came from outside; see `Session.recording`.
 
-    `planaria.replay` does it again. It holds what the code has seen (arguments and answers of callbacks, answers
-    of servers, files that it read) but no value of a `Secret`.
+    `planaria.replay` does it again. It holds what the code has seen (arguments and answers of callbacks,
+    answers of servers, files that it read) but no value of a `Secret`.
     """
 
     settings: dict[str, Any] = field(repr=False)
@@ -121,6 +124,7 @@ class Recording:
                     self.last.count,
                     self.last.deferred,
                     [(call.id, call.name, call.args, call.kwargs or {}) for call in self.last.pending],
+                    list(self.last.suspended.items()),
                     self.is_cut,
                 )
             )
@@ -155,25 +159,35 @@ class Recording:
         try:
             size = zstandard.frame_content_size(body[len(_MAGIC) :])
             if not 0 <= size <= _MOST:
-                _refuse()
-            value = decode(zstandard.ZstdDecompressor().decompress(body[len(_MAGIC) :]), Budget(memory=_MOST))
-            match value:
-                case (
-                    dict(settings),
-                    list(items),
-                    int(count),
-                    (dict() | None) as deferred,
-                    list(calls),
-                    bool(cut),
-                ):
-                    return cls(settings, tuple(_items(items)), Remainder(count, deferred, _calls(calls)), cut)
+                raise _malformed()
+            return cls._of(decode(_decompress(body[len(_MAGIC) :]), Budget(memory=_MOST)))
         except (ProtocolError, zstandard.ZstdError, SnapshotError) as error:
             raise ReplayError(f"this recording cannot be read: {error}") from error
-        _refuse()
+
+    @classmethod
+    def _of(cls, value: object) -> Recording:
+        match value:
+            case (
+                dict(settings),
+                list(items),
+                int(count),
+                (dict() | None) as deferred,
+                list(calls),
+                list(held),
+                bool(cut),
+            ):
+                rest = Remainder(count, deferred, _calls(calls), _reasons(held))
+                return cls(settings, tuple(_items(items)), rest, cut)
+            case _:
+                raise _malformed()
 
 
-def _refuse() -> NoReturn:
-    raise ReplayError("this recording is not well formed")
+def _decompress(data: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(data)
+
+
+def _malformed() -> ReplayError:
+    return ReplayError("this recording is not well formed")
 
 
 def _told(item: Item) -> tuple[Any, ...]:
@@ -195,7 +209,7 @@ def _items(values: list[Any]) -> list[Item]:
         match value:
             case ("entry", bytes(command), float(slept), bool(captured), list(outcomes), bytes(report)):
                 if not all(type(one) is tuple and len(one) == 2 and type(one[0]) is str for one in outcomes):
-                    _refuse()
+                    raise _malformed()
                 items.append(Entry(command, slept, captured, outcomes, report))
             case ("began", int(count), str(code), (str() | None) as name, bool(is_script)):
                 items.append(Began(count, code, name, is_script))
@@ -205,7 +219,7 @@ def _items(values: list[Any]) -> list[Item]:
                 parent = Snapshot(data, parent=parent if is_delta else None)
                 items.append(parent)
             case _:
-                _refuse()
+                raise _malformed()
     return items
 
 
@@ -216,5 +230,16 @@ def _calls(values: list[Any]) -> tuple[HostCall, ...]:
             case (int(identifier), str(name), tuple(arguments), dict(keywords)):
                 calls.append(HostCall(identifier, name, arguments, keywords))
             case _:
-                _refuse()
+                raise _malformed()
     return tuple(calls)
+
+
+def _reasons(values: list[Any]) -> dict[int, str]:
+    reasons = {}
+    for value in values:
+        match value:
+            case (int(identifier), str(reason)):
+                reasons[identifier] = reason
+            case _:
+                raise _malformed()
+    return reasons

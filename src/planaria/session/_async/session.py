@@ -257,15 +257,15 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods):
     async def recording(self) -> Recording:
         """What was executed so far and came from outside, for `planaria.replay`; with `record=True` only.
 
-        Everything that the code has seen is in it: arguments and answers of callbacks, answers of servers, files
-        that it read. Values of secrets, which it has not seen, are not. Raises SessionError.
+        Everything that the code has seen is in it: arguments and answers of callbacks, answers of servers,
+        files that it read. Values of secrets, which it has not seen, are not. Raises SessionError.
         """
         return await self._ask(recordings.take_recording)
 
     async def explain(self, name: str) -> HistoryEntry | None:
         """The execution that last changed the variable `name`, with its value or contents; None if none did.
 
-        The session is replayed for that in a copy, which takes as long as its executions took. Raises SessionError
+        The recording is done again for that, which takes as long as its executions took. Raises SessionError
         without `record=True`.
         """
         return await self._ask(lambda engine: recordings.explain(engine, name))

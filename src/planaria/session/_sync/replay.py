@@ -28,13 +28,14 @@ def replay(recording: Recording | bytes | str | os.PathLike[str]) -> Replay:
 class Replay(Playback):
     """A recording that is executed again, one execution after the other, without the outside.
 
-    It stands between two executions, or after `step_call` in one that waits; `position` says after how many. The
-    code gets what it got when it was recorded: no callback is called, no server asked, no file of the host read.
+    It stands between two executions, or after `step_call` in one that waits; `position` says after how many.
+    The code gets what it got when it was recorded: no callback is called, no server asked, no file of the
+    host read.
     Raises ReplayError when it goes another way all the same, which a damaged recording can do.
     """
 
     def session(self) -> Session:
-        """A session that continues from here, without callbacks, mounts and network; the replay stays as it is."""
+        """A session that continues from here, without callbacks and network; the replay stays as it is."""
         return Session._around(self._engine.copy(self._engine.state(shared=True), reseed=False))
 
     def evaluate(self, code: str) -> Result:
