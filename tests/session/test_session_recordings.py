@@ -61,6 +61,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[planaria.Recordi
     session.execute("written = open('written.txt').read()")
     session.undo(2)
     session.redo()
+    session.redo()
     session.run("while True: pass", timeout=0.05)
     session.execute("answers.append('more')")
     digest, recording = session.state_digest(), planaria.Recording.from_bytes(bytes(session.recording()))
@@ -277,7 +278,7 @@ def test_recordings_are_files(new_session: Callable[..., Any], tmp_path: Path) -
 
 
 @settings(max_examples=30)
-@given(st.data())
+@given(data=st.data())
 def test_damaged_recordings_are_refused(
     data: st.DataObject, recorded: tuple[planaria.Recording, str, Outside]
 ) -> None:

@@ -40,6 +40,8 @@ __all__ = ["Playback"]
 
 #: States between executions that a replay keeps to go back to.
 _KEEP: Final = 64
+#: Bytes that a decoded command may take.
+_MOST: Final = 1 << 30
 #: The commands that are part of an execution.
 _EXECUTING: Final = frozenset({"run", "resume", "cancel", "bash", "bash_program"})
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -243,12 +245,16 @@ class Playback:
         if not entry.report:
             return  # it was stopped; its state comes next
         executor, execution = self._executor, self._engine.execution
+        frame = _frame_of(entry.command)
         try:
             report = executor.repeat(entry, self._player).report
         except Stopped as stopped:
             raise ReplayError(f"the kernel crashed where it had not ({stopped})") from stopped
-        if execution is None or not _is_executing(entry.command):
+        if execution is None or frame[0] not in _EXECUTING:
             return
+        if frame[0] == "resume":
+            for identifier, *_ in frame[1]:
+                execution.pending.pop(identifier, None)
         if isinstance(report, (Done, Failed, Waiting)):
             execution.take(report)
             if isinstance(report, Waiting):
@@ -310,11 +316,14 @@ class Playback:
         return self._engine.state()
 
 
-def _is_executing(command: bytes) -> bool:
-    frame = decode(command, Budget(memory=1 << 30))
-    if isinstance(frame, tuple) and len(frame) == 3 and frame[0] == "begin":
-        frame = frame[2]
-    return isinstance(frame, tuple) and bool(frame) and frame[0] in _EXECUTING
+def _frame_of(command: bytes) -> tuple[Any, ...]:
+    """A command without the settings that were changed before it."""
+    match decode(command, Budget(memory=_MOST)):
+        case ("begin", _, (str(), *_) as frame):
+            return tuple(frame)
+        case (str(), *_) as frame:
+            return tuple(frame)
+    raise ReplayError("a command of this recording is not well formed")
 
 
 def _settings(told: dict[str, Any]) -> SessionSettings:
