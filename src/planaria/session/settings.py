@@ -152,6 +152,9 @@ def _check_types(settings: SessionSettings) -> None:
     ):
         if listener is not None and not callable(listener):
             raise TypeError(f"{name}= must be a function, not {type(listener).__name__}")
+    record: object = settings.record
+    if not isinstance(record, bool):
+        raise TypeError(f"record= must be a bool, not {type(record).__name__}")
     stdin: object = settings.stdin
     if stdin is not None and not callable(stdin) and not isinstance(stdin, str):
         raise TypeError(f"stdin= must be a string or a function of the prompt, not {type(stdin).__name__}")
