@@ -12,6 +12,8 @@ import pytest
 import planaria
 from planaria import Image, Network, NetworkRequest, Secret
 
+pytestmark = pytest.mark.slow
+
 VALUE = "s3cr3t-value"
 
 PREPARE = """

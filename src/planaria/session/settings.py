@@ -197,8 +197,9 @@ def _check_beside(settings: SessionSettings, executor: Executor) -> None:
         "clock": settings.clock,
         "deterministic": settings.deterministic,
         "record": settings.record,
-        "network": settings.network,
     }
+    if executor.network_proxy is None:
+        refused["network"] = settings.network
     others: dict[str, object] = {
         "env": settings.env,
         "seed": settings.seed,
