@@ -32,7 +32,7 @@ _SHOWN: Final = 60
 
 
 def replay_file(path: Path) -> int:
-    """Read commands until `quit` or the end; the exit status, 1 when a command that did not come from a terminal failed."""
+    """Read commands until `quit` or the end; 1, the exit status, when one failed outside of a terminal."""
     is_terminal = sys.stdin.isatty()
     failed = False
     with planaria.replay(path) as replay:
