@@ -160,7 +160,8 @@ class Executor(ABC):
 
     timeout, reset, deps_install; process_isolation (code runs in another process), container_isolation,
     network_isolation, filesystem_isolation (it sees none of the host's files that it was not given);
-    memory_limit, cpu_limit; snapshot, fork, rewind, suspend; snapshot_pickle (`session.pickle_variables`);
+    memory_limit, cpu_limit, fuel_limit (`Limits.fuel`); snapshot, fork, rewind, suspend;
+    snapshot_pickle (`session.pickle_variables`);
     shell (`session.bash`), files (`session.files`).
     """
     is_sandbox: ClassVar[bool] = False
@@ -176,6 +177,8 @@ class Executor(ABC):
     """Seconds of an execution in a session that is given no limits, if not the usual ones."""
     tier: str = "full"
     """What the kernel can import, "core" or "full"; see docs/internals/engine.md."""
+    fuel_used: int = 0
+    """The WebAssembly instructions of the last entry, where they are counted."""
     python_version: str | None = None
     """The version of the kernel's Python, as "3.12", where variables can be pickled."""
 

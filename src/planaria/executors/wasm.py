@@ -80,6 +80,7 @@ class WasmExecutor(Executor):
             "filesystem_isolation",
             "memory_limit",
             "cpu_limit",
+            "fuel_limit",
             "reset",
             "snapshot",
             "fork",
@@ -120,6 +121,7 @@ class WasmExecutor(Executor):
         self._image = setup.image
         self._files = setup.files
         self._memory_limit = limits.memory
+        self._is_metered = limits.fuel is not None
         self._environment = dict(setup.environment)
         self._clock = setup.clock
         self._random = setup.random
@@ -133,13 +135,12 @@ class WasmExecutor(Executor):
         self._value_memory = limits.decoded()
         self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
         self._tier = self._first_tier(setup)
-        if self._tier is Tier.CORE:
+        if self._tier is Tier.CORE and not self._is_metered:
             tiers.start_background_compile()
         self.reset()
 
-    @staticmethod
-    def _first_tier(setup: SandboxSetup) -> Tier:
-        if setup.repeatable or setup.journal is not None:
+    def _first_tier(self, setup: SandboxSetup) -> Tier:
+        if setup.repeatable or setup.journal is not None or self._is_metered:
             # What code sees of the tier, and when it moves up, must not depend on what is compiled.
             return Tier.CORE if setup.image.recipe.is_plain else Tier.FULL
         return Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
@@ -194,7 +195,11 @@ class WasmExecutor(Executor):
         self._connect(wasi)
         with host_resources("a new sandbox"):
             machine = Machine(
-                tiers.load(self._tier), wasi, WeakMethod(self._answer), memory_limit=self._memory_limit
+                tiers.load(self._tier, metered=self._is_metered),
+                wasi,
+                WeakMethod(self._answer),
+                memory_limit=self._memory_limit,
+                metered=self._is_metered,
             )
             machine.too_large = _too_large
             if self._journal is not None:
@@ -234,7 +239,7 @@ class WasmExecutor(Executor):
         machine = self._machine
         if (
             machine is None
-            or machine.module is not tiers.load(self._tier)
+            or machine.module is not tiers.load(self._tier, metered=self._is_metered)
             or not machine.can_go_back(state.memory, state.size)
         ):
             return False
@@ -336,7 +341,7 @@ class WasmExecutor(Executor):
         """Switch to the full tier, waiting for its compilation if necessary. The kernel must be at rest."""
         if self._tier is Tier.FULL:
             return
-        tiers.load(Tier.FULL)
+        tiers.load(Tier.FULL, metered=self._is_metered)
         state = self.capture()
         self._tier = Tier.FULL
         self._new_machine(state, goes_on=True)
@@ -347,6 +352,7 @@ class WasmExecutor(Executor):
         other._host = host
         other._files = files
         other._memory_limit = self._memory_limit
+        other._is_metered = self._is_metered
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
@@ -396,6 +402,7 @@ class WasmExecutor(Executor):
 
     def enter(self, command: Command, guard: Guard) -> Entered:
         deferred, self._deferred = self._deferred, None
+        self.fuel_used = 0
         endpoint = self._endpoint
         try:
             endpoint.begin(command, deferred, guard=guard)
@@ -455,6 +462,8 @@ class WasmExecutor(Executor):
             # It stopped in the middle of a call: its memory is not a state.
             self.close()
             raise
+        finally:
+            self.fuel_used = machine.fuel_used
         try:
             return endpoint.ended(reason)
         except Stopped:

@@ -1,4 +1,4 @@
-"""Compiling a module ahead of time into the cache: `python -P -m planaria.runtime.compiler core|full|FILE`.
+"""Compiling a module ahead of time into the cache: `python -P -m planaria.runtime.compiler NAME|FILE`.
 
 It runs in a process of its own, so that the memory it takes (1 GB and more) goes back to the system, an
 interrupt or a kill leaves the caller alone, and the one for the full tier can have a low priority.
@@ -47,6 +47,9 @@ _FEATURES: Final = """
     avx512bitalg avx512dq avx512f avx512vl avx512vbmi atomics paca pacg fphp asimdhp
 """
 
+#: Ends the name of what counts instructions.
+_METERED: Final = "-metered"
+
 #: A niceness that leaves the processors to everybody else.
 _LOWEST_PRIORITY: Final = 19
 
@@ -69,6 +72,8 @@ class CompileRecipe:
     key: str
     build: Callable[[], bytes]
     """Makes the WebAssembly module."""
+    metered: bool = False
+    """Whether what it executes is counted, for `Limits(fuel=...)`."""
 
 
 def _processor_features() -> str:
@@ -102,15 +107,16 @@ def environment_digest() -> str:
     return hashlib.sha256("\n".join(environment().values()).encode()).hexdigest()
 
 
-def tier_recipe(tier: Tier) -> CompileRecipe:
+def tier_recipe(tier: Tier, *, metered: bool = False) -> CompileRecipe:
     """Raises `RuntimeSetupError` when the guest's files are missing."""
     guest = artifact()
     if guest.cut is None:
         tier = Tier.FULL  # nothing can be left out of a build that is not known
-    parts = (*_module_parts(tier), environment_digest())
+    parts = (*_module_parts(tier), environment_digest(), *(["consume_fuel"] if metered else []))
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    name = f"{tier.value}{_METERED if metered else ''}"
     return CompileRecipe(
-        tier.value, f"{tier.value}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE)
+        name, f"{name}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE), metered
     )
 
 
@@ -162,7 +168,7 @@ def compile_into(cache: CompileCache, recipe: CompileRecipe, *, blocking: bool =
             from planaria.runtime.native import Trap, compile_module, engine, serialize
 
             try:
-                serialize(compile_module(engine(), recipe.build()), out.write)
+                serialize(compile_module(engine(recipe.metered), recipe.build()), out.write)
             except Trap as error:
                 raise RuntimeSetupError(f"{recipe.argument} cannot be compiled: {error}") from error
     return True
@@ -216,6 +222,14 @@ def _end_with_parent() -> None:
     os._exit(130)
 
 
+def _named_recipe(name: str) -> CompileRecipe:
+    """What an argument of the compiling process names: a tier or a file."""
+    tier = name.removesuffix(_METERED)
+    if tier in [one.value for one in Tier]:
+        return tier_recipe(Tier(tier), metered=tier != name)
+    return file_recipe(Path(name))
+
+
 def main(arguments: Sequence[str]) -> int:
     """The compiling process; returns its exit status."""
     name, *flags = arguments
@@ -228,7 +242,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cache = CompileCache()
     try:
-        recipe = tier_recipe(Tier(name)) if name in [tier.value for tier in Tier] else file_recipe(Path(name))
+        recipe = _named_recipe(name)
         if background and name == Tier.FULL.value:
             # Two compiles at once would make the first, which a caller waits for, twice as slow.
             with cache.lock(tier_recipe(Tier.CORE).key):

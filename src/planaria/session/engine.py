@@ -369,6 +369,7 @@ class SessionEngine:
             self._crashed(execution, Stopped(str(error), None))
             return
         finally:
+            execution.use_fuel(executor.fuel_used)
             if measured is not None:
                 used = max(0.0, executor.cpu_seconds() - measured)
                 execution.cpu_left = max(0.0, (execution.cpu_left or 0.0) - used)

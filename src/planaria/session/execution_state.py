@@ -97,6 +97,8 @@ class ExecutionState:
         "count",
         "cpu_left",
         "deadline",
+        "fuel_left",
+        "fuel_used",
         "inside",
         "is_noticed",
         "limits",
@@ -135,6 +137,8 @@ class ExecutionState:
         self.deadline = None if timeout is None else self.started + timeout
         self._left = timeout
         self.cpu_left = limits.cpu_time
+        self.fuel_left = limits.fuel
+        self.fuel_used = 0
         #: Host callbacks so far.
         self.callbacks = 0
         #: Whether anything outside of the session may have noticed what it did.
@@ -217,8 +221,14 @@ class ExecutionState:
     def guard(self) -> Guard:
         """What limits the next entry."""
         if self.stop.reason is None:
-            return Guard(self.deadline, self.cpu_left, self.limits.grace, self._is_asked)
-        return Guard(None, None, self.limits.grace, self._is_asked)
+            return Guard(self.deadline, self.cpu_left, self.limits.grace, self._is_asked, self.fuel_left)
+        return Guard(None, None, self.limits.grace, self._is_asked, self.fuel_left)
+
+    def use_fuel(self, used: int) -> None:
+        """An entry took so many instructions."""
+        if self.fuel_left is not None:
+            self.fuel_used += used
+            self.fuel_left = max(0, self.fuel_left - used)
 
     def _is_asked(self) -> bool:
         return self.asked
@@ -365,6 +375,7 @@ class ExecutionState:
             tool_calls=list(self.tool_calls),
             requests=requests,
             peak_memory_bytes=peak_memory_bytes,
+            fuel=None if self.fuel_left is None else self.fuel_used,
         )
         if (output := self.output) is not None:
             result.stdout_bytes, result.stderr_bytes = output.stdout, output.stderr

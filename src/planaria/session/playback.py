@@ -334,7 +334,7 @@ def _settings(told: dict[str, Any]) -> SessionSettings:
         begins = _EPOCH + timedelta(microseconds=start // 1000)
         deterministic = Deterministic(clock=begins, tick=tick, sleep=sleep, seed=seed)
     return SessionSettings(
-        limits=Limits(**told["limits"]),
+        limits=Limits(**{**told["limits"], "fuel": None}),  # what was not used up is not counted again
         shell_limits=ShellLimits(**told["shell_limits"]),
         seed=told["seed"] if deterministic is None else None,
         deterministic=deterministic,

@@ -95,6 +95,8 @@ class SessionSettings:
         if not isinstance(self.execution_timeout_ms, NotGiven):
             bounds = replace(bounds, timeout=_seconds_of(self.execution_timeout_ms))
         self._set("bounds", bounds)
+        if bounds.fuel is not None and self.executor is not None:
+            self.executor.require("fuel_limit")
         self._set("shell_bounds", self.shell_limits or ShellLimits())
         self._set("shell_commands", as_commands(self.commands))
         self._set("listeners", Listeners(self.on_stdout, self.on_stderr, self.on_output, self.on_bytes))
