@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from planaria.errors import SessionBusy as SessionBusy
     from planaria.errors import SessionClosed as SessionClosed
     from planaria.errors import SessionError as SessionError
+    from planaria.errors import SnapshotConflict as SnapshotConflict
     from planaria.errors import SnapshotCorrupt as SnapshotCorrupt
     from planaria.errors import SnapshotError as SnapshotError
     from planaria.errors import SnapshotKeyError as SnapshotKeyError

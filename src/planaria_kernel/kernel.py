@@ -25,10 +25,10 @@ from planaria_kernel.execution.cells import Cells
 from planaria_kernel.execution.interpreter_state import InterpreterState
 from planaria_kernel.execution.interrupted_imports import import_again, interrupted_modules
 from planaria_kernel.execution.magic_syntax import MAGICS
-from planaria_kernel.execution.queries import Queries
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
+from planaria_kernel.queries import Queries
 
 if TYPE_CHECKING:
     from planaria_kernel.notebook.interactive_shell import InteractiveShell

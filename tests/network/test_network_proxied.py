@@ -175,6 +175,16 @@ def test_server_that_is_not_verified(connected: Callable[..., Session], https_po
     assert result.value.startswith("HTTPError: HTTP Error 502: unable to get local issuer certificate")
 
 
+def test_server_that_breaks_off(session: Session) -> None:
+    """A server that closes the connection without an answer is a 502; one that does so in the middle of it is
+    an error of the library.
+    """
+    assert session.execute("error(secure + '/nothing')").value == (
+        "HTTPError: HTTP Error 502: localhost closed the connection without an answer"
+    )
+    assert "93 more expected" in str(session.run("get(secure + '/half').read()").error)
+
+
 def test_other_protocols(connected: Callable[..., Session], http_port: int) -> None:
     """With a rule for tcp:// a tunnel passes on any bytes; what is not HTTP is refused without one."""
     code = f"""

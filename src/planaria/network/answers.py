@@ -63,7 +63,23 @@ class AnswerReader:
         self.is_upgraded = False
 
     def feed(self, data: bytes) -> bytes:
-        """What the code gets for what the server sent; no data is its end. Raises h11.RemoteProtocolError."""
+        """What the code gets for what the server sent; no data is its end. Raises h11.RemoteProtocolError.
+
+        An answer that ends too early ends so for the code too, whose library says what is missing.
+        """
+        before, waiting = self._server.their_state, self._server.trailing_data[0]
+        try:
+            return self._events(data)
+        except h11.RemoteProtocolError:
+            is_head_whole = before is h11.SEND_BODY or not waiting
+            if data or not is_head_whole or self._server.their_state is not h11.ERROR:
+                raise
+        self._request.reason = "the server closed the connection before the end of its answer"
+        self.is_done = self.is_closed = True
+        return b""  # what is held back may be a part of a value
+
+    def _events(self, data: bytes) -> bytes:
+        """What the code gets for what h11 makes of the data."""
         self._server.receive_data(data)
         out: list[bytes] = []
         while not self.is_done:

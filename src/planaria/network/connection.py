@@ -50,6 +50,10 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _MOST_HEAD: Final = 1 << 18
 
 
+class _TooEarly(Exception):
+    """The code sent what belongs to the next request before the answer to the present one."""
+
+
 class Connection:
     """A connection of the code to one host and port. Its methods raise OSErrors that the code shall see."""
 
@@ -151,6 +155,16 @@ class Connection:
         """Whether there is neither a request that is not answered in full, nor bytes for the code."""
         return self._guest.our_state is self._guest.their_state is h11.IDLE and not self._out
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer of the server's is on its way."""
+        return self._answer is not None and not self._ended
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether a request has got nothing of an answer."""
+        return self._guest.our_state is h11.SEND_RESPONSE
+
     def failure(self, status: int, reason: str) -> bytes:
         """An answer that says why there is none of the server's; nothing where that has begun already."""
         if self._is_raw or self._guest.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
@@ -190,6 +204,8 @@ class Connection:
                         await self._advance()
             except h11.RemoteProtocolError as error:
                 self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+            except _TooEarly as error:
+                self._refuse_next(str(error))
             except Suspend:
                 raise
             except Exception as error:
@@ -209,6 +225,8 @@ class Connection:
                 await self._advance()
             except h11.RemoteProtocolError as error:
                 self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+            except _TooEarly as error:
+                self._refuse_next(str(error))
             except Exception as error:
                 self._fail(error)
                 raise
@@ -237,9 +255,9 @@ class Connection:
         """Keep what was sent ahead of its time within limits."""
         waiting = len(self._guest.trailing_data[0])
         if waiting > 2 * _MOST_HEAD:
-            self._refuse(f"{waiting} bytes were sent before they can be passed on", PermissionError)
+            raise _TooEarly(f"{waiting} bytes were sent before they can be passed on")
         if waiting and self._guest.their_state is h11.DONE and self._held is None:
-            self._refuse("a request was sent before the answer to the one before it", PermissionError)
+            raise _TooEarly("a request was sent before the answer to the one before it")
 
     async def _check(self, event: h11.Request) -> None:
         """Find out whether a request may be made, and begin it."""
@@ -435,6 +453,13 @@ class Connection:
         self._break(reason)
         raise kind(reason)
 
+    def _refuse_next(self, reason: str) -> NoReturn:
+        """Refuse what was sent too early; the answer to the request before it is the last one."""
+        self._is_broken = True
+        url = f"{self._scheme_name()}://{self._place()}/"
+        self._budget.record(NetworkRequest("?", url, reason=reason))
+        raise PermissionError(reason)
+
     def _break(self, reason: str) -> None:
         """Nothing further can be sent, and only what came already be received."""
         self._is_broken = self._ended = True
@@ -569,7 +594,7 @@ class Connection:
         if self._request is not None and self._answer.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
             self._due = math.inf
-        self._ended = self._answer.is_closed
+        self._ended = self._answer.is_closed or (self._answer.is_done and self._is_broken)
         if self._answer.is_upgraded:
             self._is_raw = True
         if self._answer.is_done and not self._ended:

@@ -263,6 +263,8 @@ async def _relay(client: ByteStream, connection: Connection, first: bytes) -> No
                 return  # what the server answers is still wanted
         except Exception as error:
             failure = error
+            if connection.is_answering:
+                return
         group.cancel_scope.cancel()
 
     async def download() -> None:
@@ -281,6 +283,8 @@ async def _relay(client: ByteStream, connection: Connection, first: bytes) -> No
     async with anyio.create_task_group() as group:
         group.start_soon(upload)
         group.start_soon(download)
+    if failure is None and connection.is_unanswered:
+        failure = ConnectionResetError(f"{connection.host} closed the connection without an answer")
     if failure is not None:
         await client.send(connection.failure(_status(failure), str(failure)))
     await client.aclose()

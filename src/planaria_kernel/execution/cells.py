@@ -107,7 +107,7 @@ class Cells:
         return self.go_on(self.execution)
 
     def abandon(self) -> None:
-        """Forget the cell that waits, since the host cannot be told what it waits for."""
+        """Forget the cell that waits: what it waits for cannot be reported."""
         if self.execution is not None:
             self.execution.future.cancel()
             self.execution = None
