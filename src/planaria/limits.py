@@ -42,7 +42,8 @@ class Limits:
     """Processor time of one execution inside the sandbox."""
     fuel: int | None = None
     """WebAssembly instructions of one execution, the same number on any machine. Such a session runs on a
-    metered runtime, which is compiled when one is first created and is slower; see `Result.fuel`."""
+    metered runtime, compiled when one is first created; see `Result.fuel`. The limit is looked at where
+    functions are entered and loops begin again."""
     grace: float = 1.0
     """After an interrupt, how long the code may take to come back before it is stopped hard."""
     callback_timeout: float | None = None
