@@ -73,6 +73,8 @@ class Cells:
         except BaseException as error:
             return self._reports.error(error)
         self._flags = cell.flags
+        if self._reports.before_cell is not None:
+            trampolines.call(self._reports.before_cell, source)
         if cell.awaits:
             return self._start(cell)
         value = None
