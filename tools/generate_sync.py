@@ -80,6 +80,8 @@ SANDBOX_ONLY = {
     "mounts",
     "quota",
     "clock",
+    "deterministic",
+    "record",
     "commands",
     "shell_limits",
 }

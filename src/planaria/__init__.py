@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from planaria.session._async.session import AsyncSession as AsyncSession
     from planaria.session._async.workspace import AsyncSessionWorkspace as AsyncSessionWorkspace
     from planaria.session._sync.bash import Bash as Bash
+    from planaria.session._sync.replay import Replay as Replay
+    from planaria.session._sync.replay import replay as replay
     from planaria.session._sync.sandbox import Sandbox as Sandbox
     from planaria.session._sync.session import Execution as Execution
     from planaria.session._sync.session import Session as Session
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
     from planaria.session.analysis import ScriptAnalysis as ScriptAnalysis
     from planaria.session.callbacks import Callback as Callback
     from planaria.session.callbacks import CallbackRegistry as CallbackRegistry
+    from planaria.session.deterministic import Deterministic as Deterministic
     from planaria.session.history import HistoryEntry as HistoryEntry
     from planaria.session.kernel_queries import Counters as Counters
     from planaria.session.kernel_queries import Prompt as Prompt
@@ -93,6 +96,7 @@ if TYPE_CHECKING:
     from planaria.snapshot.difference import FileChanges as FileChanges
     from planaria.snapshot.difference import SnapshotDifference as SnapshotDifference
     from planaria.snapshot.difference import Variable as Variable
+    from planaria.snapshot.recording import Recording as Recording
     from planaria.snapshot.snapshot import Snapshot as Snapshot
     from planaria.snapshot.snapshot import SnapshotInfo as SnapshotInfo
     from planaria.stores.file import FileStore as FileStore
@@ -139,6 +143,7 @@ _MODULES = {
     "ContainerConfig": "planaria.executors.container",
     "ContainerExecutor": "planaria.executors.container",
     "Counters": "planaria.session.kernel_queries",
+    "Deterministic": "planaria.session.deterministic",
     "Embedder": "planaria.workspace.embedding",
     "EnumMember": "planaria_kernel.protocol",
     "Execution": "planaria.session._sync.session",
@@ -169,6 +174,9 @@ _MODULES = {
     "Secret": "planaria.network.secrets",
     "RedisStorage": "planaria.workspace.storage.redis",
     "RedisStore": "planaria.stores.redis",
+    "Recording": "planaria.snapshot.recording",
+    "Replay": "planaria.session._sync.replay",
+    "replay": "planaria.session._sync.replay",
     "Repr": "planaria_kernel.protocol",
     "Result": "planaria.session.result",
     "Sandbox": "planaria.session._sync.sandbox",

@@ -25,7 +25,7 @@ NOT_GIVEN: Final = NotGiven()
 _MIB: Final = 1 << 20
 #: No sandbox runs in fewer bytes than this.
 LEAST_MEMORY: Final = 64 * _MIB
-_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkpoints")
+_COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkpoints", "recording", "fuel")
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout", "checkpoint_time")
 
 
@@ -40,6 +40,10 @@ class Limits:
     """Wall time of one execution, callbacks and sleeping included."""
     cpu_time: float | None = None
     """Processor time of one execution inside the sandbox."""
+    fuel: int | None = None
+    """WebAssembly instructions of one execution, the same number on any machine. Such a session runs on a
+    metered runtime, compiled when one is first created; see `Result.fuel`. The limit is looked at where
+    functions are entered and loops begin again."""
     grace: float = 1.0
     """After an interrupt, how long the code may take to come back before it is stopped hard."""
     callback_timeout: float | None = None
@@ -62,6 +66,8 @@ class Limits:
     checkpoints: int | None = 256 * _MIB
     """Memory that the automatic checkpoints of a session hold, beside what the session uses itself. Beyond it
     the oldest are dropped, every other one first; the newest is always kept."""
+    recording: int | None = 256 * _MIB
+    """What a session with `record=True` keeps for its recording; then the oldest executions are dropped."""
     checkpoint_time: float | None = 0.2
     """The share of time that automatic checkpoints may take, beyond a credit of 0.25 s; None takes one before
     every execution, however fast they come. A hard stop loses what was executed since the last one."""
@@ -81,6 +87,8 @@ class Limits:
                 raise TypeError(f"Limits({field.name}={value!r}): must be an integer")
             if math.isnan(value):
                 raise ValueError(f"Limits({field.name}={value!r}): must be a number or None")
+            if value == 0 and field.name == "fuel":
+                raise ValueError("Limits(fuel=0): must be greater than 0; use None for no limit")
             if value < 0:
                 raise ValueError(f"Limits({field.name}={value!r}): must not be negative")
             if field.name in _TIMES and not value:
@@ -135,14 +143,15 @@ class ShellLimits:
                 )
 
 
-StopReason = Literal["timeout", "cpu", "interrupt"]
+StopReason = Literal["timeout", "cpu", "fuel", "interrupt"]
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
     """What limits one entry into a kernel; times in seconds, None for no limit.
 
-    `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry. `interrupted` is
+    `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry, `fuel` its
+    instructions. `interrupted` is
     asked now and then, from any thread, whether to raise an interrupt. After one was raised the code has
     `grace` seconds to come back before it is stopped hard.
     """
@@ -151,6 +160,7 @@ class Guard:
     cpu: float | None = None
     grace: float = 1.0
     interrupted: Callable[[], bool] | None = None
+    fuel: int | None = None
 
 
 class Stopped(Exception):

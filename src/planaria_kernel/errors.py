@@ -24,6 +24,7 @@ PlanariaError
  |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
  |    +-- SnapshotNotFound     a store has none of that name or version
  |    +-- SnapshotConflict     a store has another newest version than the one that was expected
+ +-- ReplayError               a recording cannot be read, or the code went another way than in it
  +-- ToolDefinitionError       a tool cannot be made of what was given (which file and line is in .problems)
  +-- ToolCallError             a call of a tool failed (also what its command said, and its exit code)
  |    +-- ToolNotFound         there is no such tool or callable, or not in this scope (also a LookupError)
@@ -60,6 +61,7 @@ __all__ = [
     "LimitError",
     "PlanariaError",
     "ProtocolError",
+    "ReplayError",
     "RuntimeSetupError",
     "SessionBusy",
     "SessionClosed",
@@ -251,6 +253,10 @@ class SnapshotNotFound(SnapshotError, LookupError):
 
 class SnapshotConflict(SnapshotError):
     """A store has another newest version of a name than the one that was expected; nothing was saved."""
+
+
+class ReplayError(PlanariaError):
+    """A recording is damaged or of another version, or what is replayed goes another way than in it."""
 
 
 class ToolDefinitionError(PlanariaError, ValueError):

@@ -465,6 +465,20 @@ def remove(names: tuple[str, ...]) -> None:
     remove_images(names)
 
 
+@commands.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def replay(file: Path) -> None:
+    """Do again what the recording FILE holds, one execution after the other.
+
+    Nothing of the outside is called. Commands come from standard input, so a file of them can be piped in:
+    step, call, back, go N, run, print CODE, list, calls, explain NAME, digest, help, quit. An empty line is
+    the last command again.
+    """
+    from planaria.cli.replay import replay_file
+
+    sys.exit(replay_file(file))
+
+
 @commands.group()
 def store() -> None:
     """Move a workspace between storages, list it, compare two.

@@ -20,6 +20,7 @@ from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, StopReason
 if TYPE_CHECKING:  # only the sandbox needs them
     from os import PathLike
 
+    from planaria.executors.journal import Journal
     from planaria.executors.wasm_state import WasmState
     from planaria.files.filesystem import FileSystem
     from planaria.machine.image import Image
@@ -80,6 +81,10 @@ class SandboxSetup:
     """Environment variables of the system interface, beside those of the image."""
     clock: Clock | None = None
     random: RandomSource | None = None
+    repeatable: bool = False
+    """Whether the kernel starts on the tier that its image needs, whichever tiers are compiled here."""
+    journal: Journal | None = None
+    """Through what it gets what comes from outside."""
 
 
 class WorkspaceOptions(Protocol):
@@ -155,7 +160,8 @@ class Executor(ABC):
 
     timeout, reset, deps_install; process_isolation (code runs in another process), container_isolation,
     network_isolation, filesystem_isolation (it sees none of the host's files that it was not given);
-    memory_limit, cpu_limit; snapshot, fork, rewind, suspend; snapshot_pickle (`session.pickle_variables`);
+    memory_limit, cpu_limit, fuel_limit (`Limits.fuel`); snapshot, fork, rewind, suspend;
+    snapshot_pickle (`session.pickle_variables`);
     shell (`session.bash`), files (`session.files`).
     """
     is_sandbox: ClassVar[bool] = False
@@ -171,6 +177,8 @@ class Executor(ABC):
     """Seconds of an execution in a session that is given no limits, if not the usual ones."""
     tier: str = "full"
     """What the kernel can import, "core" or "full"; see docs/internals/engine.md."""
+    fuel_used: int = 0
+    """The WebAssembly instructions of the last entry, where they are counted."""
     python_version: str | None = None
     """The version of the kernel's Python, as "3.12", where variables can be pickled."""
 
@@ -246,6 +254,10 @@ class Executor(ABC):
     def configure_later(self, settings: Mapping[str, object]) -> None:
         """Have the kernel take settings that it cannot refuse before its next command."""
         self.configure(settings)
+
+    def slept(self, seconds: float) -> None:
+        """The code waited so long for a timer, outside of the kernel: a clock that stands otherwise moves."""
+        return  # the time of other executors goes by on its own
 
     @abstractmethod
     def interrupt(self, reason: StopReason = "interrupt") -> None:

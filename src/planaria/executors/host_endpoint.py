@@ -107,6 +107,22 @@ class HostEndpoint:
             report = replace(report, calls=_without_undecodable(report.calls, refused[0]))
         return Entered(report, reason)
 
+    def repeat(self, command: bytes) -> None:
+        """Set the command of the next entry as it was written before."""
+        self._deadline = None
+        self._command = command
+        self._report = None
+
+    @property
+    def command(self) -> bytes:
+        """The command of the present entry, as it is written."""
+        return self._command
+
+    @property
+    def report(self) -> bytes | None:
+        """What the kernel reported, as it is written."""
+        return self._report
+
     @property
     def has_report(self) -> bool:
         return self._report is not None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 from weakref import WeakMethod
@@ -25,6 +27,7 @@ from planaria.executors.executor import (
     Uninstalled,
 )
 from planaria.executors.host_endpoint import HostEndpoint, unknown_request
+from planaria.executors.journal import Entry, Journal, Keyframe, Player
 from planaria.executors.messages import Command, Configure, Done, Refused, Request
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
@@ -39,8 +42,9 @@ from planaria.machine.machine import Machine
 from planaria.machine.memory import MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
+from planaria.machine.wasi.clock import JournaledClock, SystemClock, VirtualClock
 from planaria.machine.wasi.process import ProcessExit
-from planaria.machine.wasi.random import take
+from planaria.machine.wasi.random import JournaledRandom, SeededRandom, SystemRandom, take
 from planaria.machine.wasi.system import Wasi
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
@@ -76,6 +80,7 @@ class WasmExecutor(Executor):
             "filesystem_isolation",
             "memory_limit",
             "cpu_limit",
+            "fuel_limit",
             "reset",
             "snapshot",
             "fork",
@@ -116,15 +121,29 @@ class WasmExecutor(Executor):
         self._image = setup.image
         self._files = setup.files
         self._memory_limit = limits.memory
+        self._is_metered = limits.fuel is not None
         self._environment = dict(setup.environment)
         self._clock = setup.clock
         self._random = setup.random
+        self._journal = journal = setup.journal
+        if journal is not None:
+            # What follows from the settings need not be kept.
+            if not isinstance(self._clock, VirtualClock):
+                self._clock = JournaledClock(self._clock or SystemClock(), journal.outcome)
+            if not isinstance(self._random, SeededRandom):
+                self._random = JournaledRandom(self._random or SystemRandom(), journal.outcome)
         self._value_memory = limits.decoded()
         self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
-        self._tier = Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
-        if self._tier is Tier.CORE:
+        self._tier = self._first_tier(setup)
+        if self._tier is Tier.CORE and not self._is_metered:
             tiers.start_background_compile()
         self.reset()
+
+    def _first_tier(self, setup: SandboxSetup) -> Tier:
+        if setup.repeatable or setup.journal is not None or self._is_metered:
+            # What code sees of the tier, and when it moves up, must not depend on what is compiled.
+            return Tier.CORE if setup.image.recipe.is_plain else Tier.FULL
+        return Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
 
     # -- the life of a machine -------------------------------------------------------------------------
 
@@ -176,9 +195,15 @@ class WasmExecutor(Executor):
         self._connect(wasi)
         with host_resources("a new sandbox"):
             machine = Machine(
-                tiers.load(self._tier), wasi, WeakMethod(self._answer), memory_limit=self._memory_limit
+                tiers.load(self._tier, metered=self._is_metered),
+                wasi,
+                WeakMethod(self._answer),
+                memory_limit=self._memory_limit,
+                metered=self._is_metered,
             )
             machine.too_large = _too_large
+            if self._journal is not None:
+                wasi.sleep = partial(_sleep, self._journal, wasi.sleep)
             if state is None:
                 machine.load(self._image.memory, self._image.memory.size, [])
             else:
@@ -214,7 +239,7 @@ class WasmExecutor(Executor):
         machine = self._machine
         if (
             machine is None
-            or machine.module is not tiers.load(self._tier)
+            or machine.module is not tiers.load(self._tier, metered=self._is_metered)
             or not machine.can_go_back(state.memory, state.size)
         ):
             return False
@@ -226,6 +251,8 @@ class WasmExecutor(Executor):
 
     def _begins(self, state: WasmState | None) -> None:
         """The kernel is that of the image, or of `state`, and nothing was done since."""
+        if self._journal is not None:
+            self._journal.jump()
         self._clock_at_rest = self._birth = None
         self._at_rest = (self._image.memory, []) if state is None else (state.memory, state.runs)
         self._deferred = None if state is None else state.deferred
@@ -279,6 +306,8 @@ class WasmExecutor(Executor):
         if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
             with host_resources("capturing the state of a session"):
                 self._at_rest = machine.pages(most, [] if known is None else known.runs)
+            if self._journal is not None:
+                self._journal.captured()
         memory, runs = self._at_rest
         deferred = {**(self._birth or {}), **(self._deferred or {})} or None
         system = machine.wasi.state()
@@ -312,7 +341,7 @@ class WasmExecutor(Executor):
         """Switch to the full tier, waiting for its compilation if necessary. The kernel must be at rest."""
         if self._tier is Tier.FULL:
             return
-        tiers.load(Tier.FULL)
+        tiers.load(Tier.FULL, metered=self._is_metered)
         state = self.capture()
         self._tier = Tier.FULL
         self._new_machine(state, goes_on=True)
@@ -323,10 +352,12 @@ class WasmExecutor(Executor):
         other._host = host
         other._files = files
         other._memory_limit = self._memory_limit
+        other._is_metered = self._is_metered
         other._environment = self._environment
         other._clock = copy(self._clock)
         other._random = copy(self._random)
         other._value_memory = self._value_memory
+        other._journal = None
         other._endpoint = HostEndpoint(host, weak_method(other._outside), memory=self._value_memory)
         other._image = state.image
         other._tier = self._tier
@@ -340,12 +371,14 @@ class WasmExecutor(Executor):
         """
         from planaria.executors.wheels import install  # pip's part is seldom wanted
 
+        self.jump()
         return install(requirements, self.files)
 
     def uninstall(self, names: Sequence[str]) -> Uninstalled:
         """Remove what `install` has put there; what the runtime brings cannot be removed."""
         from planaria.executors.wheels import uninstall
 
+        self.jump()
         return uninstall(names, self.files)
 
     def abandon(self) -> None:
@@ -360,10 +393,16 @@ class WasmExecutor(Executor):
             machine.close()
             machine.wasi.close()
 
+    def jump(self) -> None:
+        """The files change from outside, which a journal does not see."""
+        if self._journal is not None:
+            self._journal.jump()
+
     # -- entering ------------------------------------------------------------------------------------------
 
     def enter(self, command: Command, guard: Guard) -> Entered:
         deferred, self._deferred = self._deferred, None
+        self.fuel_used = 0
         endpoint = self._endpoint
         try:
             endpoint.begin(command, deferred, guard=guard)
@@ -371,9 +410,49 @@ class WasmExecutor(Executor):
             self._deferred = deferred
             raise
         self._birth = self._at_rest = self._clock_at_rest = None
-        machine = self._machine
-        if machine is None:
-            raise Stopped("the sandbox is gone", None)
+        entered = self._journaled(guard)
+        if type(entered.report) is Refused:
+            self._deferred = deferred
+        return entered
+
+    def repeat(self, entry: Entry, player: Player) -> Entered:
+        """Make an entry again as it was recorded. Raises ReplayError when the code goes another way, and
+        Stopped.
+        """
+        self._deferred = None
+        self._endpoint.repeat(entry.command)
+        if entry.captured:
+            self.capture()
+        if entry.slept:
+            self.slept(entry.slept)
+        self._birth = self._at_rest = self._clock_at_rest = None
+        player.play(entry)
+        return self._journaled(Guard())
+
+    def _journaled(self, guard: Guard) -> Entered:
+        """Enter the kernel, as the journal has it if there is one."""
+        machine, journal = self._running(), self._journal
+        if journal is None:
+            return self._entered(machine, guard)
+        journal.begin(machine, self._endpoint.command, self.keyframe)
+        report = None
+        try:
+            entered = self._entered(machine, guard)
+            if entered.reason is None:
+                report = self._endpoint.report
+        finally:
+            journal.end(report)
+        return entered
+
+    def keyframe(self) -> Keyframe:
+        """The present state of the memory itself, for a journal."""
+        self._birth = self._at_rest = None
+        keyframe = Keyframe(replace(self.capture(), deferred=None), self._tier.value)
+        self._at_rest = None
+        return keyframe
+
+    def _entered(self, machine: Machine, guard: Guard) -> Entered:
+        endpoint = self._endpoint
         try:
             reason = machine.enter(self._image.entry, guard)
         except ProcessExit as ended:
@@ -383,14 +462,19 @@ class WasmExecutor(Executor):
             # It stopped in the middle of a call: its memory is not a state.
             self.close()
             raise
+        finally:
+            self.fuel_used = machine.fuel_used
         try:
-            entered = endpoint.ended(reason)
+            return endpoint.ended(reason)
         except Stopped:
             self.close()
             raise
-        if type(entered.report) is Refused:
-            self._deferred = deferred
-        return entered
+
+    def slept(self, seconds: float) -> None:
+        if self._clock is not None and seconds > 0:
+            if self._journal is not None:
+                self._journal.slept(seconds)
+            self._clock.slept(math.ceil(seconds * 1e9))
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
         if self._machine is not None:
@@ -401,10 +485,12 @@ class WasmExecutor(Executor):
 
     def _answer(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""
+        kind = request[0] if request else 0
+        if self._journal is not None and kind in (Request.CALL, Request.INPUT):
+            return self._journal.outcome("answer", lambda: self._endpoint.answer(request) or _EMPTY)
         reply = self._endpoint.answer(request)
         if reply is not None:
             return reply
-        kind = request[0] if request else 0
         if kind == Request.INTERRUPT_DROPPED:
             self._running().interrupt_dropped()
             return _EMPTY
@@ -452,6 +538,10 @@ class WasmExecutor(Executor):
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
         usage = mount.filesystem.usage()
         return (usage.bytes_used, usage.bytes_limit, usage.nodes_used, usage.nodes_limit)
+
+
+def _sleep(journal: Journal, sleep: Callable[[float], bool], seconds: float) -> bool:
+    return journal.outcome("sleep", lambda: sleep(seconds))
 
 
 def _too_large(request: bytes) -> bytes:

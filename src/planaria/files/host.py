@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import stat as modes
 import threading
@@ -54,9 +55,21 @@ class HostFileSystem(StatelessFileSystem):
 
     Symbolic links that the guest creates have to be relative and to stay inside (EPERM), also after a
     directory is moved, unless `escaping_links` allows others. Links that the host put there are not touched.
+
+    With `same_time`, in nanoseconds since the epoch, the same contents look the same on every machine: that
+    is the time of every file, and inode numbers follow from paths.
     """
 
-    __slots__ = ("_device", "_handles", "_limit", "_lock", "escaping_links", "host_path", "read_only")
+    __slots__ = (
+        "_device",
+        "_handles",
+        "_limit",
+        "_lock",
+        "escaping_links",
+        "host_path",
+        "read_only",
+        "same_time",
+    )
 
     manifest_format = FORMAT
 
@@ -67,8 +80,10 @@ class HostFileSystem(StatelessFileSystem):
         *,
         handles: int | None = 256,
         escaping_links: bool = False,
+        same_time: int | None = None,
     ) -> None:
         super().__init__()
+        self.same_time = same_time
         self.host_path = os.path.abspath(path)
         self.read_only = read_only
         self.escaping_links = escaping_links
@@ -85,8 +100,10 @@ class HostFileSystem(StatelessFileSystem):
         """The disk's usage is not reported; there is no limit of our own."""
         return FileSystemUsage(0, None, 0, None)
 
-    def inode_of(self, info: os.stat_result) -> int:
+    def inode_of(self, names: tuple[bytes, ...], info: os.stat_result) -> int:
         """An inode number that is also unique when the directory spans several disks."""
+        if self.same_time is not None:
+            return inode_of_path(names)
         if info.st_dev == self._device:
             return info.st_ino
         return (info.st_ino + (info.st_dev << 40)) & (2**63 - 1)
@@ -97,6 +114,11 @@ class HostFileSystem(StatelessFileSystem):
             if change > 0 and self._limit is not None and self._handles >= self._limit:
                 raise failure(errno.EMFILE)
             self._handles += change
+
+
+def inode_of_path(names: tuple[bytes, ...]) -> int:
+    """A number for a path that is the same everywhere. An overlay doubles it, within 63 bits."""
+    return int.from_bytes(hashlib.blake2b(b"/".join(names), digest_size=7).digest(), "little")
 
 
 class _HostNode(Node):
@@ -118,7 +140,7 @@ class _HostNode(Node):
         self.above = above
         self.info = info
         self.format = modes.S_IFMT(info.st_mode)
-        self.inode = filesystem.inode_of(info)
+        self.inode = filesystem.inode_of(names, info)
 
     def directory(self) -> int:
         """The descriptor of the directory that the name is in."""
@@ -129,9 +151,12 @@ class _HostNode(Node):
         return self.describe(self.info, device)
 
     def describe(self, info: os.stat_result, device: int) -> Stat:
+        if (time := self.filesystem.same_time) is not None:
+            size = 0 if self.format == _DIRECTORY else info.st_size
+            return Stat(device, self.inode, info.st_mode, 1, size, time, time, time)
         return Stat(
             device,
-            self.filesystem.inode_of(info),
+            self.filesystem.inode_of(self.names, info),
             info.st_mode,
             info.st_nlink,
             info.st_size,
@@ -291,6 +316,7 @@ class _HostDirectory(_HostNode):
 
     def entries(self) -> list[DirEntry]:
         found: list[DirEntry] = []
+        same = self.filesystem.same_time is not None
         descriptor = self.reopen()
         try:
             with os.scandir(descriptor) as listing:
@@ -309,7 +335,8 @@ class _HostDirectory(_HostNode):
                             kind = _KINDS[modes.S_IFMT(entry.stat(follow_symlinks=False).st_mode)]
                         except FileNotFoundError:
                             continue
-                    found.append(DirEntry(name, entry.inode(), kind))
+                    number = inode_of_path((*self.names, name)) if same else entry.inode()
+                    found.append(DirEntry(name, number, kind))
         finally:
             os.close(descriptor)
         return sorted(found)

@@ -86,13 +86,17 @@ def standard_layout(
     random: Callable[[int], bytes] = os.urandom,
     streams: Mapping[str, Device] | None = None,
     mounts: Iterable[Mount] = (),
+    same_time: int | None = None,
+    outside: Callable[[FileSystem], FileSystem] | None = None,
 ) -> MountFileSystem:
     """A new tree: /home/user, /tmp, /etc, /dev, /proc, /usr/local/lib and so on.
 
     `root` are the files of the root filesystem, in place of the standard ones. `library` is mounted read
     only at /usr/local/lib. `storage` is mounted at `storage_path`, which
     exists only then; while `storage_shared`, its contents belong to its owner and are neither captured
-    nor forked with the tree. `mounts` are directories of the host.
+    nor forked with the tree. `mounts` are directories of the host, whose files show `same_time` if that is
+    given (see `HostFileSystem`). `outside` gives what is to be seen in place of a directory of the host, and
+    of the storage.
 
     `quota` limits the root filesystem, which holds everything else that can be written, and each
     overlay of `mounts` by itself. `random` feeds /dev/random and /dev/urandom; `streams` are as in
@@ -111,7 +115,7 @@ def standard_layout(
         tree.mount(b"/usr/local/lib", library, read_only=True, shared=True)
     if storage is not None:
         make_directories(top, storage_path)
-        tree.mount(storage_path, storage, shared=storage_shared)
+        tree.mount(storage_path, outside(storage) if outside else storage, shared=storage_shared)
     for mount in mounts:
         place = bytes_of(mount.guest_path)
         try:
@@ -123,7 +127,7 @@ def standard_layout(
                 "create it in the directory that is mounted above it",
                 mount.guest_path,
             ) from error
-        tree.mount(place, mount.filesystem(quota=quota, clock=clock))
+        tree.mount(place, mount.filesystem(quota=quota, clock=clock, same_time=same_time, outside=outside))
     return tree
 
 

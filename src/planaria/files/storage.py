@@ -72,11 +72,25 @@ class Mount:
         if not self.guest_path.startswith("/") or ".." in parts or not any(parts):
             raise ValueError(f"guest_path must be absolute, without '..', and not '/': {self.guest_path!r}")
 
-    def filesystem(self, *, quota: Quota | None = None, clock: Callable[[], int] = time_ns) -> FileSystem:
-        """The filesystem to mount; `quota` and `clock` are for the changes of an overlay."""
+    def filesystem(
+        self,
+        *,
+        quota: Quota | None = None,
+        clock: Callable[[], int] = time_ns,
+        same_time: int | None = None,
+        outside: Callable[[FileSystem], FileSystem] | None = None,
+    ) -> FileSystem:
+        """The filesystem to mount; `quota` and `clock` are for the changes of an overlay, `same_time` is for
+        `HostFileSystem`. `outside` gives what is to be seen in place of the directory.
+        """
         from planaria.files.host import HostFileSystem
 
-        host = HostFileSystem(
-            os.fspath(self.host_path), read_only=self.mode != "rw", escaping_links=self.escaping_links
+        host: FileSystem = HostFileSystem(
+            os.fspath(self.host_path),
+            read_only=self.mode != "rw",
+            escaping_links=self.escaping_links,
+            same_time=same_time,
         )
+        if outside is not None:
+            host = outside(host)
         return OverlayFileSystem(host, quota=quota, clock=clock) if self.mode == "overlay" else host

@@ -70,7 +70,8 @@ def remove_unneeded() -> list[Unneeded]:
 def _found(cache: CompileCache) -> list[Unneeded]:
     directory = cache.directory
     guest = guest_place(cache).name
-    modules = {cache.module_path(tier_recipe(tier).key) for tier in Tier}
+    keys = [tier_recipe(tier, metered=metered).key for tier in Tier for metered in (False, True)]
+    modules = {cache.module_path(key) for key in keys}
     needed = _needed_recipes()
     places = {image_place(recipe) for recipe in needed}
     trees = {

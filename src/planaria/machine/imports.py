@@ -142,21 +142,23 @@ def _host_call() -> HostFunction:
 FUNCTION_NAMES: Final = tuple(SIGNATURES)
 
 
-def instantiate(store: wasmtime.Store, module: wasmtime.Module) -> wasmtime.Instance:
-    """A new instance of `module` in `store`."""
-    return _prepared(module).instantiate(store)
+def instantiate(
+    store: wasmtime.Store, module: wasmtime.Module, *, metered: bool = False
+) -> wasmtime.Instance:
+    """A new instance of `module` in `store`; `metered` says for which engine it was compiled."""
+    return _prepared(module, metered).instantiate(store)
 
 
 @once
-def _prepared(module: wasmtime.Module) -> wasmtime.InstancePre:
+def _prepared(module: wasmtime.Module, metered: bool) -> wasmtime.InstancePre:
     """The module with its imports resolved, of which a process has one for each tier."""
-    return linker().instantiate_pre(module)
+    return linker(metered).instantiate_pre(module)
 
 
 @once
-def linker() -> wasmtime.Linker:
-    """The linker from which every machine of this process is instantiated."""
-    made = wasmtime.Linker(engine())
+def linker(metered: bool = False) -> wasmtime.Linker:
+    """The linker from which every machine of an engine is instantiated."""
+    made = wasmtime.Linker(engine(metered))
     i32, i64 = wasmtime.ValType.i32(), wasmtime.ValType.i64()
     for index, name in enumerate(FUNCTION_NAMES):
         signature = SIGNATURES[name]

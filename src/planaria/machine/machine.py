@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakMethod, ref
 
 import wasmtime
+from wasmtime import TrapCode
 
 from planaria.errors import SessionError
 from planaria.files import interruption
@@ -49,6 +50,7 @@ from planaria.runtime.native import (
     Trap,
     engine,
     export,
+    increment_epochs,
     memory_base,
     memory_size,
     set_epoch_callback,
@@ -73,6 +75,8 @@ _KEPT_STACK: Final = 256 << 10
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
+#: Fuel that no call uses up.
+_UNLIMITED: Final = 1 << 62
 #: Memory mappings of a machine, without those of layers.
 _MAPPINGS: Final = 5
 #: What a memory has grown by, in bytes, is copied into a state up to here: that costs less than new mappings.
@@ -87,7 +91,7 @@ _shapes: dict[str, tuple[int, int]] = {}
 
 @once
 def _ticker() -> Ticker:
-    return Ticker(engine().increment_epoch)
+    return Ticker(increment_epochs)
 
 
 def _view_of(store: wasmtime.Store, memory: wasmtime.Memory, base: int) -> memoryview:
@@ -101,7 +105,8 @@ class Machine:
     """One instance. One thread at a time may be inside; `Session` sees to that.
 
     `answer` answers the guest's requests: a function or a weak reference to a method.
-    `memory_limit` is in bytes. The machine closes itself when it traps.
+    `memory_limit` is in bytes. With `metered`, `module` is one that counts instructions. The machine closes
+    itself when it traps.
     """
 
     def __init__(
@@ -111,6 +116,7 @@ class Machine:
         answer: Callable[[bytes], bytes] | WeakMethod[Callable[[bytes], bytes]],
         *,
         memory_limit: int | None = None,
+        metered: bool = False,
     ) -> None:
         check_mappings(mapped_spans() + _MAPPINGS * (len(_machines) + 1))
         self.module = module
@@ -122,7 +128,12 @@ class Machine:
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
-        store = wasmtime.Store(engine())
+        store = wasmtime.Store(engine(metered))
+        self._is_metered = metered
+        #: The instructions of the last call, of a metered machine.
+        self.fuel_used = 0
+        if metered:
+            store.set_fuel(_UNLIMITED)
         if memory_limit is not None:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
         set_epoch_callback(store, weak_method(self._visited))
@@ -130,7 +141,7 @@ class Machine:
         #: The ticker's count when the deadline was last set, one tick after it.
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
-        self._instance = instance = instantiate(store, module)
+        self._instance = instance = instantiate(store, module, metered=metered)
         _machines[id(self)] = None
         memory: wasmtime.Memory = export(store, instance, "memory")
         self._memory = memory
@@ -390,9 +401,14 @@ class Machine:
             if guard.cpu is not None:
                 self._cpu_deadline = time.thread_time() + guard.cpu
                 self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
+            fuel = _UNLIMITED if guard.fuel is None else guard.fuel
+            if self._is_metered:
+                self._store.set_fuel(fuel)
             try:
                 return function()
             finally:
+                if self._is_metered:
+                    self.fuel_used = fuel - self._store.get_fuel()
                 self._running = False
                 current.machine = outer
                 thread.is_due, thread.take_raised = waiting
@@ -411,7 +427,8 @@ class Machine:
             # A trap below a call of ours is the guest's end like any other.
             if self.failure is not None and not isinstance(self.failure, Trap):
                 raise self.failure from None
-            raise Stopped(trap.message, self._reason) from None
+            out_of_fuel = trap.code is TrapCode.OUT_OF_FUEL
+            raise Stopped(trap.message, "fuel" if out_of_fuel else self._reason) from None
         finally:
             ticker.running.pop(self, None)
             if handler is not None:

@@ -26,6 +26,7 @@ __all__ = [
     "environment_digest",
     "file_recipe",
     "module_digest",
+    "named_recipe",
     "tier_recipe",
 ]
 
@@ -37,6 +38,10 @@ _FEATURES: Final = """
     pni ssse3 sse4_1 sse4_2 cx16 popcnt avx avx2 fma bmi1 bmi2 abm
     avx512bitalg avx512dq avx512f avx512vl avx512vbmi atomics paca pacg fphp asimdhp
 """
+
+
+#: Ends the name of what counts instructions.
+_METERED: Final = "-metered"
 
 
 class Tier(Enum):
@@ -57,6 +62,8 @@ class CompileRecipe:
     key: str
     build: Callable[[], bytes]
     """Makes the WebAssembly module."""
+    metered: bool = False
+    """Whether what it executes is counted, for `Limits(fuel=...)`."""
 
 
 def _processor_features() -> str:
@@ -90,16 +97,25 @@ def environment_digest() -> str:
     return hashlib.sha256("\n".join(environment().values()).encode()).hexdigest()
 
 
-def tier_recipe(tier: Tier) -> CompileRecipe:
+def tier_recipe(tier: Tier, *, metered: bool = False) -> CompileRecipe:
     """Raises `RuntimeSetupError` when the guest's files are missing."""
     guest = artifact()
     if guest.cut is None:
         tier = Tier.FULL  # nothing can be left out of a build that is not known
-    parts = (*_module_parts(tier), environment_digest())
+    parts = (*_module_parts(tier), environment_digest(), *(["consume_fuel"] if metered else []))
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    name = f"{tier.value}{_METERED if metered else ''}"
     return CompileRecipe(
-        tier.value, f"{tier.value}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE)
+        name, f"{name}-{digest[:20]}", lambda: guest.patched(core=tier is Tier.CORE), metered
     )
+
+
+def named_recipe(name: str) -> CompileRecipe:
+    """The recipe with that `argument`: of a tier or a file."""
+    tier = name.removesuffix(_METERED)
+    if tier in [one.value for one in Tier]:
+        return tier_recipe(Tier(tier), metered=tier != name)
+    return file_recipe(Path(name))
 
 
 def _module_parts(tier: Tier) -> tuple[str, ...]:
@@ -150,7 +166,7 @@ def compile_into(cache: CompileCache, recipe: CompileRecipe, *, blocking: bool =
             from planaria.runtime.native import Trap, compile_module, engine, serialize
 
             try:
-                serialize(compile_module(engine(), recipe.build()), out.write)
+                serialize(compile_module(engine(recipe.metered), recipe.build()), out.write)
             except Trap as error:
                 raise RuntimeSetupError(f"{recipe.argument} cannot be compiled: {error}") from error
     return True

@@ -1,4 +1,4 @@
-"""The process that compiles: `python -P -m planaria.runtime.compiling_process core|full|FILE`.
+"""The process that compiles: `python -P -m planaria.runtime.compiling_process NAME|FILE`.
 
 It is one of its own, so that the memory it takes (1 GB and more) goes back to the system, an interrupt or a
 kill leaves the caller alone, and the one for the full tier can have a low priority.
@@ -12,12 +12,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.cache import CompileCache
-from planaria.runtime.compiler import CompileRecipe, Tier, compile_into, file_recipe, tier_recipe
+from planaria.runtime.compiler import CompileRecipe, Tier, compile_into, named_recipe, tier_recipe
 from planaria.runtime.prebuilt import take_prebuilt
 
 __all__ = ["spawn"]
@@ -83,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cache = CompileCache()
     try:
-        recipe = tier_recipe(Tier(name)) if name in [tier.value for tier in Tier] else file_recipe(Path(name))
+        recipe = named_recipe(name)
         if background and name == Tier.FULL.value:
             if take_prebuilt(Tier.FULL, cache):
                 return 0

@@ -41,6 +41,7 @@ __all__ = [
     "deserialize_file",
     "engine",
     "export",
+    "increment_epochs",
     "memory_base",
     "memory_size",
     "new_engine",
@@ -132,7 +133,8 @@ def _take_trap(address: int) -> Trap:
 
 # -- the engine ------------------------------------------------------------------------------------
 
-_engine: wasmtime.Engine | None = None
+#: By whether they count instructions.
+_engines: dict[bool, wasmtime.Engine] = {}
 _engine_lock = threading.Lock()
 
 
@@ -163,14 +165,24 @@ def new_engine(*, flags: Iterable[str] = (), **settings: Any) -> wasmtime.Engine
     return wasmtime.Engine(config)
 
 
-def engine() -> wasmtime.Engine:
-    """The one engine of this process, made when first asked for; safe to call from any thread."""
-    global _engine
-    if _engine is None:
+def engine(metered: bool = False) -> wasmtime.Engine:
+    """The engine of this process, or the one that counts instructions; safe to call from any thread.
+
+    Each is made when first asked for. A module that was compiled for one does not load in the other.
+    """
+    found = _engines.get(metered)
+    if found is None:
         with _engine_lock:
-            if _engine is None:
-                _engine = new_engine()
-    return _engine
+            found = _engines.get(metered)
+            if found is None:
+                found = _engines[metered] = new_engine(consume_fuel=True) if metered else new_engine()
+    return found
+
+
+def increment_epochs() -> None:
+    """Have the epoch callbacks of all stores asked that run, of every engine."""
+    for one in list(_engines.values()):
+        one.increment_epoch()
 
 
 # -- modules ---------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ _log: Final = logging.getLogger("planaria.runtime")
 _USUAL_SECONDS: Final = {Tier.CORE: 15, Tier.FULL: 90}
 
 _lock = threading.RLock()  # replaced in a forked child: another thread of its parent may have held it
-_modules: dict[Tier, wasmtime.Module] = {}
+#: By tier, and whether they count instructions.
+_modules: dict[tuple[Tier, bool], wasmtime.Module] = {}
 _background: subprocess.Popen[bytes] | None = None
 
 
@@ -42,24 +43,25 @@ def _after_fork() -> None:
 
 def is_compiled(tier: Tier) -> bool:
     """Whether `load(tier)` would be quick."""
-    return tier in _modules or CompileCache().find(tier_recipe(tier).key) is not None
+    return (tier, False) in _modules or CompileCache().find(tier_recipe(tier).key) is not None
 
 
-def load(tier: Tier) -> wasmtime.Module:
-    """The compiled guest; the same object for the whole process.
+def load(tier: Tier, *, metered: bool = False) -> wasmtime.Module:
+    """The compiled guest; the same object for the whole process. A metered one counts instructions.
 
     Takes about 20 ms from the cache. When it is missing there it is taken from an installed package,
     or compiled first, and a line on standard error says so. Raises `RuntimeSetupError`.
     """
-    module = _modules.get(tier)
+    module = _modules.get((tier, metered))
     if module is None:
         with _lock:
-            module = _modules.get(tier)
+            module = _modules.get((tier, metered))
             if module is None:
-                recipe, cache = tier_recipe(tier), CompileCache()
-                _take_installed(tier, cache)
-                module = load_recipe(recipe, cache, lambda: _announced(recipe))
-                _modules[tier] = module
+                recipe, cache = tier_recipe(tier, metered=metered), CompileCache()
+                if not metered:
+                    _take_installed(tier, cache)
+                module = load_recipe(recipe, cache, lambda: _announced(recipe, tier))
+                _modules[tier, metered] = module
     return module
 
 
@@ -80,7 +82,7 @@ def load_recipe(
             if path is None:
                 raise RuntimeSetupError(f"{cache.module_path(recipe.key)} vanished after it was compiled")
         try:
-            return native.deserialize_file(native.engine(), path)
+            return native.deserialize_file(native.engine(recipe.metered), path)
         except wasmtime.WasmtimeError as error:
             refusal = error  # of another processor, when the cache's directory is shared between machines
             with cache.lock(recipe.key):
@@ -137,13 +139,15 @@ def _take_installed(tier: Tier, cache: CompileCache) -> bool:
     return take_prebuilt(tier, cache)
 
 
-def _announced(recipe: CompileRecipe) -> None:
-    tier = Tier(recipe.argument)  # the full one where a build has no core tier
+def _announced(recipe: CompileRecipe, wanted: Tier) -> None:
+    # The full one also where a build has no core tier.
+    tier = Tier.FULL if recipe.argument.startswith(Tier.FULL.value) else wanted
     begun = time.monotonic()
     if (short := shortage(tier)) is not None:
         print(f"planaria: {short}", file=sys.stderr)
     print(
-        f"planaria: compiling the {tier.value} runtime, once for this user and version "
+        f"planaria: compiling the {'metered ' if recipe.metered else ''}{tier.value} runtime, "
+        "once for this user and version "
         f"(about {_USUAL_SECONDS[tier]} s) ...",
         end="",
         file=sys.stderr,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planaria.errors import SessionError
 from planaria.session.engine import SessionEngine
 from planaria.session.history import Point
 from planaria.session.log import log
+from planaria.session.recordings import recall
 
 __all__ = ["checkpoint", "fork", "redo", "rewind", "undo"]
 
@@ -33,10 +36,23 @@ def _go_to(engine: SessionEngine, point: Point) -> None:
     engine.adopt(point.state)
 
 
+def _found(engine: SessionEngine, place: str | int, find: Callable[[], Point]) -> Point:
+    """A point that was kept, or else one that the recording leads to. Raises SessionError."""
+    try:
+        return find()
+    except SessionError:
+        if isinstance(place, str) or not 0 <= place < engine.count:
+            raise
+        point = recall(engine, place)
+        if point is None:
+            raise
+        return point
+
+
 def rewind(engine: SessionEngine, place: str | int) -> None:
     """Go back to a checkpoint by its label, or to the state after so many executions."""
     engine.executor.require("rewind")
-    point = engine.history.find(place)
+    point = _found(engine, place, lambda: engine.history.find(place))
     _go_to(engine, point)
     engine.history.go_to(point)
     engine.history.undone.clear()
@@ -48,7 +64,7 @@ def undo(engine: SessionEngine, n: int) -> None:
         raise ValueError(f"undo(n={n!r}): n must be a positive integer")
     engine.executor.require("rewind")
     history = engine.history
-    point = history.to_undo(n, engine.count)
+    point = _found(engine, engine.count - n, lambda: history.to_undo(n, engine.count))
     left = [
         *history.between(point.state.count, engine.count),
         Point(engine.state(), None, history.past),

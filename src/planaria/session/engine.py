@@ -23,6 +23,7 @@ from planaria.errors import (
     SessionError,
 )
 from planaria.executors.executor import Executor, SandboxSetup, Snapshots, TierNeeded
+from planaria.executors.journal import Recorder
 from planaria.executors.messages import (
     Done,
     Failed,
@@ -51,6 +52,7 @@ from planaria.session.result import Result
 from planaria.session.sandbox_setup import sandbox_setup
 from planaria.session.settings import SessionSettings, checked_time
 from planaria.session.weak_host import WeakHost
+from planaria.snapshot.recording import Began, Ended, can_begin
 from planaria.snapshot.state import SessionState
 from planaria_kernel.errors import DecodeLimitError
 
@@ -73,6 +75,7 @@ class SessionEngine:
     def __init__(self, settings: SessionSettings) -> None:
         self.settings = settings
         self.executor: Executor = settings.executor or WasmExecutor()
+        self.recorder = Recorder(settings.bounds.recording) if settings.record else None
         self.host_calls = HostCalls(settings, self.executor)
         self.workspace: WorkspaceLink | None = None
         self.network: NetworkLink | None = None
@@ -94,11 +97,15 @@ class SessionEngine:
         self._forget()
         self._setup: SandboxSetup | None = None
         if self.executor.is_sandbox:
-            self._setup = sandbox_setup(settings)
+            self._setup = sandbox_setup(settings, self.recorder)
         if settings.has_workspace:
             from planaria.session.workspace_link import open_workspace
 
             self._link(open_workspace(settings, self.executor, self))
+
+    @property
+    def _is_deterministic(self) -> bool:
+        return self.settings.deterministic is not None
 
     def _forget(self) -> None:
         """Nothing has been executed yet."""
@@ -202,6 +209,8 @@ class SessionEngine:
         if files is None:
             raise self.executor.missing("files")
         self.history.has_changed = True
+        if self.recorder is not None:
+            self.recorder.jump()
         return Files(files, _HOME)
 
     def interrupt(self) -> None:
@@ -286,8 +295,13 @@ class SessionEngine:
             if "rewind" in self.executor.capabilities:
                 # Without a call, code reaches no import that cannot be seen in it (`_begin_again`).
                 may_move_up = tier == "core" and (stdin is not None or "(" in source)
-                history.checkpoint(self.state, needed=may_move_up)
+                # What is to be repeated takes every one: that clears old frames of its stack.
+                is_repeated = self._is_deterministic or self.recorder is not None
+                history.checkpoint(self.state, needed=may_move_up or is_repeated)
         self.count += 1
+        if self.recorder is not None:
+            self.recorder.drop_oldest(can_begin)
+            self.recorder.mark(Began(self.count, source, name, stdin is not None), len(source))
         self.execution = execution = ExecutionState(
             RunCode(source, self.count, tier, name)
             if stdin is None
@@ -298,6 +312,7 @@ class SessionEngine:
             alarm=self.host_calls.alarm,
             listeners=self.settings.listeners if program is None else program,
             pending=self.pending,
+            virtual_time=self._is_deterministic,
         )
         return execution
 
@@ -305,6 +320,8 @@ class SessionEngine:
         """What to do next for an execution; without `sleep` it pauses rather than wait for a timer."""
         if self.host_calls.answers:
             self.host_calls.collect(execution)
+        if self._is_deterministic:
+            self.host_calls.give_next(execution)
         if execution.outcome is not None:
             return Step.OVER
         self._look_at_clock(execution)
@@ -312,13 +329,25 @@ class SessionEngine:
             return Step.ENTER
         if execution.outcome is not None:
             return Step.OVER
-        return Step.PAUSE if self._pauses(execution, sleep) else Step.WAIT
+        if self._pauses(execution, sleep):
+            return Step.PAUSE
+        if (
+            execution.virtual_time
+            and execution.wake_at is not None
+            and execution.stop.reason is None
+            and not self.host_calls.any_expected(execution)
+        ):
+            self.executor.slept(execution.skip_wait())
+            return Step.ENTER
+        return Step.WAIT
 
     def enter(self, execution: ExecutionState) -> None:
         """Enter the kernel once, and begin the host calls that the code has made. Blocks."""
         executor = self.executor
         measured = None if execution.cpu_left is None else executor.cpu_seconds()
         self.history.has_changed = True
+        if (waited := execution.due_timer) is not None:
+            executor.slept(waited)
         try:
             entered = executor.enter(execution.command(), execution.guard())
         except Stopped as stopped:
@@ -340,6 +369,7 @@ class SessionEngine:
             self._crashed(execution, Stopped(str(error), None))
             return
         finally:
+            execution.use_fuel(executor.fuel_used)
             if measured is not None:
                 used = max(0.0, executor.cpu_seconds() - measured)
                 execution.cpu_left = max(0.0, (execution.cpu_left or 0.0) - used)
@@ -488,6 +518,8 @@ class SessionEngine:
         error = None if result.error is None else f"{result.error}"
         entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
         self.history.recent.append(entry)
+        if self.recorder is not None:
+            self.recorder.mark(Ended(entry.count, entry.code, entry.duration_ms, error))
         execution.result = result
         if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
             log_end(id(self), result, execution.stop)
@@ -569,13 +601,14 @@ class SessionEngine:
                 self.settings.bounds,
                 alarm=self.host_calls.alarm,
                 listeners=self.settings.listeners,
+                virtual_time=self._is_deterministic,
             )
 
     def copy(self, state: SessionState, *, reseed: bool) -> SessionEngine:
         """An engine that continues from `state`, which is this one's present one."""
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
-        other.workspace = other.network = None
+        other.workspace = other.network = other.recorder = None
         other.phase = Phase.READY
         other._out_of_time = 0
         other._setup = self._setup

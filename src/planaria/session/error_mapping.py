@@ -80,6 +80,9 @@ def _stopped_error(
         case "cpu":
             message = f"the limit cpu_time of {execution.limits.cpu_time:g} s is used up; {left}"
             return _placed(LimitError(message, limit="cpu_time"), execution, outcome)
+        case "fuel":
+            message = f"the limit fuel={execution.limits.fuel} of WebAssembly instructions is used up; {left}"
+            return _placed(LimitError(message, limit="fuel"), execution, outcome)
         case "interrupt":
             return _placed(Interrupted(f"interrupted; {left}"), execution, outcome)
     if stop.crash is None:

@@ -97,6 +97,8 @@ class ExecutionState:
         "count",
         "cpu_left",
         "deadline",
+        "fuel_left",
+        "fuel_used",
         "inside",
         "is_noticed",
         "limits",
@@ -107,7 +109,9 @@ class ExecutionState:
         "stop",
         "suspended",
         "timeout",
+        "timer",
         "tool_calls",
+        "virtual_time",
         "wake_at",
     )
 
@@ -121,7 +125,10 @@ class ExecutionState:
         alarm: Alarm | None = None,
         listeners: Listeners | None = None,
         pending: Mapping[int, HostCall] = _NOTHING,
+        virtual_time: bool = False,
     ) -> None:
+        #: Whether timers are not waited for: they fire once no host call is open (see `skip_wait`).
+        self.virtual_time = virtual_time
         self.count = count
         self.limits = limits
         self.alarm = alarm or Alarm()
@@ -130,6 +137,8 @@ class ExecutionState:
         self.deadline = None if timeout is None else self.started + timeout
         self._left = timeout
         self.cpu_left = limits.cpu_time
+        self.fuel_left = limits.fuel
+        self.fuel_used = 0
         #: Host callbacks so far.
         self.callbacks = 0
         #: Whether anything outside of the session may have noticed what it did.
@@ -143,6 +152,8 @@ class ExecutionState:
         self.suspended: dict[int, str] = {}
         #: When to continue without an answer, a value of `time.monotonic()`.
         self.wake_at: float | None = None
+        #: How many seconds that was from the report that said so.
+        self.timer = 0.0
         #: The kernel's last report, once the execution is over.
         self.outcome: Done | Failed | None = None
         self.result: Result | None = None
@@ -176,8 +187,26 @@ class ExecutionState:
         return self.outcome is None and (
             self._command is not None
             or bool(self._answers)
-            or (self.wake_at is not None and time.monotonic() >= self.wake_at)
+            or (self.wake_at is not None and not self.virtual_time and time.monotonic() >= self.wake_at)
         )
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the next command has answers to calls."""
+        return bool(self._answers)
+
+    @property
+    def due_timer(self) -> float | None:
+        """The seconds that the code has waited if the next entry is for a timer that is due; else None."""
+        if self._command is not None or self._answers or self.wake_at is None:
+            return None
+        return self.timer
+
+    def skip_wait(self) -> float:
+        """The next timer is due now; how long the code would have waited, in seconds."""
+        self._command = Resume()
+        self.wake_at = None
+        return self.timer
 
     def command(self) -> Command:
         """The command for the next entry; taking it forgets it."""
@@ -192,8 +221,14 @@ class ExecutionState:
     def guard(self) -> Guard:
         """What limits the next entry."""
         if self.stop.reason is None:
-            return Guard(self.deadline, self.cpu_left, self.limits.grace, self._is_asked)
-        return Guard(None, None, self.limits.grace, self._is_asked)
+            return Guard(self.deadline, self.cpu_left, self.limits.grace, self._is_asked, self.fuel_left)
+        return Guard(None, None, self.limits.grace, self._is_asked, self.fuel_left)
+
+    def use_fuel(self, used: int) -> None:
+        """An entry took so many instructions."""
+        if self.fuel_left is not None:
+            self.fuel_used += used
+            self.fuel_left = max(0, self.fuel_left - used)
 
     def _is_asked(self) -> bool:
         return self.asked
@@ -229,6 +264,7 @@ class ExecutionState:
     def waits(self, seconds: float | None) -> None:
         """It waits, with `seconds` until its next timer."""
         self._command = None
+        self.timer = seconds or 0.0
         self.wake_at = None if seconds is None else time.monotonic() + max(0.0, seconds)
 
     def fail(self, kind: str, message: str, exit_code: int | None = None) -> None:
@@ -289,7 +325,8 @@ class ExecutionState:
     def seconds_left(self) -> float | None:
         """How long the code may wait, also for its own timers; None without a limit."""
         end = self.deadline if self.stop.reason is None else self.stop.patience
-        ends = [time_ for time_ in (self.wake_at, end) if time_ is not None]
+        wake_at = None if self.virtual_time else self.wake_at
+        ends = [time_ for time_ in (wake_at, end) if time_ is not None]
         return max(0.0, min(ends) - time.monotonic()) if ends else None
 
     # -- output --------------------------------------------------------------------------------------------
@@ -338,6 +375,7 @@ class ExecutionState:
             tool_calls=list(self.tool_calls),
             requests=requests,
             peak_memory_bytes=peak_memory_bytes,
+            fuel=None if self.fuel_left is None else self.fuel_used,
         )
         if (output := self.output) is not None:
             result.stdout_bytes, result.stderr_bytes = output.stdout, output.stderr
@@ -367,7 +405,14 @@ class ExecutionState:
 
     @classmethod
     def restored(
-        cls, waiting: WaitingRun, tier: str, limits: Limits, *, alarm: Alarm, listeners: Listeners
+        cls,
+        waiting: WaitingRun,
+        tier: str,
+        limits: Limits,
+        *,
+        alarm: Alarm,
+        listeners: Listeners,
+        virtual_time: bool = False,
     ) -> ExecutionState:
         """The execution that waited when `waiting` was taken."""
         execution = cls(
@@ -378,6 +423,7 @@ class ExecutionState:
             alarm=alarm,
             listeners=listeners,
             pending={call.id: call for call in waiting.pending},
+            virtual_time=virtual_time,
         )
         execution.waits(waiting.wake_in)
         execution.inside = False

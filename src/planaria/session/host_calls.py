@@ -67,6 +67,8 @@ class HostCalls:
         self.answers: dict[int, Future[Answer] | Job[Answer]] = {}
         #: The ids of those that have come.
         self._arrived: set[int] = set()
+        #: Of a deterministic session: those that have come and wait for their turn.
+        self._ready: dict[int, Ok | Raised] = {}
         #: The plain functions among what is called for them.
         self._plain: dict[int, Callback] = {}
         #: The answers of plain functions on the `loop` that have not returned, also those that no task awaits
@@ -227,7 +229,27 @@ class HostCalls:
         if isinstance(answer, Suspended):
             execution.suspended[call.id] = answer.reason
         elif isinstance(answer, (Ok, Raised)):
-            execution.answer(call.id, answer)
+            if self._settings.deterministic is None:
+                execution.answer(call.id, answer)
+            else:
+                self._ready[call.id] = answer
+
+    def give_next(self, execution: ExecutionState) -> None:
+        """Of a deterministic session: give the code the answer to its oldest call, if that has come.
+
+        One at a time and in the order of the calls, whenever they come. Calls that wait for a decision hold
+        up none.
+        """
+        pending = execution.pending
+        for identifier in self._ready.keys() - pending.keys():
+            del self._ready[identifier]
+        if not self._ready or execution.has_answers:
+            return
+        oldest = min(
+            one for one in pending if one not in execution.suspended and not self.is_held(pending[one])
+        )
+        if oldest in self._ready:
+            execution.answer(oldest, self._ready.pop(oldest))
 
     def any_expected(self, execution: ExecutionState) -> bool:
         """Whether an answer to a pending call is on its way."""
@@ -278,11 +300,13 @@ class HostCalls:
         for answer in self.answers.values():
             answer.cancel()
         self.answers.clear()
+        self._ready.clear()
         self._plain.clear()
 
     def after_fork(self) -> None:
         """In a child of a fork, where the threads do not exist."""
         self.answers = {}
+        self._ready = {}
         self._plain = {}
         self._arrived = set()
         self._pool = BoundedThreads(_MOST_THREADS)

@@ -111,6 +111,8 @@ class Result(Shown):
     """A record of every request over the network, in order: method, URL, status, bytes, milliseconds, and
     whether it was allowed or why not."""
     peak_memory_bytes: int = 0
+    fuel: int | None = None
+    """WebAssembly instructions that it took; only counted with `Limits(fuel=...)`."""
     stdout_truncated: bool = False
     """Whether there was more than `Limits.output`: the middle is left out, with a line that says so."""
     stderr_truncated: bool = False

@@ -18,6 +18,7 @@ from planaria.limits import NOT_GIVEN, Limits, NotGiven, ShellLimits
 from planaria.machine.wasi.clock import Clock
 from planaria.session.callbacks import Callback, CallbackRegistry, Callbacks
 from planaria.session.collector import Listeners
+from planaria.session.deterministic import Deterministic
 from planaria.session.result import Output
 from planaria.session.shell_commands import as_commands
 
@@ -54,6 +55,8 @@ class SessionSettings:
     stdin: str | Callable[[str], str | None] | None = None
     clock: Clock | None = None
     seed: int | None = None
+    deterministic: Deterministic | None = None
+    record: bool = False
     on_stdout: Callable[[str], object] | None = None
     on_stderr: Callable[[str], object] | None = None
     on_output: Callable[[str, str | Output], object] | None = None
@@ -82,6 +85,10 @@ class SessionSettings:
     def __post_init__(self) -> None:
         _check_types(self)
         _check_environment(self.env)
+        if self.deterministic is not None:
+            if self.clock is not None or self.seed is not None:
+                raise TypeError("clock= and seed= are part of deterministic=: give them to Deterministic()")
+            self._set("seed", self.deterministic.seed)
         self._set("mounts", _checked_mounts(self.mounts))
         self._set("registry", CallbackRegistry.of(self.callbacks))
         self.registry.warn_of_builtins()
@@ -89,6 +96,8 @@ class SessionSettings:
         if not isinstance(self.execution_timeout_ms, NotGiven):
             bounds = replace(bounds, timeout=_seconds_of(self.execution_timeout_ms))
         self._set("bounds", bounds)
+        if bounds.fuel is not None and self.executor is not None:
+            self.executor.require("fuel_limit")
         self._set("shell_bounds", self.shell_limits or ShellLimits())
         self._set("shell_commands", as_commands(self.commands))
         self._set("listeners", Listeners(self.on_stdout, self.on_stderr, self.on_output, self.on_bytes))
@@ -123,6 +132,7 @@ def _check_types(settings: SessionSettings) -> None:
         ("limits", settings.limits, Limits),
         ("vfs", settings.vfs, VfsStorage),
         ("quota", settings.quota, Quota),
+        ("deterministic", settings.deterministic, Deterministic),
         ("executor", settings.executor, Executor),
     ):
         if value is not None and not isinstance(value, kind):
@@ -145,6 +155,9 @@ def _check_types(settings: SessionSettings) -> None:
     ):
         if listener is not None and not callable(listener):
             raise TypeError(f"{name}= must be a function, not {type(listener).__name__}")
+    record: object = settings.record
+    if not isinstance(record, bool):
+        raise TypeError(f"record= must be a bool, not {type(record).__name__}")
     stdin: object = settings.stdin
     if stdin is not None and not callable(stdin) and not isinstance(stdin, str):
         raise TypeError(f"stdin= must be a string or a function of the prompt, not {type(stdin).__name__}")
@@ -185,6 +198,8 @@ def _check_beside(settings: SessionSettings, executor: Executor) -> None:
         "mounts": settings.mounts,
         "quota": settings.quota,
         "clock": settings.clock,
+        "deterministic": settings.deterministic,
+        "record": settings.record,
     }
     if executor.network_proxy is None:
         refused["network"] = settings.network

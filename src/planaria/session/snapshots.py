@@ -16,13 +16,21 @@ from planaria.session.kernel_settings import shell_settings
 from planaria.session.log import log
 from planaria.snapshot.compatibility import Lacking, Missing
 from planaria.snapshot.decode import read_state
+from planaria.snapshot.digest import digest_of
 from planaria.snapshot.encode import take
 from planaria.snapshot.record import WORKSPACE, Declaration
 from planaria.snapshot.restore import ask, revive
 from planaria.snapshot.snapshot import Snapshot
 from planaria_kernel.protocol import encode
 
-__all__ = ["pickle_variables", "restore_snapshot", "save_as_image", "take_snapshot", "unpickle_variables"]
+__all__ = [
+    "pickle_variables",
+    "restore_snapshot",
+    "save_as_image",
+    "state_digest",
+    "take_snapshot",
+    "unpickle_variables",
+]
 
 
 def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
@@ -32,6 +40,12 @@ def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | s
     declarations = [*_declarations(engine), *engine.host_calls.missing.values()]
     state = engine.state(complete=True)
     return take(state, declarations, engine.executor.tier, engine, parent=parent, key=key)
+
+
+def state_digest(engine: SessionEngine) -> str:
+    """See `Session.state_digest`."""
+    engine.executor.require("snapshot")
+    return digest_of(engine.state())
 
 
 def _declarations(engine: SessionEngine) -> list[Declaration]:
@@ -73,7 +87,7 @@ def restore_snapshot(
         absent = lacking.callbacks
         declarations += absent.values()
         tier, known = snapshot.header.tier, list(snapshot.record.declarations)
-        if reseed:  # its kernel is configured anyway
+        if reseed and engine.settings.seed is None:  # its kernel is configured anyway
             settings = shell_settings(engine.settings)
         if engine.workspace is not None:
             settings |= engine.workspace.settings()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from planaria.errors import SnapshotError, SnapshotMismatch
-from planaria.executors.executor import SandboxSetup
+from planaria.executors.executor import Executor, SandboxSetup
 from planaria.executors.messages import Answer, Command, EndOfInput, Query, Raised
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import make_directories, standard_layout
@@ -21,7 +21,7 @@ from planaria.snapshot.decode import read_state
 from planaria.snapshot.parts import SnapshotParts
 from planaria.snapshot.restore import ask, revive
 
-__all__ = ["FileChanges", "SnapshotDifference", "Variable", "difference"]
+__all__ = ["FileChanges", "SnapshotDifference", "Variable", "difference", "fingerprint"]
 
 #: Run inside a sandbox that is thrown away: texts cannot tell two large arrays or two versions of a
 #: function apart.
@@ -116,6 +116,28 @@ def difference(before: SnapshotParts, after: SnapshotParts) -> SnapshotDifferenc
     )
 
 
+def fingerprint(executor: Executor, name: str) -> object:
+    """What a variable of a kernel is, to be compared with what it is in another state; None without it.
+
+    Runs code in the kernel, which is to be discarded.
+    """
+    variables = _dictionary(ask(executor, Query("names")))
+    if name not in variables:
+        return None
+    return variables[name], _dictionary(ask(executor, Query("evaluate", (_digests_of([name]),)))).get(name)
+
+
+def _digests_of(names: list[str]) -> str:
+    """An expression that gives digests of variables."""
+    return f"(lambda space: (exec({_DIGESTS!r}, space), space['digests'](globals(), {names!r}))[1])({{}})"
+
+
+def _dictionary(answer: object) -> dict[str, Any]:
+    if not isinstance(answer, dict):
+        raise SnapshotMismatch("a snapshot cannot be started: its kernel gave no names")
+    return answer
+
+
 class _Silent:
     """A host that offers nothing."""
 
@@ -153,14 +175,10 @@ class _Kernel:
         return {name: Variable(*told) for name, told in names.items()}
 
     def digests(self, names: list[str]) -> dict[str, str | None]:
-        call = f"(lambda space: (exec({_DIGESTS!r}, space), space['digests'](globals(), {names!r}))[1])({{}})"
-        return self._ask(Query("evaluate", (call,)))
+        return self._ask(Query("evaluate", (_digests_of(names),)))
 
     def _ask(self, command: Command) -> dict[str, Any]:
-        answer = ask(self._executor, command)
-        if not isinstance(answer, dict):
-            raise SnapshotMismatch("a snapshot cannot be started: its kernel gave no names")
-        return answer
+        return _dictionary(ask(self._executor, command))
 
     def close(self) -> None:
         self._executor.close()

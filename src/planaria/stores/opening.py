@@ -29,8 +29,9 @@ def open_store(place: str) -> Store:
 
         query = dict(parse_qsl(url.query))
         prefix = query.pop("prefix", "planaria:")
+        address = place.partition("?")[0] + (f"?{urlencode(query)}" if query else "")
         try:
-            return RedisStore(url._replace(query=urlencode(query)).geturl(), prefix=prefix)
+            return RedisStore(address, prefix=prefix)
         except (ImportError, ValueError) as error:
             raise StorageError(str(error)) from None
     if scheme == "sqlite" and separator:

@@ -1,4 +1,4 @@
-"""The clocks that a guest can read: the host's, a frozen one, one set ahead or back.
+"""The clocks that a guest can read: the host's, a frozen one, a virtual one, one set ahead or back.
 
 All times are whole nanoseconds. Realtime counts from 1970-01-01 UTC. Monotonic and CPU time count from
 the beginning of the session and go on from where they were when its state is taken elsewhere, so that a
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Protocol
 
 from planaria.fork import in_forked_child
 
-__all__ = ["Clock", "FrozenClock", "OffsetClock", "SystemClock"]
+__all__ = ["Clock", "FrozenClock", "JournaledClock", "OffsetClock", "SystemClock", "VirtualClock"]
 
 
 #: The processor time that this process's ancestors had used when they forked it, in nanoseconds.
@@ -126,6 +127,48 @@ class FrozenClock:
         self._elapsed = state["monotonic"]
 
 
+class VirtualClock:
+    """A clock that the guest itself moves: by `step` nanoseconds with each reading, and by its sleeps.
+
+    What it shows follows from what was read and slept before, so it is the same on every machine, and
+    sleeps are over at once. The date begins at `start` nanoseconds since the epoch; sleeps move it only if
+    `sleeps_count`, but the monotonic clock always, so that timers fire. Processor time is that of readings.
+    """
+
+    __slots__ = ("_read", "_sleeps_count", "_slept", "_start", "_step")
+
+    def __init__(self, start: int, step: int, *, sleeps_count: bool) -> None:
+        self._start = start
+        self._step = step
+        self._sleeps_count = sleeps_count
+        #: Nanoseconds that passed by readings, and by sleeps.
+        self._read = 0
+        self._slept = 0
+
+    def realtime(self) -> int:
+        self._read += self._step
+        return self._start + self._read + (self._slept if self._sleeps_count else 0)
+
+    def monotonic(self) -> int:
+        self._read += self._step
+        return self._read + self._slept
+
+    def cpu(self) -> int:
+        self._read += self._step
+        return self._read
+
+    def slept(self, nanoseconds: int) -> None:
+        self._slept += nanoseconds
+
+    def state(self) -> dict[str, int]:
+        return {"monotonic": self._read + self._slept, "cpu": self._read}
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        # Of another clock, processor time may be ahead of the monotonic one: several threads use it.
+        self._read = state["cpu"]
+        self._slept = max(0, state["monotonic"] - state["cpu"])
+
+
 class OffsetClock(SystemClock):
     """The time of the host, with the date moved by `nanoseconds` (negative: into the past)."""
 
@@ -137,3 +180,38 @@ class OffsetClock(SystemClock):
 
     def realtime(self) -> int:
         return time.time_ns() + self._offset
+
+
+class JournaledClock:
+    """A clock whose readings go through `outcome(kind, read)`; see `planaria.executors.journal`.
+
+    A copy, which is that of another session, is one of the clock behind it.
+    """
+
+    __slots__ = ("_inner", "_outcome")
+
+    def __init__(self, inner: Clock, outcome: Callable[[str, Callable[[], int]], int]) -> None:
+        self._inner = inner
+        self._outcome = outcome
+
+    def __copy__(self) -> Clock:
+        return copy(self._inner)
+
+    def realtime(self) -> int:
+        return self._outcome("realtime", self._inner.realtime)
+
+    def monotonic(self) -> int:
+        return self._outcome("monotonic", self._inner.monotonic)
+
+    def cpu(self) -> int:
+        return self._outcome("cpu", self._inner.cpu)
+
+    def slept(self, nanoseconds: int) -> None:
+        self._inner.slept(nanoseconds)
+
+    def state(self) -> dict[str, int]:
+        state = self._inner.state()
+        return {"realtime": 0, **state}  # with it, the time is not counted as state (`snapshot.digest`)
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        self._inner.restore({name: state[name] for name in state if name != "realtime" or state[name]})

@@ -7,6 +7,7 @@ import struct
 from typing import Final
 
 from planaria.machine.wasi.abi import EVENT, U32, Errno, EventType
+from planaria.machine.wasi.clock import VirtualClock
 from planaria.machine.wasi.process import ProcessCalls
 
 __all__ = ["SUBSCRIPTIONS_LIMIT", "PollCalls"]
@@ -48,7 +49,7 @@ class PollCalls(ProcessCalls):
             wait = min(timers)[0]
             # A sleep that the host interrupted is over, too. EINTR would be right, but the guest's libc makes
             # ENOTSUP of every error; the interrupt itself reaches the guest when this call returns.
-            if wait and self.sleep(wait / 1e9):
+            if wait and (isinstance(self.clock, VirtualClock) or self.sleep(wait / 1e9)):
                 self.clock.slept(wait)
         ready += [(userdata, 0, EventType.CLOCK, 0) for timeout, userdata in timers if timeout <= wait]
         for index, (userdata, error, kind, available) in enumerate(ready):

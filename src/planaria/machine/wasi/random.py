@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
+from copy import copy
 from typing import Final, Protocol
 
-__all__ = ["RandomSource", "SeededRandom", "SystemRandom", "take"]
+__all__ = ["JournaledRandom", "RandomSource", "SeededRandom", "SystemRandom", "take"]
 
 #: The guest chooses how much it wants; the host never holds more than this at once.
 PIECE: Final = 1 << 16
@@ -77,3 +79,28 @@ class SeededRandom:
 
     def restore(self, state: int | None) -> None:
         self._pieces = state or 0
+
+
+class JournaledRandom:
+    """A source whose bytes go through `outcome(kind, take)`; see `planaria.executors.journal`.
+
+    A copy, which is that of another session, is one of the source behind it.
+    """
+
+    __slots__ = ("_inner", "_outcome")
+
+    def __init__(self, inner: RandomSource, outcome: Callable[[str, Callable[[], bytes]], bytes]) -> None:
+        self._inner = inner
+        self._outcome = outcome
+
+    def __copy__(self) -> RandomSource:
+        return copy(self._inner)
+
+    def fill(self, view: memoryview) -> None:
+        view[:] = self._outcome("random", lambda: take(self._inner, len(view)))
+
+    def state(self) -> int | None:
+        return self._inner.state()
+
+    def restore(self, state: int | None) -> None:
+        self._inner.restore(state)

@@ -19,6 +19,7 @@ from planaria.session import kernel_queries
 from planaria.session._async.session import AsyncSession
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.callbacks import Callbacks
+from planaria.session.deterministic import Deterministic
 from planaria.session.kernel_queries import Counters, Document, Prompt
 from planaria.session.parameters import suggest_names
 from planaria.session.result import Completions, Output, Result
@@ -61,6 +62,8 @@ class AsyncBash:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -93,6 +96,8 @@ class AsyncBash:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
@@ -132,6 +137,8 @@ class AsyncBash:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -167,6 +174,8 @@ class AsyncBash:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
@@ -211,6 +220,8 @@ class AsyncBash:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -247,6 +258,8 @@ class AsyncBash:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,

@@ -16,6 +16,7 @@ from planaria.machine.wasi.clock import Clock
 from planaria.session import snapshots
 from planaria.session._async.turns import AsyncTurns
 from planaria.session.callbacks import Callbacks
+from planaria.session.deterministic import Deterministic
 from planaria.session.engine import SessionEngine
 from planaria.session.parameters import suggest_names
 from planaria.session.phases import Phase
@@ -58,6 +59,8 @@ class AsyncSessionConstructors:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -89,7 +92,10 @@ class AsyncSessionConstructors:
         `env` are environment variables beside the usual ones; nothing comes from the host's. `stdin` feeds
         `input()` and scripts: a string, or a function of the prompt that returns a line or None. `argv` is
         `sys.argv`, and `$0` and the positional parameters of the shell.
-        `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable.
+        `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable;
+        `deterministic` (a `planaria.Deterministic`) is both and more, so that the same code and answers
+        give the same `state_digest()` anywhere. With `record`, what comes from outside is kept, so that
+        `recording()` can be done again, and `undo` goes back to any execution that it holds.
 
         `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are called as output
         arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2, also
@@ -128,6 +134,8 @@ class AsyncSessionConstructors:
                     stdin=stdin,
                     clock=clock,
                     seed=seed,
+                    deterministic=deterministic,
+                    record=record,
                     on_stdout=on_stdout,
                     on_stderr=on_stderr,
                     on_output=on_output,
@@ -186,6 +194,8 @@ class AsyncSessionConstructors:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -230,6 +240,8 @@ class AsyncSessionConstructors:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
@@ -456,6 +468,8 @@ class AsyncSessionConstructors:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -493,6 +507,8 @@ class AsyncSessionConstructors:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,

@@ -15,6 +15,7 @@ from planaria.limits import NOT_GIVEN, Limits, NotGiven, ShellLimits
 from planaria.machine.wasi.clock import Clock
 from planaria.session._async.session import AsyncSession
 from planaria.session.callbacks import Callbacks
+from planaria.session.deterministic import Deterministic
 from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import with_traceback
 from planaria.session.parameters import suggest_names
@@ -57,6 +58,8 @@ class AsyncSandbox:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -94,6 +97,8 @@ class AsyncSandbox:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,

@@ -16,7 +16,7 @@ from planaria.files.view import Files
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
 from planaria.representation import Shown
-from planaria.session import checkpoints, kernel_queries, snapshots
+from planaria.session import checkpoints, kernel_queries, recordings, snapshots
 from planaria.session._async.constructors import AsyncSessionConstructors
 from planaria.session._async.turns import interruption
 from planaria.session._async.workspace import AsyncWorkspaceMethods
@@ -31,6 +31,7 @@ from planaria.session.phases import Phase, Step
 from planaria.session.result import Completions, Result
 from planaria.session.settings import bytes_of_stdin
 from planaria.snapshot.compatibility import Missing
+from planaria.snapshot.recording import Recording
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["AsyncExecution", "AsyncSession"]
@@ -243,6 +244,33 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
     def history(self) -> list[HistoryEntry]:
         """The executions so far, the oldest first."""
         return self._engine.history.entries
+
+    async def state_digest(self) -> str:
+        """What names the present state: BLAKE2b-256, in hexadecimal, over memory, files and open descriptors.
+
+        Sessions with `deterministic=` that executed the same code with the same answers have the same one, on
+        any machine. What lies on the host (mounts, a storage given as `vfs=`) and the host's time are not in
+        it. Raises CapabilityError, and SnapshotError when a waiting call has arguments of no written form.
+        """
+        return await self._ask(snapshots.state_digest)
+
+    # -- recordings -------------------------------------------------------------------------------------
+
+    async def recording(self) -> Recording:
+        """What was executed so far and came from outside, for `planaria.replay`; with `record=True` only.
+
+        Everything that the code has seen is in it: arguments and answers of callbacks, answers of servers,
+        files that it read. Values of secrets, which it has not seen, are not. Raises SessionError.
+        """
+        return await self._ask(recordings.take_recording)
+
+    async def explain(self, name: str) -> HistoryEntry | None:
+        """The execution that last changed the variable `name`, with its value or contents; None if none did.
+
+        The recording is done again for that, which takes as long as its executions took. Raises SessionError
+        without `record=True`.
+        """
+        return await self._ask(lambda engine: recordings.explain(engine, name))
 
     # -- snapshots -------------------------------------------------------------------------------------
 

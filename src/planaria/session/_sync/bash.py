@@ -20,6 +20,7 @@ from planaria.session import kernel_queries
 from planaria.session._sync.session import Session
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.callbacks import Callbacks
+from planaria.session.deterministic import Deterministic
 from planaria.session.kernel_queries import Counters, Document, Prompt
 from planaria.session.parameters import suggest_names
 from planaria.session.result import Completions, Output, Result
@@ -62,6 +63,8 @@ class Bash:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -94,6 +97,8 @@ class Bash:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
@@ -133,6 +138,8 @@ class Bash:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -168,6 +175,8 @@ class Bash:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
@@ -212,6 +221,8 @@ class Bash:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -248,6 +259,8 @@ class Bash:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,

@@ -17,6 +17,7 @@ from planaria.machine.wasi.clock import Clock
 from planaria.session import snapshots
 from planaria.session._sync.turns import Turns
 from planaria.session.callbacks import Callbacks
+from planaria.session.deterministic import Deterministic
 from planaria.session.engine import SessionEngine
 from planaria.session.parameters import suggest_names
 from planaria.session.phases import Phase
@@ -59,6 +60,8 @@ class SessionConstructors:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -90,7 +93,10 @@ class SessionConstructors:
         `env` are environment variables beside the usual ones; nothing comes from the host's. `stdin` feeds
         `input()` and scripts: a string, or a function of the prompt that returns a line or None. `argv` is
         `sys.argv`, and `$0` and the positional parameters of the shell.
-        `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable.
+        `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable;
+        `deterministic` (a `planaria.Deterministic`) is both and more, so that the same code and answers
+        give the same `state_digest()` anywhere. With `record`, what comes from outside is kept, so that
+        `recording()` can be done again, and `undo` goes back to any execution that it holds.
 
         `on_stdout(text)`, `on_stderr(text)` and `on_output(stream, text or Output)` are called as output
         arrives, `on_bytes(descriptor, bytes)` with exactly what is written to descriptor 1 or 2, also
@@ -129,6 +135,8 @@ class SessionConstructors:
                     stdin=stdin,
                     clock=clock,
                     seed=seed,
+                    deterministic=deterministic,
+                    record=record,
                     on_stdout=on_stdout,
                     on_stderr=on_stderr,
                     on_output=on_output,
@@ -187,6 +195,8 @@ class SessionConstructors:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -231,6 +241,8 @@ class SessionConstructors:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
@@ -457,6 +469,8 @@ class SessionConstructors:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -494,6 +508,8 @@ class SessionConstructors:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,

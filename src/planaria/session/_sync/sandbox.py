@@ -16,6 +16,7 @@ from planaria.limits import NOT_GIVEN, Limits, NotGiven, ShellLimits
 from planaria.machine.wasi.clock import Clock
 from planaria.session._sync.session import Session
 from planaria.session.callbacks import Callbacks
+from planaria.session.deterministic import Deterministic
 from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import with_traceback
 from planaria.session.parameters import suggest_names
@@ -58,6 +59,8 @@ class Sandbox:
         stdin: str | Callable[[str], str | None] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        deterministic: Deterministic | None = None,
+        record: bool = False,
         on_stdout: Callable[[str], object] | None = None,
         on_stderr: Callable[[str], object] | None = None,
         on_output: Callable[[str, str | Output], object] | None = None,
@@ -95,6 +98,8 @@ class Sandbox:
             stdin=stdin,
             clock=clock,
             seed=seed,
+            deterministic=deterministic,
+            record=record,
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_output=on_output,
