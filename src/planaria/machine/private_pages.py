@@ -8,13 +8,14 @@ begun when looks have cost as much: a memory that is read once is never protecte
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 from planaria.machine.changes import ChangedPages, dirty_spans, read_pages, revert, spans_of, write_pages
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, Span, length, united, without
-from planaria.machine.write_protection import protect, see_written, take_written
+from planaria.machine.write_protection import protect, see_written, take_written, unprotect
 
 __all__ = ["STACK_BASE", "PrivatePages"]
 
@@ -26,38 +27,103 @@ _KEPT_STACK: Final = 256 << 10
 _OLD_FRAMES: Final[Span] = (0, STACK_BASE - _KEPT_STACK)
 #: About what protecting a page costs, in nanoseconds.
 _PROTECTION: Final = 15
+#: What is added to a smaller part, or is smaller, is looked at together with it, in bytes.
+_SMALL_PART: Final = 16 << 20
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of the memory, which is protected or not as a whole."""
+
+    start: int
+    end: int
+    is_protected: bool = False
+    cost: int = 0
+    """What looks at it have cost, in nanoseconds."""
 
 
 class PrivatePages:
     """Those of the memory at one address. The guest must be at rest."""
 
-    __slots__ = ("_base", "_found", "_looked", "_protected", "_read")
+    __slots__ = ("_base", "_found", "_parts", "_read")
 
     def __init__(self, base: int) -> None:
         self._base = base
+        self._parts: list[_Part] = []
         self.forget()
 
     def forget(self) -> None:
-        """Something was mapped over the memory, or written to it in an unknown way."""
+        """Something is going to be mapped over the memory, or was."""
         #: The changed pages as they were last read; None when all have to be found anew, as after a failure.
         self._read: ChangedPages | None = None
-        #: Up to where writes are noticed, as an offset.
-        self._protected = 0
-        #: What looks at the rest have cost, in nanoseconds.
-        self._looked = 0
         #: What `find` has found and neither `read` nor `go_back` has taken.
         self._found: tuple[ChangedPages | None, list[Span]] | None = None
+        for part in self._parts:
+            if part.is_protected:
+                unprotect(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
+            part.is_protected, part.cost = False, 0
 
     def find(self, end: int, image: MemoryFile, *, to_write: bool = False) -> None:
         """Find what may differ from `image`, which is mapped there, below `end`; perhaps `to_write` there."""
         before, self._read = self._read, None
         if before is None:
             self.forget()
-        written = self._written(before, see_written if to_write else take_written)
-        if written is None:
-            before, written = None, []
-        unread = [*written, *self._look(end, image)]
+        self._reach(end)
+        ask = see_written if to_write else take_written
+        unread: list[Span] = []
+        for part in self._parts:
+            if part.is_protected:
+                written = ask(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
+                if written is None:  # something was mapped there
+                    self.forget()
+                    return self.find(end, image)
+                if not part.start:
+                    revert(self._base, [_OLD_FRAMES], image)
+                unread += written
+            else:
+                unread += self._look(part, image)
         self._found = before, unread
+        return None
+
+    def _reach(self, end: int) -> None:
+        """The memory ends at `end` now."""
+        parts = self._parts
+        while parts and parts[-1].start >= end:
+            parts.pop()
+        known = parts[-1].end if parts else 0
+        if known > end:
+            parts[-1].end = end
+        elif known < end:
+            last = parts[-1] if parts else None
+            if last is None or last.is_protected or min(end - known, known - last.start) > _SMALL_PART:
+                parts.append(_Part(known, end))
+            else:
+                last.end = end
+
+    def _look(self, part: _Part, image: MemoryFile) -> list[Span]:
+        """What has changed of a part that is not protected."""
+        base, start, end = self._base, part.start, part.end
+        began = time.thread_time_ns()
+        spans = dirty_spans(base, end, image, start)
+        part.cost += time.thread_time_ns() - began
+        if not start:
+            kept = without(spans, [_OLD_FRAMES])
+            if kept != spans:
+                revert(base, without(spans, kept), image)
+            spans = kept
+        if part.cost >= (end - start) // PAGE_BYTES * _PROTECTION:
+            part.cost = 0
+            if protect(base, max(start, _OLD_FRAMES[1]), end):
+                self._join(part)
+        return spans
+
+    def _join(self, part: _Part) -> None:
+        """It is protected now; `find` goes over the parts meanwhile."""
+        part.is_protected = True
+        index = self._parts.index(part)
+        if index and self._parts[index - 1].is_protected:
+            part.start = self._parts[index - 1].start
+            self._parts = [*self._parts[: index - 1], *self._parts[index:]]
 
     def spans(self) -> list[Span]:
         """The spans that `find` has found, by whole pages."""
@@ -71,38 +137,6 @@ class PrivatePages:
         before, unread = self._found
         either = len(before or ()) * PAGE_BYTES + length(unread)
         return either if either <= most else length(self.spans())
-
-    def _written(
-        self, before: ChangedPages | None, ask: Callable[[int, int, int], list[Span] | None]
-    ) -> list[Span] | None:
-        """What was written to where that is noticed."""
-        if before is None or not self._protected:
-            return []
-        written = ask(self._base, _OLD_FRAMES[1], self._protected)
-        if written is None:
-            self.forget()
-        return written
-
-    def _look(self, end: int, image: MemoryFile) -> list[Span]:
-        """What has changed of the rest."""
-        base, start = self._base, self._protected
-        if start:
-            revert(base, [_OLD_FRAMES], image)
-        if start >= end:
-            return []
-        began = time.thread_time_ns()
-        spans = dirty_spans(base, end, image, start)
-        self._looked += time.thread_time_ns() - began
-        if not start:
-            kept = without(spans, [_OLD_FRAMES])
-            if kept != spans:
-                revert(base, without(spans, kept), image)
-            spans = kept
-        if self._looked >= (end - start) // PAGE_BYTES * _PROTECTION:
-            self._looked = 0
-            if protect(base, max(start, _OLD_FRAMES[1]), end):
-                self._protected = end
-        return spans
 
     def read(self, known: Mapping[int, bytes]) -> ChangedPages:
         """The pages that `find` has found, shared with `known` where they are the same; not to be changed."""

@@ -20,7 +20,7 @@ from planaria.fork import in_forked_child
 from planaria.machine.memory import PAGE_BYTES, Span, anonymous_file
 from planaria.machine.pagemap import protect_all, written_spans
 
-__all__ = ["protect", "see_written", "take_written"]
+__all__ = ["protect", "see_written", "take_written", "unprotect"]
 
 _SYSTEM_CALLS: Final = {"x86_64": 323, "aarch64": 282}
 _USER_MODE_ONLY: Final = 1  # so that no privilege is needed; asynchronous faults are not limited by it
@@ -28,6 +28,7 @@ _USER_MODE_ONLY: Final = 1  # so that no privilege is needed; asynchronous fault
 _FEATURES: Final = 1 << 0 | 1 << 12 | 1 << 13 | 1 << 15
 _API: Final = ctypes.c_ulong(3 << 30 | 24 << 16 | 0xAA << 8 | 0x3F)
 _REGISTER: Final = ctypes.c_ulong(3 << 30 | 32 << 16 | 0xAA << 8 | 0x00)
+_UNREGISTER: Final = ctypes.c_ulong(2 << 30 | 16 << 16 | 0xAA << 8 | 0x01)
 _MODE_WRITE_PROTECT: Final = 2
 #: What a kernel answers that lacks one of the parts, or when other memory was mapped there since.
 _NOT_POSSIBLE: Final = frozenset({errno.EPERM, errno.ENOTTY, errno.EINVAL})
@@ -116,6 +117,14 @@ def _protect(descriptor: int, base: int, start: int, end: int) -> bool:
             raise
         return False
     return True
+
+
+def unprotect(base: int, start: int, end: int) -> None:
+    """Writes to what is still protected are not noticed any more. The kernel maps many pages at a time again
+    when one is read, and pages that it had only protected do not look as if they had changed.
+    """
+    if (descriptor := _descriptor()) >= 0:
+        _library.ioctl(descriptor, _UNREGISTER, (ctypes.c_uint64 * 2)(base + start, end - start))
 
 
 def take_written(base: int, start: int, end: int) -> list[Span] | None:
