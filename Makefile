@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
 
-.PHONY: install demo lint check test integrations conformance coverage docs dist figures bench fuzz tools clean
+.PHONY: install demo lint lint-types lint-types-of-tests lint-rest check test integrations conformance coverage docs dist figures bench fuzz tools clean
 
 install: $(VENV)/installed
 
@@ -32,15 +32,23 @@ demo: install
 	$(BIN)/planaria setup --full
 	$(BIN)/python examples/analyse_sales.py
 
+# Side by side, since each run of mypy takes most of a minute the first time.
 lint: $(VENV)/ready-for-tests
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-types lint-types-of-tests lint-rest
+
+lint-types:
 	$(BIN)/mypy
-	$(BIN)/python tools/generate_sync.py --check
+
+lint-types-of-tests:
 	$(BIN)/mypy --config-file tests/mypy.ini tests
 	@for file in $$(find tests -mindepth 2 -name conftest.py); do \
 		MYPYPATH=src:tests:$$(dirname $$file) $(BIN)/mypy --no-error-summary --config-file tests/mypy.ini $$file || exit; \
 	done
+
+lint-rest:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tools/generate_sync.py --check
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 	$(BIN)/python tools/check_words.py --strict

@@ -48,10 +48,9 @@ def start(
     getpass.getpass = terminal.getpass
     builtins.exit = builtins.quit = leave  # type: ignore[assignment]
 
-    kernel = Kernel(call_host, flush=streams.flush, loop_type=loop_type)
+    idle = shims.run_pending if sandbox else None
+    kernel = Kernel(call_host, flush=streams.flush, loop_type=loop_type, idle=idle)
     sys.modules["__main__"] = kernel.main
-    if sandbox:
-        kernel.idle = shims.run_pending
     kernel.publish = _publish
     kernel.configure = _configure
     _publish({}, kernel.names)

@@ -12,6 +12,8 @@ import trustme
 from http_servers import serve
 from planaria_process import Run
 
+pytestmark = pytest.mark.slow
+
 VALUE = "s3cr3t-value"
 
 GET = "import os, urllib.request as r; print(r.urlopen(r.Request({!r}, headers={{'X-Key': os.environ.get('KEY', '')}})).read().decode())"

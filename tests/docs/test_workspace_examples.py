@@ -13,6 +13,8 @@ from workspace_example import Runs, execute, recorded_runs, workspace_directory
 
 from planaria import FileStorage
 
+pytestmark = pytest.mark.slow
+
 WANTED = """
 from planaria import AsyncSession, Session, FileStorage, RedisStorage, SubprocessExecutor, SubprocessConfig
 

@@ -8,6 +8,7 @@ import io
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -88,18 +89,16 @@ def _daemon(program: str, driver: str) -> Iterator[str]:
 
 
 def _wait(daemon: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    import docker
-
+    """Return when the engine takes connections, which it does when it is ready."""
     end = time.monotonic() + _PATIENCE
     while True:
-        try:
-            docker.APIClient(base_url=address, version="auto").close()
+        with socket.socket(socket.AF_UNIX) as connection, contextlib.suppress(OSError):
+            connection.connect(address.removeprefix("unix://"))
             return
-        except docker.errors.DockerException:
-            if daemon.poll() is not None or time.monotonic() > end:
-                tail = log.read_text("utf-8", "replace")[-2000:]
-                raise LookupError(f"dockerd does not run here; the end of its log:\n{tail}") from None
-            time.sleep(0.1)
+        if daemon.poll() is not None or time.monotonic() > end:
+            tail = log.read_text("utf-8", "replace")[-2000:]
+            raise LookupError(f"dockerd does not run here; the end of its log:\n{tail}")
+        time.sleep(0.1)
 
 
 def _import_image(address: str) -> None:

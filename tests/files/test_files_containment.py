@@ -15,6 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from planaria.files import HostFileSystem, MemoryFileSystem, MountFileSystem, OpenFlags
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "target", [b"/etc/shadow", b"../secret", b"d/../../secret", b"d/../f", b"/", b"..", b"./../f"]

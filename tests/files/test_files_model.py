@@ -24,6 +24,8 @@ from planaria.files import (
     OverlayFileSystem,
 )
 
+pytestmark = pytest.mark.slow
+
 _INNER = st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"f", b"g"])
 
 

@@ -22,6 +22,8 @@ from mcp_types import ElicitResult
 import planaria
 from planaria.integrations.mcp import NamedSessions, create_server, listen
 
+pytestmark = pytest.mark.slow
+
 MODES = ["auto", "legacy"]  # 2026-07-28 without sessions of the protocol's, 2025-11-25 with them
 
 

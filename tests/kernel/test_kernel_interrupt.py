@@ -15,6 +15,8 @@ import pytest
 
 from planaria_kernel.execution.interrupted_imports import must_finish
 
+pytestmark = pytest.mark.slow
+
 PLAIN = ["x = 1\ny = [x, 2]\ny"]
 FAILING = ["import json\ndef f(): return json.loads('{')\nf()"]
 SHOWING = [

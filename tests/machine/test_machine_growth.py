@@ -18,9 +18,12 @@ from planaria.machine import growth
 from planaria.machine.machine import STACK_BASE, Machine
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="growth is shared with states on Linux only"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="growth is shared with states on Linux only"
+    ),
+    pytest.mark.slow,
+]
 
 _FIRST = STACK_BASE // PAGE_BYTES
 

@@ -20,6 +20,8 @@ from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.random import SeededRandom
 from planaria.machine.wasi.system import Wasi
 
+pytestmark = pytest.mark.slow
+
 SIZE = 4096
 PATHS = (b"d", b"d/f", b"link", b"new", b"d/new", b"..", b".", b"d/../new/", b"loop", b"dev/stdout")
 VECTORS, SUBSCRIPTIONS, RESULTS = 512, 1024, 2048

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import ssl
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import trustme
 from http_servers import serve
+
+from planaria import Image
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +40,12 @@ def certificates(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory
     path = tmp_path_factory.mktemp("certificates") / "authority.pem"
     authority.cert_pem.write_to_path(str(path))
     return path
+
+
+@pytest.fixture(scope="session")
+def requests_image() -> Iterator[str]:
+    """The name of an image with requests and httpx, which no other process uses."""
+    name = f"network-requests-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    Image.build(name, packages=["requests", "httpx"])
+    yield name
+    Image.remove(name)

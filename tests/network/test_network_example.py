@@ -8,18 +8,22 @@ from typing import Any
 
 import pytest
 
-from planaria import Image, Network, Secret
+from planaria import Network, Secret
 
 
 @pytest.mark.slow
 def test_one_api_with_a_token(
-    new_session: Any, https_port: int, certificates: Path, monkeypatch: pytest.MonkeyPatch
+    new_session: Any,
+    requests_image: str,
+    https_port: int,
+    certificates: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Code uses the API with a token that it never sees, by requests and curl; another host is a PermissionError."""
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789")
     api = f"localhost:{https_port}"
     session = new_session(
-        image=Image.build("network-example", packages=["requests"]),
+        image=requests_image,
         network=Network(
             allow=[api, "https://api.example.com/v1/", "GET https://*.wikipedia.org/"],
             secrets=[Secret("GITHUB_TOKEN", os.environ["GITHUB_TOKEN"], hosts=[api])],

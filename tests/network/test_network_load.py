@@ -16,6 +16,8 @@ import pytest
 import planaria
 from planaria import Network
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = 20
 #: What the host process may grow by while a long body passes, in bytes.
 MOST_GROWTH = 64 << 20

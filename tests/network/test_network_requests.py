@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import planaria
-from planaria import Image, Network, NetworkRequest, Secret
+from planaria import Network, NetworkRequest, Secret
+
+pytestmark = pytest.mark.slow
 
 VALUE = "s3cr3t-value"
 
@@ -67,9 +69,36 @@ def test_framing(connected: Any, path: str, expected: bytes) -> None:
 
 def test_cut_off(connected: Any) -> None:
     """An answer that ends too early is an error of the library."""
-    result = connected().run("get(f'{plain}/half')")
-    assert result.error is not None
-    assert result.error.type in ("IncompleteRead", "ConnectionResetError")
+    session = connected()
+    result = session.run("get(f'{plain}/half')")
+    assert result.error.type == "IncompleteRead"
+    assert result.error.message == "IncompleteRead(7 bytes read, 93 more expected)"
+    assert [one.reason for one in result.requests] == [
+        "the server closed the connection before the end of its answer"
+    ]
+    assert session.run("get(f'{plain}/nothing')").error.type == "RemoteDisconnected"
+
+
+def test_request_before_the_answer(connected: Any) -> None:
+    """A request that is sent before the answer to the one before it is refused; that answer arrives whole."""
+    code = """
+host, port = plain.removeprefix("http://").split(":")
+request = f"GET /bytes/5000 HTTP/1.1\\r\\nHost: {host}:{port}\\r\\n\\r\\n".encode()
+with socket.create_connection((host, int(port)), timeout=20) as connection:
+    try:
+        connection.sendall(request * 2)
+    except PermissionError as error:
+        refused = str(error)
+    answer = b"".join(iter(lambda: connection.recv(1000), b""))
+refused, answer.count(b"HTTP/1.1 200"), len(answer.partition(b"\\r\\n\\r\\n")[2])
+"""
+    result = connected().run(code)
+    reason = "a request was sent before the answer to the one before it"
+    assert result.value == (reason, 1, 5000), result.error
+    assert [(one.method, one.status, one.reason) for one in result.requests] == [
+        ("GET", 200, ""),
+        ("?", None, reason),
+    ]
 
 
 def test_bodies(connected: Any) -> None:
@@ -432,11 +461,10 @@ def test_other_executors() -> None:
 
 
 @pytest.mark.slow
-def test_libraries(new_session: Any, http_port: int, https_port: int, certificates: Path) -> None:
+def test_libraries(new_session: Any, requests_image: str, https_port: int, certificates: Path) -> None:
     """requests and httpx, with and without await, work unchanged."""
-    image = Image.build("network-libraries", packages=["requests", "httpx"])
     network = Network(allow=[f"https://localhost:{https_port}"], certificates=certificates)
-    session = new_session(network=network, image=image)
+    session = new_session(network=network, image=requests_image)
     result = session.run(f"""
 import httpx, requests
 url = "https://localhost:{https_port}/"

@@ -56,6 +56,19 @@ def test_denied(connected: Any, http_port: int) -> None:
     assert result.stderr.count("evil.test is not allowed; allowed are localhost:") == 2
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [("nothing", 52, "Empty reply from server"), ("half", 18, "end of response with 93 bytes missing")],
+)
+def test_answer_that_ends_too_early(
+    connected: Any, http_port: int, path: str, status: int, message: str
+) -> None:
+    """curl says by its statuses whether nothing came, or not all."""
+    result = connected.bash(f"curl -sS http://localhost:{http_port}/{path}")
+    assert result.exit_code == status
+    assert result.stderr == f"curl: ({status}) {message}\n"
+
+
 def test_insecure(new_session: Any, https_port: int) -> None:
     """`-k` does not keep the host from verifying a server, and the message says so."""
     session = new_session(network=Network(allow=[f"https://localhost:{https_port}"]))

@@ -18,6 +18,8 @@ from planaria.runtime.cache import CompileCache, EntryRecord, hash_file
 from planaria.runtime.compiler import compile_into, file_recipe, spawn
 from planaria.runtime.tiers import ensure, load_recipe
 
+pytestmark = pytest.mark.slow
+
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and owners are POSIX")
 
 

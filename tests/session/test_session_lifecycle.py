@@ -17,6 +17,8 @@ import pytest
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 
 def test_close() -> None:
     """Closing twice is harmless; anything else afterwards is SessionClosed."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 NESTED = """
 def nested(n, wrap=lambda x: [x]):
     x = wrap(1)

@@ -18,6 +18,8 @@ import pytest
 import planaria
 from planaria.machine import stack
 
+pytestmark = pytest.mark.slow
+
 
 def test_first_sessions_of_a_process_on_many_threads() -> None:
     """Threads may make the first sessions of a process at once."""

@@ -18,6 +18,8 @@ import pytest
 import planaria
 from planaria import AsyncSession, FileStorage, Session, ToolRegistry
 
+pytestmark = pytest.mark.slow
+
 HOMES = ["from_base", "inprocess", "subprocess"]
 ECHO = """
 name: echo

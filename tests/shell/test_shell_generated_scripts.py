@@ -20,6 +20,8 @@ from planaria_shell.state.functions import FunctionBody
 from planaria_shell.state.streams import CapturedOutput, NullStream
 from planaria_shell.translation.region import LoopRegion
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root"}
 #: What stands before a message, and the hint that only ours has behind it.
 AROUND = re.compile(r"^(?:bash|environment): (?:line \d+: )?(?:let: )?|(?: \(did you mean .*)$", re.MULTILINE)

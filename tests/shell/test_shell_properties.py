@@ -20,7 +20,10 @@ from planaria_shell.syntax.parser import parse
 from planaria_shell.syntax.printing import source_of
 from planaria_shell.syntax.quoting import printf_quoted, single_quoted
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to compare with")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to compare with"),
+    pytest.mark.slow,
+]
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root"}
 QUICK = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -18,6 +18,8 @@ from planaria_shell.state.streams import CapturedOutput, NullStream
 from planaria_shell.translation import region
 from planaria_shell.translation.region import LoopRegion
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root"}
 ORIGIN = re.compile(r"^(bash|environment): (line \d+: )?", re.MULTILINE)
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to compare with")

@@ -32,6 +32,8 @@ from planaria.snapshot.record import Record
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import WaitingRun
 
+pytestmark = pytest.mark.slow
+
 _GOLDEN = Path(__file__).parent / "golden"
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from planaria.storage.documents import CHUNK, Backend, Documents
 
+pytestmark = pytest.mark.slow
+
 
 def put(backend: Backend, path: str, data: bytes) -> None:
     backend.write(lambda documents: documents.put(path, data))

@@ -14,6 +14,8 @@ import planaria
 from planaria.snapshot.snapshot import Snapshot
 from planaria.stores.store import Store
 
+pytestmark = pytest.mark.slow
+
 
 def test_load_gives_what_was_saved(store: Store) -> None:
     """What is loaded has the very bytes that were saved."""

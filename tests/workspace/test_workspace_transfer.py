@@ -14,6 +14,8 @@ from planaria.workspace.storage.storage import Storage
 from planaria.workspace.storage.transfer import Change, bootstrap, diff, items, pull
 from planaria.workspace.storage.transfer import open_storage as open_place
 
+pytestmark = pytest.mark.slow
+
 
 def fill(storage: Storage) -> None:
     library, store = storage.get_workflow_library(), storage.get_artifact_store()

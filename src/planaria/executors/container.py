@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.executors import container_engine
-from planaria.executors.executor import Installed, Packages, Uninstalled, WorkspaceOptions
+from planaria.executors.executor import Installed, Packages, ProxyPlace, Uninstalled, WorkspaceOptions
 from planaria.executors.pipe import Pipe
 from planaria.executors.process import Process, ProcessExecutor, check_strings
 from planaria.limits import NOT_GIVEN, NotGiven
@@ -28,6 +28,9 @@ _MIB: Final = 1 << 20
 #: Where what is installed later goes, in the container.
 _PACKAGES: Final = "/packages"
 _WORK: Final = "/work"
+#: Where the directory of a session's proxy is in the container, and the port at which it is reached there.
+_PROXY: Final = "/run/planaria"
+_PROXY_PORT: Final = 3128
 _PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); from planaria_kernel.process.main import main; main()"
 )
@@ -52,7 +55,8 @@ class ContainerConfig:
     """The address of the engine's interface, as "unix:///run/podman/podman.sock"; that of the environment
     (DOCKER_HOST), Docker's or Podman's usual one unless given."""
     network: bool = False
-    """Whether the code has a network. Without one nothing can be installed while it runs."""
+    """Whether the code has the engine's network, without rules; `Session(network=…)` is for a container that
+    has not. Nothing can be installed while it runs unless this is true."""
     memory: int | NotGiven | None = NOT_GIVEN
     """Memory of the container, without swap; `Limits.memory` unless given."""
     cpus: float | None = None
@@ -109,6 +113,7 @@ class ContainerExecutor(ProcessExecutor):
     """
 
     name = "container"
+    network_proxy = "unix"
     capabilities = frozenset(
         {
             "timeout",
@@ -130,6 +135,7 @@ class ContainerExecutor(ProcessExecutor):
         self.default_timeout = self.config.default_timeout
         self._client: docker.APIClient | None = None
         self._image: str | None = None
+        self._proxy: str | None = None
         capabilities = set(self.capabilities)
         capabilities.add("deps_install" if self.config.network else "network_isolation")
         if self.config.snapshots:
@@ -148,8 +154,15 @@ class ContainerExecutor(ProcessExecutor):
     def packages_path(self) -> None:
         return None
 
+    def use_proxy(self, place: ProxyPlace) -> ProxyPlace:
+        if self.config.network:
+            raise TypeError("network= is for a container without one: omit ContainerConfig(network=True)")
+        self._proxy = place.directory
+        return ProxyPlace(f"127.0.0.1:{_PROXY_PORT}", _PROXY)
+
     def _settings(self) -> dict[str, object]:
-        return {"path": [_PACKAGES] if self.config.network else [], "watches": True}
+        settings = {"path": [_PACKAGES] if self.config.network else [], "watches": True}
+        return settings if self._proxy is None else settings | {"forward": (f"{_PROXY}/socket", _PROXY_PORT)}
 
     def _launch(self) -> Process:
         if self._client is None:
@@ -174,6 +187,8 @@ class ContainerExecutor(ProcessExecutor):
             str(Path(source).expanduser().absolute()): {"bind": target, "mode": "rw" if writes else "ro"}
             for source, target, writes in config.mounts
         }
+        if self._proxy is not None:
+            binds[self._proxy] = {"bind": _PROXY, "mode": "ro"}
         limits = {} if memory is None else {"mem_limit": memory, "memswap_limit": memory}
         if config.cpus is not None:
             limits["nano_cpus"] = int(config.cpus * 1e9)

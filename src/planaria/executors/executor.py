@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from planaria.errors import CapabilityError
 from planaria.executors.messages import Answer, Command, Configure, Report
@@ -33,6 +33,7 @@ __all__ = [
     "Host",
     "Installed",
     "Packages",
+    "ProxyPlace",
     "SandboxSetup",
     "Snapshots",
     "TierNeeded",
@@ -107,6 +108,16 @@ class _UnchangedWorkspace:
 
 
 @dataclass(frozen=True, slots=True)
+class ProxyPlace:
+    """Where a session's proxy is."""
+
+    address: str
+    """A host and a port; empty for a proxy at a Unix socket."""
+    directory: str
+    """The directory with its certificate authority, and the socket if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Installed:
     """What became of packages that were to be installed: requirements as they were given."""
 
@@ -153,6 +164,9 @@ class Executor(ABC):
     """Whether a kernel at rest exists in a child of a fork of this process too."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """Arguments of a session that this executor does not support."""
+    network_proxy: ClassVar[Literal["tcp", "unix"] | None] = None
+    """How its code reaches a session's network, where it has sockets of its own: by a proxy at a TCP port of
+    this machine, or at a Unix socket."""
     default_timeout: float | NotGiven | None = NOT_GIVEN
     """Seconds of an execution in a session that is given no limits, if not the usual ones."""
     tier: str = "full"
@@ -190,6 +204,13 @@ class Executor(ABC):
     def missing(self, capability: str) -> CapabilityError:
         """The error for a part that is None."""
         return CapabilityError(capability, self.name)
+
+    def use_proxy(self, place: ProxyPlace) -> ProxyPlace:
+        """Before the kernel is started: have its code reach the proxy; where that is for the code.
+
+        Raises CapabilityError where `network_proxy` is None, and RuntimeSetupError.
+        """
+        raise CapabilityError("network", self.name)
 
     # -- the kernel ----------------------------------------------------------------------------------------
 

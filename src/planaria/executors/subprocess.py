@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.executors.executor import Installed, Packages, Uninstalled, WorkspaceOptions
+from planaria.executors.executor import Installed, Packages, ProxyPlace, Uninstalled, WorkspaceOptions
 from planaria.executors.messages import Query
 from planaria.executors.pipe import Pipe
 from planaria.executors.process import Process, ProcessExecutor, check_strings
@@ -122,14 +122,17 @@ class SubprocessExecutor(ProcessExecutor):
     """A kernel in a child process with an interpreter and a virtual environment of its own.
 
     The process is not a sandbox: the code has the rights of the user who runs it, sees the files and the
-    network. It does not have the host's memory, descriptors and environment; and the host outlives whatever
-    it does.
+    network. A policy (`network=`) holds for programs that respond to the variables of a proxy, and no others.
+    The code does not have the host's memory, descriptors and environment; and the host outlives whatever it
+    does.
     """
 
     name = "subprocess"
     capabilities = frozenset(
         {"timeout", "process_isolation", "memory_limit", "cpu_limit", "reset", "suspend", "deps_install"}
     )
+
+    network_proxy = "tcp"
 
     def __init__(self, config: SubprocessConfig | None = None) -> None:
         super().__init__()
@@ -151,6 +154,9 @@ class SubprocessExecutor(ProcessExecutor):
     @property
     def packages_path(self) -> None:
         return None
+
+    def use_proxy(self, place: ProxyPlace) -> ProxyPlace:
+        return place
 
     def _launch(self) -> Process:
         config = self.config

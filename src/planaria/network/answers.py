@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable
 from typing import Final
@@ -11,7 +12,7 @@ import h11
 from planaria.network.policy import NetworkRequest
 from planaria.network.secrets import Scrubber
 
-__all__ = ["AnswerReader"]
+__all__ = ["AnswerReader", "failure_response"]
 
 _DROPPED: Final = frozenset(
     {b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-connection", b"upgrade"}
@@ -19,6 +20,28 @@ _DROPPED: Final = frozenset(
 #: The longest result of decompressing what was received at once.
 _MOST_PLAIN: Final = 16 << 20
 _WINDOW: Final = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}
+
+
+#: What cannot be in the reason phrase of a status line (RFC 9112, section 4).
+_NOT_PHRASE: Final = re.compile(r"[^\t -~]")
+
+
+def failure_response(guest: h11.Connection, status: int, reason: str, *, has_body: bool) -> bytes:
+    """An answer of the proxy's own: the reason is in the status line, which errors of most clients show, in
+    the body, and in a header for programs (Proxy-Status, RFC 9209). The connection ends after it.
+    """
+    phrase = _NOT_PHRASE.sub("?", reason)
+    kind = "http_request_denied" if status == 403 else "destination_unavailable"
+    details = phrase.replace("\\", "\\\\").replace('"', '\\"')
+    body = f"{reason}\n".encode()
+    headers = [
+        ("Content-Type", "text/plain; charset=utf-8"),
+        ("Content-Length", str(len(body))),
+        ("Proxy-Status", f'planaria; error={kind}; details="{details}"'),
+        ("Connection", "close"),
+    ]
+    head = guest.send(h11.Response(status_code=status, headers=headers, reason=phrase.encode())) or b""
+    return head + (guest.send(h11.Data(data=body)) or b"") if has_body else head
 
 
 class AnswerReader:
@@ -40,7 +63,23 @@ class AnswerReader:
         self.is_upgraded = False
 
     def feed(self, data: bytes) -> bytes:
-        """What the code gets for what the server sent; no data is its end. Raises h11.RemoteProtocolError."""
+        """What the code gets for what the server sent; no data is its end. Raises h11.RemoteProtocolError.
+
+        An answer that ends too early ends so for the code too, whose library says what is missing.
+        """
+        before, waiting = self._server.their_state, self._server.trailing_data[0]
+        try:
+            return self._events(data)
+        except h11.RemoteProtocolError:
+            is_head_whole = before is h11.SEND_BODY or not waiting
+            if data or not is_head_whole or self._server.their_state is not h11.ERROR:
+                raise
+        self._request.reason = "the server closed the connection before the end of its answer"
+        self.is_done = self.is_closed = True
+        return b""  # what is held back may be a part of a value
+
+    def _events(self, data: bytes) -> bytes:
+        """What the code gets for what h11 makes of the data."""
         self._server.receive_data(data)
         out: list[bytes] = []
         while not self.is_done:

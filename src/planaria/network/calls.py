@@ -110,26 +110,26 @@ class NetworkCalls:
         if not isinstance(data, bytes):
             raise OSError(f"a connection sends bytes, not {type(data).__name__}")
         if data:  # none would be the end of what the code sends
-            await self._connection(number).send(data)
+            await self.connection(number).send(data)
 
     def resuming(self, decision: object) -> Callable[[int, bytes], object]:
         """The function that continues a `send` which waited for a decision."""
 
         async def resume(number: int, data: bytes) -> None:
-            await self._connection(number).decide(decision)
+            await self.connection(number).decide(decision)
 
         return resume
 
     async def receive(self, number: int, size: int, seconds: float | None) -> bytes | None:
         """At most `size` bytes; none at the end; None when there are none within `seconds`."""
-        return await self._connection(number).receive(min(max(size, 1), _MOST_READ), seconds)
+        return await self.connection(number).receive(min(max(size, 1), _MOST_READ), seconds)
 
     async def poll(self, numbers: list[int], seconds: float | None) -> list[int]:
         """Which of the connections have something to read, after waiting for the first within `seconds`."""
         ready: list[int] = []
 
         async def look(number: int, limit: float | None, scope: anyio.CancelScope) -> None:
-            if await self._connection(number).is_readable(limit):
+            if await self.connection(number).is_readable(limit):
                 ready.append(number)
                 scope.cancel()
 
@@ -148,7 +148,8 @@ class NetworkCalls:
         if connection is not None:
             await connection.close()
 
-    def _connection(self, number: int) -> Connection:
+    def connection(self, number: int) -> Connection:
+        """The connection of that number. Raises ConnectionResetError when it is not open here."""
         connection = self._connections.get(number)
         if connection is None:
             raise ConnectionResetError(

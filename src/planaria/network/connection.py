@@ -24,7 +24,7 @@ from anyio.abc import ByteStream
 
 from planaria.errors import Suspend
 from planaria.event_loops import running_loop
-from planaria.network.answers import AnswerReader
+from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
@@ -50,6 +50,10 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _MOST_HEAD: Final = 1 << 18
 
 
+class _TooEarly(Exception):
+    """The code sent what belongs to the next request before the answer to the present one."""
+
+
 class Connection:
     """A connection of the code to one host and port. Its methods raise OSErrors that the code shall see."""
 
@@ -72,6 +76,8 @@ class Connection:
         self._started = 0.0
         #: When the answer has to be whole.
         self._due = math.inf
+        #: When something was last sent to the server, or received.
+        self._active = 0.0
         self._out = bytearray()
         self._ended = False
         self._is_broken = False
@@ -93,30 +99,42 @@ class Connection:
 
     async def _greet(self, data: bytes) -> None:
         """Encrypt the way to the server, and reply whether that is the one whose name the code expects."""
-        name = data[len(_HELLO) + 2 :].decode("utf-8", "replace")
         problem = ""
         try:
-            if name and canonical_host(name) != self.host:
-                problem = f"the connection is to {self.host}, not to {name!r}"
-            elif self.tls:
-                problem = "TLS within TLS is not supported"
-            elif self._has_sent and not self._is_raw:
-                problem = "TLS cannot begin after HTTP"
-            elif not self._is_raw and not self._may_encrypt():
-                problem = self._policy.refusal(f"https://{self._place()}/")
-            elif self._stream is not None:
-                self._stream = await start_tls(self._policy, self._stream, self.host)
-        except ssl.SSLCertVerificationError as error:
-            problem = error.verify_message
-        except (ssl.SSLError, ValueError) as error:
+            await self.encrypt(data[len(_HELLO) + 2 :].decode("utf-8", "replace"))
+        except (PermissionError, ssl.SSLError) as error:
             problem = str(error)
-        self.tls = True
         text = problem.encode()[:1000]
         self._out += _HELLO + bytes([not problem]) + len(text).to_bytes(2) + text
-        if problem:
-            self._ended = True
-            self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=problem))
         self._asked.set()
+
+    async def encrypt(self, name: str = "") -> None:
+        """Encrypt the way to the server, which is `name` unless that is empty.
+
+        Raises PermissionError, and ssl.SSLError for a server that could not be verified.
+        """
+        try:
+            try:
+                if name and canonical_host(name) != self.host:
+                    raise PermissionError(f"the connection is to {self.host}, not to {name!r}")
+            except ValueError as error:
+                raise PermissionError(str(error)) from None
+            if self.tls:
+                raise PermissionError("TLS within TLS is not supported")
+            if self._has_sent and not self._is_raw:
+                raise PermissionError("TLS cannot begin after HTTP")
+            self.tls = True
+            if not self._is_raw and not self._may_encrypt():
+                raise PermissionError(self._policy.refusal(f"https://{self._place()}/"))
+            if self._stream is not None:
+                self._stream = await start_tls(self._policy, self._stream, self.host)
+        except (PermissionError, ssl.SSLError) as error:
+            reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error)
+            self._is_broken = self._ended = True
+            self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=reason))
+            if isinstance(error, ssl.SSLError):
+                raise ssl.SSLError(ssl.SSL_ERROR_SSL, reason) from None
+            raise
 
     def _may_encrypt(self) -> bool:
         policy = self._policy
@@ -126,6 +144,33 @@ class Connection:
     def is_held(self) -> bool:
         """Whether a request waits for a decision."""
         return self._held is not None
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether bytes are passed on as they are."""
+        return self._is_raw
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is neither a request that is not answered in full, nor bytes for the code."""
+        return self._guest.our_state is self._guest.their_state is h11.IDLE and not self._out
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer of the server's is on its way."""
+        return self._answer is not None and not self._ended
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether a request has got nothing of an answer."""
+        return self._guest.our_state is h11.SEND_RESPONSE
+
+    def failure(self, status: int, reason: str) -> bytes:
+        """An answer that says why there is none of the server's; nothing where that has begun already."""
+        if self._is_raw or self._guest.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            return b""
+        has_body = self._request is None or self._request.method != "HEAD"
+        return failure_response(self._guest, status, reason, has_body=has_body)
 
     async def close(self) -> None:
         """Close the connection to the server."""
@@ -138,13 +183,16 @@ class Connection:
 
     # -- what the code sends ---------------------------------------------------------------------------------
 
-    async def send(self, data: bytes) -> None:
-        """Pass on what the code sent. Raises Suspend when `on_request` does; `decide` continues then."""
+    async def send(self, data: bytes, *, may_greet: bool = True) -> None:
+        """Pass on what the code sent: with `may_greet`, also the handshake of the sandbox's module ssl.
+
+        Raises Suspend when `on_request` does; `decide` continues then.
+        """
         async with self._sending:
             if self._is_broken:
                 raise ConnectionResetError("the connection was closed after a request that failed")
             try:
-                if data.startswith(_HELLO):
+                if may_greet and data.startswith(_HELLO):
                     await self._greet(data)
                 else:
                     self._has_sent = True
@@ -156,6 +204,8 @@ class Connection:
                         await self._advance()
             except h11.RemoteProtocolError as error:
                 self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+            except _TooEarly as error:
+                self._refuse_next(str(error))
             except Suspend:
                 raise
             except Exception as error:
@@ -175,6 +225,8 @@ class Connection:
                 await self._advance()
             except h11.RemoteProtocolError as error:
                 self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+            except _TooEarly as error:
+                self._refuse_next(str(error))
             except Exception as error:
                 self._fail(error)
                 raise
@@ -203,9 +255,9 @@ class Connection:
         """Keep what was sent ahead of its time within limits."""
         waiting = len(self._guest.trailing_data[0])
         if waiting > 2 * _MOST_HEAD:
-            self._refuse(f"{waiting} bytes were sent before they can be passed on", PermissionError)
+            raise _TooEarly(f"{waiting} bytes were sent before they can be passed on")
         if waiting and self._guest.their_state is h11.DONE and self._held is None:
-            self._refuse("a request was sent before the answer to the one before it", PermissionError)
+            raise _TooEarly("a request was sent before the answer to the one before it")
 
     async def _check(self, event: h11.Request) -> None:
         """Find out whether a request may be made, and begin it."""
@@ -378,6 +430,7 @@ class Connection:
             with anyio.fail_after(min(self._policy.timeout, self._due - anyio.current_time())):
                 for start in range(0, len(data), _CHUNK):
                     await self._stream.send(data[start : start + _CHUNK])
+            self._active = anyio.current_time()
         except TimeoutError:
             if anyio.current_time() >= self._due:
                 raise self._took_too_long() from None
@@ -399,6 +452,13 @@ class Connection:
         self._request.allowed = False
         self._break(reason)
         raise kind(reason)
+
+    def _refuse_next(self, reason: str) -> NoReturn:
+        """Refuse what was sent too early; the answer to the request before it is the last one."""
+        self._is_broken = True
+        url = f"{self._scheme_name()}://{self._place()}/"
+        self._budget.record(NetworkRequest("?", url, reason=reason))
+        raise PermissionError(reason)
 
     def _break(self, reason: str) -> None:
         """Nothing further can be sent, and only what came already be received."""
@@ -423,6 +483,18 @@ class Connection:
         del self._out[:size]
         self._read_ahead()
         return data
+
+    async def receive_when_due(self, size: int) -> bytes:
+        """As `receive`, for a side that listens all the time: the time is limited only while an answer is
+        due.
+        """
+        while True:
+            data = await self.receive(size, self._policy.timeout)
+            if data is not None:
+                return data
+            is_due = self._answer is not None and not self._is_raw
+            if is_due and anyio.current_time() - self._active >= self._policy.timeout:
+                raise TimeoutError(f"{self.host} sent nothing for {self._policy.timeout:g} s")
 
     async def is_readable(self, seconds: float | None) -> bool:
         """Whether `receive` would return something at once, within so many seconds."""
@@ -478,6 +550,7 @@ class Connection:
             with anyio.CancelScope(deadline=self._due) as scope:
                 data = await self._read()
             if data is not None:
+                self._active = anyio.current_time()
                 self._take(data)
             elif scope.cancelled_caught:
                 raise self._took_too_long()
@@ -521,7 +594,7 @@ class Connection:
         if self._request is not None and self._answer.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
             self._due = math.inf
-        self._ended = self._answer.is_closed
+        self._ended = self._answer.is_closed or (self._answer.is_done and self._is_broken)
         if self._answer.is_upgraded:
             self._is_raw = True
         if self._answer.is_done and not self._ended:

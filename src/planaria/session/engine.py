@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import weakref
 from typing import TYPE_CHECKING, Final
 
 from planaria.errors import (
@@ -78,10 +79,15 @@ class SessionEngine:
         if settings.network is not None:
             try:
                 from planaria.session.network_link import NetworkLink
+                from planaria.session.proxied_network import ProxiedNetworkLink
             except ImportError as error:
                 raise ImportError("network= needs h11 and idna: pip install 'planaria[network]'") from error
 
-            self._connect(NetworkLink(settings.network))
+            if self.executor.network_proxy is None:
+                self._connect(NetworkLink(settings.network))
+            else:
+                host_calls = weakref.proxy(self.host_calls)
+                self._connect(ProxiedNetworkLink(settings.network, lambda: host_calls.loop))
         self.phase = Phase.NEW
         #: How many executions ran out of time, one after the other, the latest included.
         self._out_of_time = 0
@@ -109,11 +115,16 @@ class SessionEngine:
     def _connect(self, link: NetworkLink) -> None:
         self.network = self.host_calls.network = link
 
+    def _open_network(self) -> None:
+        if self.network is not None:
+            self.network.open_for(self.executor)
+
     # -- phases --------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the kernel. May take long where an executor has to prepare a process first."""
         begun = time.monotonic()
+        self._open_network()
         self.executor.start(WeakHost(self), self.settings.bounds, self._setup)
         self.configure()
         log.debug("session %#x started in %.1f ms", id(self), (time.monotonic() - begun) * 1e3)
@@ -170,13 +181,15 @@ class SessionEngine:
             self.execution = None
             self.executor.close()
             if self.network is not None:
-                self.network.close()
+                self.network.release()
             if self.workspace is not None:
                 self.workspace.release()
 
     def lose_kernel(self) -> None:
         """In a forked child: the threads or processes of this session's kernel do not exist here."""
         self.executor.abandon()
+        if self.network is not None:
+            self.network.abandon()
         self.execution = None
         if self.phase is not Phase.CLOSED:
             self.phase = Phase.BROKEN
@@ -508,6 +521,7 @@ class SessionEngine:
         self.host_calls.drop_answers()
         point = self.history.newest(most)
         if point is None:
+            self._open_network()
             self.executor.reset()
             self.configure()
         else:

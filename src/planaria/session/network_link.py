@@ -7,6 +7,7 @@ from concurrent.futures import wait
 from typing import Final
 
 from planaria.event_loops import is_running_here
+from planaria.executors.executor import Executor
 from planaria.executors.messages import HostCall
 from planaria.network.calls import NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
@@ -33,6 +34,11 @@ class NetworkLink:
     def copy(self) -> NetworkLink:
         """The link of a copy of the session; it has no connections."""
         return NetworkLink(self._policy)
+
+    def open_for(self, executor: Executor) -> None:
+        """Before the kernel of an executor is started, or started again. Raises ImportError, TypeError and
+        RuntimeSetupError.
+        """
 
     def settings(self, environment: object) -> dict[str, object]:
         """The settings of the kernel, where the session's own variables take precedence."""
@@ -63,3 +69,10 @@ class NetworkLink:
         closing = self._calls.begin_closing()
         if loop is not None and closing is not None and not is_running_here(loop):
             wait([closing], _MOST_CLOSING)
+
+    def release(self) -> None:
+        """Close every connection for good."""
+        self.close()
+
+    def abandon(self) -> None:
+        """In a forked child: forget what only the parent has."""

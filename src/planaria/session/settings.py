@@ -184,8 +184,9 @@ def _check_beside(settings: SessionSettings, executor: Executor) -> None:
         "mounts": settings.mounts,
         "quota": settings.quota,
         "clock": settings.clock,
-        "network": settings.network,
     }
+    if executor.network_proxy is None:
+        refused["network"] = settings.network
     others: dict[str, object] = {
         "env": settings.env,
         "seed": settings.seed,

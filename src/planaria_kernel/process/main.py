@@ -13,6 +13,7 @@ from planaria_kernel import startup
 from planaria_kernel.event_loop.native_loop import NativeLoop
 from planaria_kernel.process import pickling
 from planaria_kernel.process.channel import Channel, ForkOver, HostGone
+from planaria_kernel.process.forwarder import forward
 from planaria_kernel.process.limits import bound, die_with_host, end_with
 from planaria_kernel.process.output import ChannelStreams, Reader, settle_before_others_write
 from planaria_kernel.protocol import decode, encode
@@ -30,6 +31,8 @@ def main() -> None:
     - resources: {name of a limit in the module resource: number};
     - read_output: whether what is written to descriptors 1 and 2 has to go over the connection;
     - path: directories to import from before others;
+    - forward: where the proxy of a container without a network is: a Unix socket, and the port of the
+      loopback interface at which the code finds it;
     - watches: whether the end of the connection ends the process even when it is busy.
     """
     directory = sys.argv[1]
@@ -44,6 +47,8 @@ def main() -> None:
     channel = Channel(source, sink)
     settings = decode(channel.receive())
     sys.path[1:1] = settings.get("path", [])
+    if settings.get("forward"):
+        forward(*settings["forward"], close={1, 2, source, sink})
     if settings.get("watches"):
         end_with(source, sink)
     faulthandler.enable(os.dup(2))  # what the code does with descriptor 2 is its own matter

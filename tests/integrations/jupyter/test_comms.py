@@ -8,6 +8,8 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60
 
 

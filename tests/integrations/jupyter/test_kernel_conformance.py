@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 jupyter_kernel_test = pytest.importorskip(
     "jupyter_kernel_test", reason="jupyter_kernel_test is not installed"
 )

@@ -10,6 +10,8 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager, start_new_kernel
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60
 
 

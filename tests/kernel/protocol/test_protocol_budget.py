@@ -13,6 +13,8 @@ from amplification import CASES, encoded
 from planaria_kernel.errors import DecodeLimitError, ProtocolError
 from planaria_kernel.protocol import Budget, Undecodable, decode, encode
 
+pytestmark = pytest.mark.slow
+
 _HEAVY = frozenset({"frame", "series", "index", "extension", "record array", "pandas scalar"})
 
 

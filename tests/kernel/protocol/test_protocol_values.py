@@ -25,6 +25,8 @@ from planaria_kernel.errors import EncodeError, ProtocolError
 from planaria_kernel.protocol import MAX_DEPTH, ArrayValue, EnumMember, Repr, decode, encode
 from planaria_kernel.protocol import format as f
 
+pytestmark = pytest.mark.slow
+
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 ZONES = st.timezones() | st.sampled_from(
     [datetime.UTC, datetime.timezone(datetime.timedelta(hours=-3.5), "NST"), None]

@@ -20,6 +20,8 @@ from recording_server import OK, RecordingServer
 import planaria
 from planaria import Network, Secret
 
+pytestmark = pytest.mark.slow
+
 #: With the characters that encodings change.
 VALUE = "s3cr3t/Ab+=&\"<v\\al'ue9"
 RAW = VALUE.encode()

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from planaria_shell.state.command import COMMANDS
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=30, deadline=None)
 
 lines = st.lists(st.text("ab AB01.,-\t\x01é", max_size=12), max_size=12).map(

@@ -13,6 +13,8 @@ import pytest
 from harness import ours, real
 from http_servers import serve
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from planaria_shell.commands.archives.zstandard.format import ZstdCompressor, ZstdDecompressor, ZstdError
 from planaria_shell.commands.archives.zstandard.xxhash import XXHash64
 
+pytestmark = pytest.mark.slow
+
 needs_zstd = pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
 
 TEXT = b"".join(b"line %d of the log, code %d\n" % (number, number * 7919 % 1000) for number in range(4000))

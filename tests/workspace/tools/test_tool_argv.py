@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from waiting import wait
@@ -15,6 +16,8 @@ from planaria import ToolArgumentError, ToolRegistry
 from planaria.workspace.tools.argv import build_argv
 from planaria.workspace.tools.command import CommandTool
 from planaria.workspace.tools.definition import CommandDefinition
+
+pytestmark = pytest.mark.slow
 
 SCHEMA: dict[str, Any] = {
     "options": {

@@ -18,6 +18,8 @@ from planaria.workspace.tools.redaction import Redaction
 from planaria.workspace.tools.schemas import Names, annotation, json_value
 from planaria.workspace.tools.tool import ToolCallable
 
+pytestmark = pytest.mark.slow
+
 # One for all: each reads the certificates of all authorities.
 POOL = httpx.AsyncClient()
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from planaria import Tool, ToolCallable, ToolParameter, ToolRegistry
 
+pytestmark = pytest.mark.slow
+
 
 class Described(Tool):
     """A tool with any texts."""

@@ -1,0 +1,104 @@
+"""What the kernel reports when a cell ends: its value, or the error that it raised.
+
+Making a report runs user code (a `__repr__`, a figure's renderer), which may have damaged what that needs:
+then the interpreter is restored and the report made once more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from planaria_kernel.execution import error_reports, names, trampolines
+from planaria_kernel.execution.display import Display
+from planaria_kernel.protocol import MAX_BYTES
+
+__all__ = ["NOTHING", "Report", "Reports", "misuse"]
+
+#: A word that says what happened ("done", "error", "waiting", "answer", …), and what belongs to it.
+Report = tuple[Any, ...]
+
+NOTHING: Report = ("done", {})
+
+
+def misuse(message: str) -> Report:
+    """The report of a command that the host may not give now."""
+    return ("error", error_reports.bare("RuntimeError", message))
+
+
+class Reports:
+    """Makes the reports of cells in the namespace `space`.
+
+    `restore` puts back what code has damaged, and returns the names of what had to be. `idle` runs queued
+    threads when a cell ends.
+    """
+
+    def __init__(
+        self,
+        space: dict[str, Any],
+        display: Display,
+        restore: Callable[[], list[str]],
+        idle: Callable[[], bool] | None,
+    ) -> None:
+        self._space = space
+        self._display = display
+        self._restore = restore
+        #: Bytes of the value of a cell, a larger one arrives as a Repr; and of the arguments of a host call.
+        self.max_value = MAX_BYTES
+        #: Whether a TypeError may come of a workspace's function that was not awaited.
+        self.has_workspace = False
+        self.idle = idle
+
+    def ended(self, value: Any, error: BaseException | None, silent: bool) -> Report:
+        """The report of a cell that has ended; its value is shown first, then the figures that it left
+        open.
+        """
+        report = NOTHING
+        try:
+            try:
+                report = self._shown(value if error is None and not silent else None, error is None)
+            except Exception as failure:
+                if not self.restored_after(failure):
+                    raise
+                report = self._shown(value if error is None and not silent else None, error is None)
+        except BaseException as failure:
+            error = error or failure
+        return report if error is None else self.error(error)
+
+    def _shown(self, value: Any, succeeded: bool) -> Report:
+        report = NOTHING
+        if value is not None:
+            self._space["_"] = value
+            report = ("done", trampolines.call(self._describe, value))
+        if succeeded and self.idle is not None:
+            trampolines.call(self.idle)
+        if self._display.pending():
+            trampolines.call(self._display.flush)
+        return report
+
+    def _describe(self, value: Any) -> dict[str, Any]:
+        """A value as a report has it: encoded, as text, and shown when it has more than a text."""
+        data = names.encoded(value, self.max_value)
+        self._display.result(value)
+        return {"value": data, "repr": names.short_repr(value)}
+
+    def error(self, error: BaseException) -> Report:
+        """The report of an error that a cell has raised."""
+        try:
+            if self.has_workspace and type(error) is TypeError:
+                error_reports.explain_awaiting(error)
+            if type(error) is OverflowError:
+                error_reports.explain_size(error)
+            if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
+                trampolines.call(lambda: print(error.code, file=sys.stderr))
+            return ("error", trampolines.call(error_reports.describe, error, self._restore))
+        except BaseException:
+            if self._restore():
+                return self.error(error)
+            kind = type(error)
+            return ("error", error_reports.bare(kind.__name__, module=kind.__module__))
+
+    def restored_after(self, error: BaseException) -> bool:
+        """Whether an error of the kernel's own came of damage, which is repaired now."""
+        return error_reports.line_number(error) is None and bool(self._restore())
