@@ -1,7 +1,7 @@
 """Taking the page tables of a large mapping away, so that something else is mapped there at once.
 
-To map over 500 MB the kernel first gives up each of its pages, which takes 40 ms. Moving them elsewhere takes
-none (mremap(2), MREMAP_DONTUNMAP of Linux 5.13), and they are given up there while the caller goes on.
+To map over 500 MB the kernel first releases each of its pages, which takes 40 ms. Moving them elsewhere takes
+none (mremap(2), MREMAP_DONTUNMAP of Linux 5.13), and they are released there while the caller goes on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 __all__ = ["move_away"]
 
-#: Smaller mappings are given up faster than a thread is started, in bytes.
+#: Smaller mappings are taken down faster than a thread is started, in bytes.
 _LEAST: Final = 16 << 20
 #: What is unmapped at once: meanwhile nothing can be mapped in this process.
 _STEP: Final = 16 << 20
