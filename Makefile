@@ -67,11 +67,13 @@ test: $(VENV)/ready-for-tests tools
 
 # The adapters for frameworks, with the suites that those bring along; in an environment of their own.
 FRAMEWORKS := tests/integrations/frameworks
+# What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
+NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
 
 integrations: $(INTEGRATIONS)/installed
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q tests/integrations/jupyter/test_notebook_tools.py
+	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS))
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from planaria.errors import SessionBusy as SessionBusy
     from planaria.errors import SessionClosed as SessionClosed
     from planaria.errors import SessionError as SessionError
+    from planaria.errors import SnapshotConflict as SnapshotConflict
     from planaria.errors import SnapshotCorrupt as SnapshotCorrupt
     from planaria.errors import SnapshotError as SnapshotError
     from planaria.errors import SnapshotKeyError as SnapshotKeyError
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from planaria.files.view import FileDifference as FileDifference
     from planaria.files.view import Files as Files
     from planaria.images.image import Image as Image
+    from planaria.integrations.widget import widget as widget
     from planaria.limits import NOT_GIVEN as NOT_GIVEN
     from planaria.limits import Limits as Limits
     from planaria.limits import ShellLimits as ShellLimits
@@ -196,6 +198,7 @@ _MODULES = {
     "VfsStorage": "planaria.files.storage",
     "WasmExecutor": "planaria.executors.wasm",
     "Workflow": "planaria.workspace.workflows",
+    "widget": "planaria.integrations.widget",
 }
 
 __all__ = sorted(_MODULES)

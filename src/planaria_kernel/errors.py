@@ -23,6 +23,7 @@ PlanariaError
  |    +-- SnapshotKeyError     the key is missing, needless, or not the one
  |    +-- SnapshotMismatch     it is sound, but this session lacks what it needs
  |    +-- SnapshotNotFound     a store has none of that name or version
+ |    +-- SnapshotConflict     a store has another newest version than the one that was expected
  +-- ToolDefinitionError       a tool cannot be made of what was given (which file and line is in .problems)
  +-- ToolCallError             a call of a tool failed (also what its command said, and its exit code)
  |    +-- ToolNotFound         there is no such tool or callable, or not in this scope (also a LookupError)
@@ -63,6 +64,7 @@ __all__ = [
     "SessionBusy",
     "SessionClosed",
     "SessionError",
+    "SnapshotConflict",
     "SnapshotCorrupt",
     "SnapshotError",
     "SnapshotKeyError",
@@ -245,6 +247,10 @@ class SnapshotMismatch(SnapshotError):
 
 class SnapshotNotFound(SnapshotError, LookupError):
     """A store has no snapshot of that name, or not that version of it."""
+
+
+class SnapshotConflict(SnapshotError):
+    """A store has another newest version of a name than the one that was expected; nothing was saved."""
 
 
 class ToolDefinitionError(PlanariaError, ValueError):

@@ -25,10 +25,11 @@ from planaria_kernel.execution.cells import Cells
 from planaria_kernel.execution.interpreter_state import InterpreterState
 from planaria_kernel.execution.interrupted_imports import import_again, interrupted_modules
 from planaria_kernel.execution.magic_syntax import MAGICS
-from planaria_kernel.execution.queries import Queries
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
+from planaria_kernel.queries import Queries
+from planaria_kernel.shims.notebooks import announce_widgets
 
 if TYPE_CHECKING:
     from planaria_kernel.notebook.interactive_shell import InteractiveShell
@@ -89,6 +90,8 @@ class Kernel:
         #: Those of them that are a workspace's.
         self._workspace: dict[str, Any] = {}
         self._shell: InteractiveShell | None = None
+        #: Whether a notebook's front end shows what cells do.
+        self._has_front_end = False
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
         #: Called with the names that come and go when host functions are declared.
@@ -296,6 +299,11 @@ class Kernel:
             self._new_names()
         if "paths" in settings:
             imports.look_in(settings.pop("paths"))
+        if settings.pop("front_end", False):
+            self._has_front_end = True
+            announce_widgets()
+            if self._shell is not None:
+                self._shell.attach_front_end()
         if "value_limit" in settings:
             self._reports.max_value = min(settings.pop("value_limit"), MAX_BYTES)
         if "tier_modules" in settings:
@@ -341,6 +349,10 @@ class Kernel:
             from planaria_kernel.notebook.interactive_shell import InteractiveShell
 
             self._shell = InteractiveShell(self.main.__dict__, self.display, lambda: self._workspace)
+            self._reports.before_cell = self._shell.before_cell
+            self._reports.after_cell = self._shell.after_cell
+            if self._has_front_end:
+                self._shell.attach_front_end()
         return self._shell
 
     def _namespaces(self, settings: dict[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Session]]:
 
 
 def value(session: Session, code: str) -> Any:
-    return session.execute(code).value
+    return session.execute(code, timeout=300).value
 
 
 @pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])

@@ -70,6 +70,15 @@ def test_prints(shared: planaria.Session, cell: str, stdout: str) -> None:
     assert (result.error, result.stdout) == (None, stdout)
 
 
+def test_output_of_scripts_in_variables(shared: planaria.Session) -> None:
+    """%%bash --out and --err put what is printed into variables, and a status may be let pass."""
+    cell = "%%bash --out o --err=e --no-raise-error -s a\necho $1; echo b >&2; exit 3"
+    assert shared.execute(cell).stdout == ""
+    assert shared.execute("o, e, _exit_code").value == ("a\n", "b\n", 3)
+    assert shared.run("%%script --err e bash\necho out; exit 1").stdout == "out\n"
+    assert "non-zero exit status 3" in str(shared.run("%%bash --out o\nexit 3").error)
+
+
 def test_files_are_written(session: Any) -> None:
     """%%writefile writes the cell to a file, in place of what was there or, with -a, behind it."""
     assert session.run("%%writefile notes.txt\none\n").stdout == "Writing notes.txt\n"

@@ -149,3 +149,18 @@ def test_objects_of_a_host_notebook(session: Any) -> None:
     assert "<td>&lt;i&gt;.txt</td><td>4</td>" in session.files._repr_html_()
     snapshot = session.snapshot_state()
     assert f"<td>{snapshot.digest[:12]}</td>" in snapshot._repr_html_()
+
+
+def test_mime_bundles_of_a_host_notebook(session: Any) -> None:
+    """They have a plain text, too, and strings that a notebook can store; a result has its only figure."""
+    session.files.write_text("broken-\udcff", "")
+    result = session.run("display({'image/png': b'x'}, raw=True)\n'<b>'")
+    for shown in (session, session.files, session.snapshot_state(), result):
+        bundle = shown._repr_mimebundle_()
+        assert json.loads(json.dumps(bundle, ensure_ascii=False).encode("utf-8")) == bundle
+        assert bundle["text/html"] == shown._repr_html_().replace("\udcff", "?")
+        assert bundle["text/plain"] == repr(shown)
+        assert "<b>" not in bundle["text/html"]
+    assert result._repr_mimebundle_()["image/png"] == "eA=="
+    two = session.run("display({'image/png': b'x'}, raw=True)\ndisplay({'image/png': b'y'}, raw=True)")
+    assert "image/png" not in two._repr_mimebundle_()

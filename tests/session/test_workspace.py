@@ -80,7 +80,7 @@ def make(base: Path) -> Iterator[Callable[..., Session]]:
 
 
 def value(session: Session, code: str) -> Any:
-    return session.execute(code).value
+    return session.execute(code, timeout=300).value
 
 
 # -- tools -------------------------------------------------------------------------------------------------

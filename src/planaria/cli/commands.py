@@ -14,6 +14,7 @@ from planaria.cli.options import (
     SessionOptions,
     image_file,
     sandbox_options,
+    sandbox_options_without_image,
     seconds,
     session_options,
 )
@@ -178,6 +179,116 @@ def mcp(
     from planaria.cli.mcp import Server, serve
 
     serve(Server(SessionOptions(**options), store, base, packages), (host, port) if http else None)
+
+
+@commands.command(name="serve", short_help="Serve sessions over HTTP.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port", type=int, default=7700, show_default=True, help="The port to listen at; 0 is any that is free."
+)
+@click.option(
+    "--token",
+    metavar="TOKEN",
+    help="What clients have to send, as in `Authorization: Bearer TOKEN`; also the environment variable "
+    "PLANARIA_TOKEN. Needed on other addresses than the loopback's.",
+)
+@click.option(
+    "--tokens",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Several tokens with name spaces and quotas, as a TOML file.",
+)
+@click.option(
+    "--store",
+    metavar="URL",
+    help="Save each session here before each answer: a directory, sqlite:///FILE or redis://HOST/0. Sessions "
+    "then outlive the server, and other servers can share them.",
+)
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    metavar="NAME",
+    help="An image that sessions may begin from, the first one unless they name another. May be given "
+    "several times.",
+)
+@click.option(
+    "--max-sessions", type=click.IntRange(1), default=256, show_default=True, help="Most live sessions."
+)
+@click.option(
+    "--idle",
+    type=seconds,
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Park a session in the store after so long without a request.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which clients may address this server. May be given several times.",
+)
+@click.option(
+    "--audit-log",
+    "audit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write each request to this file, as a line of JSON.",
+)
+@click.option(
+    "--base",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="A workspace: code finds its tools, workflows and artifacts.",
+)
+@click.option(
+    "--timeout",
+    type=seconds,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop an execution after so many seconds.",
+)
+@sandbox_options_without_image
+def serve_http(
+    host: str,
+    port: int,
+    token: str | None,
+    tokens: Path | None,
+    store: str | None,
+    images: tuple[str, ...],
+    max_sessions: int,
+    idle: float,
+    hosts: tuple[str, ...],
+    audit: Path | None,
+    base: Path | None,
+    **options: Any,
+) -> None:
+    """Serve sessions over HTTP, until Ctrl-C.
+
+    The interface is described at /v1/openapi.json.
+    """
+    from planaria.cli.mcp import Server
+    from planaria.cli.serve import Service, serve
+
+    sessions = Server(SessionOptions(**options), base=base)
+    serve(
+        Service(
+            sessions=sessions,
+            host=host,
+            port=port,
+            token=token,
+            tokens=tokens,
+            store=store,
+            images=images,
+            max_sessions=max_sessions,
+            idle=idle,
+            hosts=hosts,
+            audit=audit,
+        )
+    )
 
 
 @commands.group()

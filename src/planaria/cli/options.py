@@ -26,6 +26,7 @@ __all__ = [
     "image_file",
     "mount",
     "sandbox_options",
+    "sandbox_options_without_image",
     "seconds",
     "session_options",
     "size",
@@ -115,8 +116,14 @@ class SessionOptions:
 
 def sandbox_options(command: Command) -> Command:
     """Add the options of every sandbox to a command."""
+    return click.option("--image", metavar="NAME", help="Begin from this image (see `planaria image`).")(
+        sandbox_options_without_image(command)
+    )
+
+
+def sandbox_options_without_image(command: Command) -> Command:
+    """As `sandbox_options`, for a command with several images."""
     for option in (
-        click.option("--image", metavar="NAME", help="Begin from this image (see `planaria image`)."),
         click.option(
             "--mount",
             "mounts",

@@ -27,6 +27,7 @@ from planaria.files.filesystem import (
 from planaria.files.manifest import bytes_of, text_of
 from planaria.files.stream import HandleIO
 from planaria.files.transfer import ImportBudget, copy_tree
+from planaria.representation import Shown
 
 if TYPE_CHECKING:
     from planaria.files.fsspec_adapter import PlanariaFileSystem
@@ -57,7 +58,7 @@ def _reporting(path: str) -> Iterator[None]:
         raise FileSystemError(error.errno, error.strerror, shown) from error
 
 
-class Files:
+class Files(Shown):
     """Files by name. Relative paths start at `base`; links are followed as the guest would.
 
     Every method raises `FileSystemError`, which is an OSError with `errno` and `filename`.

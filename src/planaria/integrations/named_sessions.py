@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio import to_thread
 
-from planaria.errors import PlanariaError, SessionError, SnapshotNotFound
+from planaria.errors import PlanariaError, SessionError, SnapshotConflict, SnapshotNotFound
 from planaria.session._async.session import AsyncSession
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from planaria.session.report import Report
-    from planaria.stores.store import Store
+    from planaria.stores.store import Store, Version
 
 __all__ = ["NamedSession", "NamedSessions"]
-
-T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 #: So many reports of a session are kept, for clients that come back for the whole of one.
 _REPORTS: Final = 16
-#: So many versions are saved before the store is asked to remove what no version needs.
+#: So many versions are saved, at least, before the store is asked to remove what no version needs.
 _SAVES_BETWEEN_COLLECTIONS: Final = 100
+#: A session is saved as what differs from a whole snapshot, as long as that is at most half of it and this.
+_LARGEST_DELTA: Final = 64 << 10
 
 
 class NamedSession:
     """A live session, the lock of those who use it by its name, and what its last executions reported."""
 
-    def __init__(self, name: str, session: AsyncSession) -> None:
+    def __init__(
+        self, name: str, session: AsyncSession, version: Version | None = None, base: Snapshot | None = None
+    ) -> None:
         self.name = name
         self.session = session
         self.lock = anyio.Lock()
         self.reports: dict[int, Report] = {}
         """The latest reports, by the number of the execution."""
+        self.version = version
+        """The version in the store that it is; None while it was not saved."""
+        self.base = base
+        """The whole snapshot that the next one is a delta of."""
+        self.used_at = time.monotonic()
+        """When it was used last, a value of `time.monotonic()`."""
+
+    def note(self) -> bytes:
+        """What is saved beside the state."""
+        return b""
 
     def keep_report(self, report: Report) -> None:
         self.reports[report["execution_count"]] = report
@@ -48,6 +61,10 @@ class NamedSession:
 
 class NamedSessions:
     """The sessions of a server. Not for use from several threads.
+
+    Several servers may share a store. Each state that is saved follows the one before (`Store.save` with
+    `expected`): where two servers have a session, what is saved second is refused, and the session continues
+    from what was saved first.
 
     Args:
         create: returns a new session.
@@ -74,23 +91,63 @@ class NamedSessions:
         self._most = most
         #: The one that was used last is at the end.
         self._live: dict[str, NamedSession] = {}
-        self._opening = anyio.Lock()
+        #: Those that are being opened; the event is set when that has ended.
+        self._opening: dict[str, anyio.Event] = {}
         self._saves = 0
+        self._next_collection = _SAVES_BETWEEN_COLLECTIONS
 
-    async def open(self, name: str) -> NamedSession:
-        """The session of a name: the live one, the saved one, or a new one.
+    async def open(self, name: str, *, create: bool = True) -> NamedSession:
+        """The session of a name: the live one, the saved one, or with `create` a new one.
 
-        Raises ValueError for a name that cannot be, SessionError when too many sessions are live, and the
-        SnapshotErrors of one that cannot be restored.
+        Raises ValueError for a name that cannot be, SessionError when too many sessions are live,
+        SnapshotNotFound without `create` when there is none, and the SnapshotErrors of one that cannot be
+        restored.
         """
         self.check_name(name)
-        async with self._opening:
-            named = self._live.pop(name, None)
-            if named is None or named.session.is_closed:
-                await self._make_room()
-                named = NamedSession(name, await to_thread.run_sync(self._restored_or_new, name))
-            self._live[name] = named
+        while name in self._opening:
+            await self._opening[name].wait()
+        named = self._live.pop(name, None)
+        if named is None or named.session.is_closed:
+            named = await self._open(name, lambda: self._restored_or_new(name, create))
+        named.used_at = time.monotonic()
+        self._live[name] = named
+        return named
+
+    async def _open(self, name: str, make: Callable[[], NamedSession]) -> NamedSession:
+        """Make a session live, on a thread. No other task opens one of that name meanwhile."""
+        self._opening[name] = anyio.Event()
+        try:
+            await self._make_room()
+            named = self._live[name] = await to_thread.run_sync(make)
             return named
+        finally:
+            self._opening.pop(name).set()
+
+    @asynccontextmanager
+    async def held(self, name: str, *, create: bool = True) -> AsyncIterator[NamedSession]:
+        """Hold the session of a name, in its newest state: the others that want it wait.
+
+        Raises what `open` does.
+        """
+        while True:
+            named = await self.open(name, create=create)
+            async with named.lock:
+                if self._live.get(name) is not named:
+                    continue  # it was closed while this task waited for it
+                if not await self._is_newest(named):
+                    await self._drop(named)
+                    continue
+                try:
+                    yield named
+                finally:
+                    named.used_at = time.monotonic()
+                return
+
+    async def _is_newest(self, named: NamedSession) -> bool:
+        """Whether no other server has saved a later state of a session."""
+        if self._store is None or named.version is None:
+            return True
+        return await to_thread.run_sync(self._store.newest, named.name) == named.version
 
     @staticmethod
     def check_name(name: str) -> None:
@@ -105,6 +162,11 @@ class NamedSessions:
         """The session of a name if it is live."""
         return self._live.get(name)
 
+    @property
+    def all_live(self) -> list[NamedSession]:
+        """The live sessions; the one that was used last is at the end."""
+        return list(self._live.values())
+
     async def names(self) -> dict[str, bool]:
         """The names there are, sorted, and whether each session is live rather than only saved."""
         saved = [] if self._store is None else await to_thread.run_sync(self._store.list)
@@ -112,22 +174,42 @@ class NamedSessions:
 
     async def add(self, name: str, session: AsyncSession) -> NamedSession:
         """Give a session a name and save it; one that has the name must have been closed before."""
-        async with self._opening:
-            await self._make_room()
-            named = self._live[name] = NamedSession(name, session)
-        await self.save(named)
+        return await self._add(name, lambda: NamedSession(name, session))
+
+    async def _add(self, name: str, make: Callable[[], NamedSession]) -> NamedSession:
+        """Make a session and save it. Raises SnapshotConflict when one of that name is saved."""
+        named = await self._open(name, make)
+        async with named.lock:
+            await self.save(named)
         return named
 
     async def save(self, named: NamedSession) -> None:
-        """Save a session's present state, if there is a store. Raises SnapshotError and StorageError."""
+        """Save a session's present state, if there is a store. Raises SnapshotError and StorageError.
+
+        Raises SnapshotConflict when another server has saved a later state: this session is closed then.
+        """
         store = self._store
         if store is None:
             return
-        snapshot = await named.session.snapshot_state()
-        await to_thread.run_sync(store.save, named.name, snapshot)
-        await to_thread.run_sync(partial(store.delete, named.name, keep=1))
+        base = named.base
+        snapshot = await named.session.snapshot_state(parent=base)
+        if base is not None and len(snapshot) > _LARGEST_DELTA + len(base) // 2:
+            base, snapshot = None, await named.session.snapshot_state()
+        save = partial(store.save, named.name, snapshot, expected=named.version, keep=1, note=named.note())
+        try:
+            named.version = await to_thread.run_sync(save)
+        except SnapshotConflict:
+            await self._drop(named)
+            raise
+        named.base = base or snapshot
+        await self._collect(store)
+
+    async def _collect(self, store: Store) -> None:
+        """Have the store remove what no version needs, now and then: it reads all that there is."""
         self._saves += 1
-        if self._saves % _SAVES_BETWEEN_COLLECTIONS == 0:
+        if self._saves >= self._next_collection:
+            self._next_collection = self._saves + _SAVES_BETWEEN_COLLECTIONS
+            self._next_collection += 4 * len(await to_thread.run_sync(store.list))
             await to_thread.run_sync(store.collect_garbage)
 
     async def forget(self, name: str) -> bool:
@@ -144,6 +226,20 @@ class NamedSessions:
             return named is not None
         return True
 
+    async def park(self, idle: float) -> int:
+        """Close the sessions that were not used for so many seconds and can be opened again; how many."""
+        if self._store is None:
+            return 0
+        oldest = time.monotonic() - idle
+        parked = [
+            named
+            for named in self._live.values()
+            if named.used_at <= oldest and named.version is not None and not named.lock.locked()
+        ]
+        for named in parked:
+            await self._drop(named)
+        return len(parked)
+
     async def close(self) -> None:
         """Close all live sessions; those that were saved can be opened again."""
         while self._live:
@@ -152,19 +248,35 @@ class NamedSessions:
                 named.session.interrupt()
             await named.session.close()
 
-    def _restored_or_new(self, name: str) -> AsyncSession:
-        if self._store is not None:
+    async def _drop(self, named: NamedSession) -> None:
+        """Close a session that can be opened again."""
+        if self._live.get(named.name) is named:
+            del self._live[named.name]
+        await named.session.close()
+
+    def _restored_or_new(self, name: str, create: bool) -> NamedSession:
+        while self._store is not None:
+            version = self._store.newest(name)
+            if version is None:
+                break
             try:
-                return self._restore(self._store.load(name))
+                snapshot = self._store.load(name, version.number)
             except SnapshotNotFound:
-                pass
-        return self._create()
+                continue  # another server has saved a later state
+            return self._restored(name, snapshot, version)
+        if not create:
+            raise SnapshotNotFound(f"there is no session {name!r}")
+        return NamedSession(name, self._create())
+
+    def _restored(self, name: str, snapshot: Snapshot, version: Version) -> NamedSession:
+        """A session that continues from what is saved of it."""
+        return NamedSession(name, self._restore(snapshot), version, snapshot.parent or snapshot)
 
     async def _make_room(self) -> None:
         """Close the session that was not used for longest when there are too many."""
-        if len(self._live) < self._most:
+        if len(self._live) + len(self._opening) <= self._most:
             return
-        idle = next((name for name, one in self._live.items() if not one.lock.locked()), None)
+        idle = next((one for one in self._live.values() if not one.lock.locked()), None)
         if self._store is None or idle is None:
             raise SessionError(f"there are {self._most} live sessions; close one that is not needed any more")
-        await self._live.pop(idle).session.close()
+        await self._drop(idle)

@@ -41,6 +41,8 @@ from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Wheel", "bundled", "fetch", "installed", "remove", "unpack"]
 
+#: Distributions whose modules the guest has in a form of its own, with the versions whose interface that is.
+_REPLACED: Final = {"comm": "0.2.3", "ipython": "9.0.0"}
 _NATIVE_SUFFIXES: Final = (".so", ".pyd", ".dll", ".dylib")
 #: What is written beside the metadata of a distribution: its files, as a frame.
 _FILES: Final = "planaria-files"
@@ -80,8 +82,8 @@ class Wheel:
 
 @cache
 def bundled() -> dict[str, str]:
-    """The distributions that the runtime brings: versions by normal names."""
-    found: dict[str, str] = {}
+    """The distributions that the runtime brings, or whose modules it replaces: versions by normal names."""
+    found = dict(_REPLACED)
     with zipfile.ZipFile(artifact().standard_library) as archive:
         for member in archive.namelist():
             if _DIST_INFO.fullmatch(member):

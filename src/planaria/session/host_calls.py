@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from planaria.session.workspace_link import WorkspaceLink
     from planaria.workspace.tools.call import Outcome
 
-__all__ = ["HostCalls", "calling_back", "end_tool_calls"]
+__all__ = ["Blocked", "HostCalls", "calling_back", "end_tool_calls"]
 
 #: The sessions, as ids of their `HostCalls`, inside whose callbacks the present code runs; a session refuses
 #: to be entered again from there.
@@ -37,6 +37,8 @@ calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.Contex
 )
 
 Arguments = tuple[object, ...]
+#: Takes a call that blocks and whose answer comes later: the name and the arguments. None refuses it.
+Blocked = Callable[[str, Arguments, "Keywords"], Future[Answer] | None]
 _NETWORK: Final = "@network."
 #: Plain callbacks of a session that run at once; others that are awaited begin as these end.
 _MOST_THREADS: Final = 64
@@ -57,6 +59,8 @@ class HostCalls:
         self.workspace: WorkspaceLink | None = None
         self.network: NetworkLink | None = None
         self.loop: EventLoop | None = None
+        #: Takes the calls that block and are suspended, and `input()` where there is no standard input.
+        self.blocked: Blocked | None = None
         #: Declarations of callbacks that a restored snapshot had and this session lacks.
         self.missing: dict[str, Declaration] = {}
         #: Answers on their way, by the id of their call.
@@ -78,6 +82,7 @@ class HostCalls:
         copy = HostCalls(self._settings, executor)
         copy._read_line = self._read_line
         copy.missing = dict(self.missing)
+        copy.blocked = self.blocked
         return copy
 
     # -- calls for which the guest blocks ------------------------------------------------------------------
@@ -105,12 +110,26 @@ class HostCalls:
             if isinstance(answer, Ok) and inspect.isawaitable(answer.value):
                 answer = self._block(execution, self._spawn_awaitable(callback, answer.value))
         self._check_not_stopped(execution)
-        return _cannot_suspend(name, arguments) if isinstance(answer, Suspended) else answer
+        if isinstance(answer, Suspended):
+            later = self._answered_later(execution, name, arguments, keywords)
+            return _cannot_suspend(name, arguments) if later is None else later
+        return answer
+
+    def _answered_later(
+        self, execution: ExecutionState, name: str, arguments: Arguments, keywords: Keywords
+    ) -> Answer | None:
+        """The answer that `blocked` gets to a call, if it takes that."""
+        future = None if self.blocked is None else self.blocked(name, arguments, keywords)
+        if future is None:
+            return None
+        answer = self._block(execution, future)
+        self._check_not_stopped(execution)
+        return answer
 
     def input(self, execution: ExecutionState, prompt: str) -> Answer:
         """A line for `input()`."""
         if self._read_line is None:
-            return EndOfInput()
+            return self._answered_later(execution, "input", (prompt,), {}) or EndOfInput()
         try:
             line: object = self._read_line(prompt)
         except Exception as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planaria.errors import ExecutionError, PlanariaError, TimeoutError
 from planaria.executors.messages import HostCall
+from planaria.representation import Shown
 
 if TYPE_CHECKING:
     from planaria.network.policy import NetworkRequest
@@ -86,7 +87,7 @@ class Output:
 
 
 @dataclass(kw_only=True, slots=True)
-class Result:
+class Result(Shown):
     """What one execution printed, returned and used.
 
     `stdout` and `stderr` are the exact text; bytes that are not UTF-8 show as U+FFFD there and stand as they
@@ -235,6 +236,14 @@ class Result:
             trace = self.error.traceback if isinstance(self.error, ExecutionError) else ""
             parts.append(f"<pre>{html.escape(trace or str(self.error))}</pre>")
         return "\n".join(parts)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
+        """The figure, too, when there is one: for what cannot show HTML."""
+        bundle = super(Result, self)._repr_mimebundle_(include, exclude)
+        images = [figure.data["image/png"] for figure in self.figures if "image/png" in figure.data]
+        if len(images) == 1 and isinstance(images[0], bytes):
+            bundle["image/png"] = base64.b64encode(images[0]).decode()
+        return bundle
 
 
 def _size(content: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from planaria.errors import SnapshotMismatch
 from planaria.executors.messages import HostCall
+from planaria.representation import Shown
 from planaria.snapshot.envelope import Envelope
 from planaria.snapshot.parts import Live, Origin, SnapshotParts
 from planaria.storage.atomic import write_atomically
@@ -57,7 +59,7 @@ class SnapshotInfo:
 
 
 @final
-class Snapshot(SnapshotParts):
+class Snapshot(SnapshotParts, Shown):
     """A session at rest, as bytes that any other session can go on from.
 
     `Session.snapshot_state()` makes one; here one is made of bytes from anywhere. A snapshot that is a
@@ -112,7 +114,9 @@ class Snapshot(SnapshotParts):
             "size": f"{len(self):,} bytes",
             "delta of": (self._header.parent or "")[:12],
         }
-        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items() if value)
+        cells = "".join(
+            f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in rows.items() if value
+        )
         return f"<table>{cells}</table>"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -86,6 +86,10 @@ class Shelves:
         wanted = [str(number) for number in self.numbers(name)]
         return [(int(one), data) for one, data in self._documents.load_many(_folder(name), wanted)]
 
+    def version(self, name: str, number: int) -> bytes | None:
+        """One version."""
+        return self._documents.fetch(f"{_folder(name)}/{number}")
+
     def append(self, name: str, data: bytes) -> int:
         """Add a version with the next number, and return that."""
         number = max(self.numbers(name), default=0) + 1

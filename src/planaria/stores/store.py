@@ -13,8 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotMismatch, SnapshotNotFound
+from planaria.errors import (
+    ProtocolError,
+    SnapshotConflict,
+    SnapshotCorrupt,
+    SnapshotMismatch,
+    SnapshotNotFound,
+)
 from planaria.files.chunks import digest_of
+from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.snapshot.snapshot import Snapshot
 from planaria.storage.documents import Backend
 from planaria.stores.shelves import Kind, Shelves
@@ -39,6 +46,8 @@ class Version:
     """Of the snapshot, in bytes."""
     saved_at: float
     """When, in seconds since 1970 by the clock of the host that saved it."""
+    note: bytes = b""
+    """The bytes that were saved beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +77,66 @@ class Store:
 
     # -- saving and loading ------------------------------------------------------------------------------
 
-    def save(self, name: str, snapshot: Snapshot) -> Version:
+    def save(
+        self,
+        name: str,
+        snapshot: Snapshot,
+        *,
+        expected: Version | NotGiven | None = NOT_GIVEN,
+        keep: int | None = None,
+        note: bytes = b"",
+    ) -> Version:
         """Keep a snapshot as the newest version of `name`, with all that it rests on.
 
-        Raises SnapshotMismatch when it is a delta whose parent is neither at hand nor in this store,
-        ValueError for a name that cannot be.
+        Args:
+            name: the name.
+            snapshot: what to keep.
+            expected: the version that has to be the newest one, None for a name that has to be new. Where
+                another is, nothing is saved: of several that save at once, the first one succeeds.
+            keep: how many versions to keep, with this one; all unless given.
+            note: bytes to keep beside it, for `Version.note`.
+
+        Raises SnapshotConflict for another version than the expected one, SnapshotMismatch when the snapshot
+        is a delta whose parent is neither at hand nor in this store, ValueError for a name that cannot be.
         """
         _check_name(name)
         saved_at = time.time()
-        entry = encode((snapshot.digest, len(snapshot), saved_at))
+        fields = (snapshot.digest, len(snapshot), saved_at)
+        entry = encode((*fields, note) if note else fields)
 
         def action(shelves: Shelves) -> int:
+            numbers = shelves.numbers(name)
+            if not isinstance(expected, NotGiven):
+                newest = _version(shelves, name, numbers[-1]) if numbers else None
+                if newest != expected:
+                    raise SnapshotConflict(_conflict(name, expected, newest))
             _put(shelves, snapshot)
+            if keep is not None:
+                for number in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
+                    shelves.forget(name, number)
             return shelves.append(name, entry)
 
-        return Version(self._write(action), snapshot.digest, len(snapshot), saved_at)
+        return Version(self._write(action), snapshot.digest, len(snapshot), saved_at, note)
+
+    def newest(self, name: str) -> Version | None:
+        """The newest version of a name; None for a name that is not there."""
+        _check_name(name)
+
+        def action(shelves: Shelves) -> Version | None:
+            numbers = shelves.numbers(name)
+            return _version(shelves, name, numbers[-1]) if numbers else None
+
+        return self._read(action)
+
+    def newest_of_all(self) -> dict[str, Version]:
+        """The newest version of each name, sorted by name."""
+
+        def action(shelves: Shelves) -> dict[str, Version]:
+            return {
+                name: _version(shelves, name, shelves.numbers(name)[-1]) for name in sorted(shelves.names())
+            }
+
+        return self._read(action)
 
     def load(self, name: str, version: int | str | None = None) -> Snapshot:
         """The newest snapshot of `name`, or a version by number or digest; a delta comes with its parents.
@@ -240,18 +294,32 @@ def _part(shelves: Shelves, part: _Part) -> bytes:
 
 
 def _versions(shelves: Shelves, name: str) -> list[Version]:
-    versions: list[Version] = []
-    for number, data in shelves.versions(name):
-        try:
-            value: Any = decode(data)
-        except ProtocolError:
-            value = None
-        match value:
-            case (str(digest), int(size), float(saved_at)):
-                versions.append(Version(number, digest, size, saved_at))
-            case _:
-                raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
-    return versions
+    return [_read_version(name, number, data) for number, data in shelves.versions(name)]
+
+
+def _version(shelves: Shelves, name: str, number: int) -> Version:
+    return _read_version(name, number, shelves.version(name, number) or b"")
+
+
+def _read_version(name: str, number: int, data: bytes) -> Version:
+    try:
+        value: Any = decode(data)
+    except ProtocolError:
+        value = None
+    match value:
+        case (str(digest), int(size), float(saved_at)):
+            return Version(number, digest, size, saved_at)
+        case (str(digest), int(size), float(saved_at), bytes(note)):
+            return Version(number, digest, size, saved_at, note)
+    raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
+
+
+def _conflict(name: str, expected: Version | None, newest: Version | None) -> str:
+    if expected is None:
+        return f"{name!r} is in this store already"
+    if newest is None:
+        return f"{name!r} was deleted meanwhile: version {expected.number} is not in this store"
+    return f"{name!r} was saved by another: its newest version is {newest.number}, not {expected.number}"
 
 
 def _sweep(shelves: Shelves) -> Garbage:

@@ -73,6 +73,8 @@ class Cells:
         except BaseException as error:
             return self._reports.error(error)
         self._flags = cell.flags
+        if self._reports.before_cell is not None:
+            trampolines.call(self._reports.before_cell, source)
         if cell.awaits:
             return self._start(cell)
         value = None
@@ -107,7 +109,7 @@ class Cells:
         return self.go_on(self.execution)
 
     def abandon(self) -> None:
-        """Forget the cell that waits, since the host cannot be told what it waits for."""
+        """Forget the cell that waits: what it waits for cannot be reported."""
         if self.execution is not None:
             self.execution.future.cancel()
             self.execution = None

@@ -11,7 +11,7 @@ from typing import Any, Final
 from planaria_kernel.execution import figures
 from planaria_kernel.execution.names import short_repr
 
-__all__ = ["DISPLAY_ID", "Display", "DisplayHandle", "mime_bundle"]
+__all__ = ["DISPLAY_ID", "Display", "DisplayHandle", "Formatter", "mime_bundle"]
 
 #: The key of the metadata under which the host finds the identifier of an output that may be updated.
 DISPLAY_ID: Final = "planaria.display_id"
@@ -118,6 +118,14 @@ class DisplayHandle:
         return f"<DisplayHandle display_id={self.display_id}>"
 
 
+class Formatter:
+    """`get_ipython().display_formatter`."""
+
+    def format(self, value: Any, include: Any = None, exclude: Any = None) -> tuple[Bundle, dict[str, Any]]:
+        """Every representation that `value` has, by type, and their metadata."""
+        return mime_bundle(value, include, exclude)
+
+
 class Display:
     """What shows things: `send` takes a kind, a bundle and its metadata.
 
@@ -127,6 +135,7 @@ class Display:
 
     def __init__(self, send: _Send) -> None:
         self._send = send
+        self.formatter = Formatter()
         #: Figures that belong to other code, by their ids.
         self._others: frozenset[int] = frozenset()
 

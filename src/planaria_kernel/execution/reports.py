@@ -49,6 +49,10 @@ class Reports:
         #: Whether a TypeError may come of a workspace's function that was not awaited.
         self.has_workspace = False
         self.idle = idle
+        #: Called with the source of a cell that begins, and with the value of one that ended and whether it
+        #: succeeded.
+        self.before_cell: Callable[[str], None] | None = None
+        self.after_cell: Callable[[Any, bool], None] | None = None
 
     def ended(self, value: Any, error: BaseException | None, silent: bool) -> Report:
         """The report of a cell that has ended; its value is shown first, then the figures that it left
@@ -73,6 +77,8 @@ class Reports:
             report = ("done", trampolines.call(self._describe, value))
         if succeeded and self.idle is not None:
             trampolines.call(self.idle)
+        if self.after_cell is not None:
+            trampolines.call(self.after_cell, value, succeeded)
         if self._display.pending():
             trampolines.call(self._display.flush)
         return report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import io
 import os
@@ -10,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from planaria_kernel.execution import magic_names as names
@@ -17,12 +19,17 @@ from planaria_kernel.execution.error_reports import describe as describe_error
 from planaria_kernel.execution.names import short_repr
 from planaria_kernel.notebook import packages
 from planaria_kernel.notebook.describing import describe
+from planaria_kernel.notebook.events import Events
 from planaria_kernel.notebook.expansion import expanded
+from planaria_kernel.notebook.front_end import FrontEnd
 from planaria_kernel.notebook.outputs import CapturedIO, Lines
+from planaria_kernel.notebook.script_options import ScriptOptions
 from planaria_kernel.notebook.timing import Clock, TimeitResult, measure
+from planaria_kernel.notebook.usage import UsageError
+from planaria_kernel.shims.notebooks import announce_widgets
 
 if TYPE_CHECKING:
-    from planaria_kernel.execution.display import Display
+    from planaria_kernel.execution.display import Display, Formatter
 
 __all__ = ["InteractiveShell", "UsageError"]
 
@@ -43,15 +50,14 @@ _EARLIER: Final = frozenset({"In", "Out"})
 _MOST_VALUE: Final = 60
 
 
-class UsageError(Exception):
-    """A magic was called in a way that it is not made for."""
-
-
 class InteractiveShell:
     """The session: its variables (`user_ns`), its magics, its shell.
 
     `display` shows things, and `workspace` gives the names of the workspace, if there is one.
     """
+
+    #: Only there while a notebook's front end shows what the session does, as code may ask.
+    kernel: FrontEnd
 
     def __init__(
         self, space: dict[str, Any], display: Display, workspace: Callable[[], dict[str, Any]]
@@ -62,6 +68,26 @@ class InteractiveShell:
         self._clock: Clock | None = None
         self._added: dict[str, dict[str, Magic]] = {"line": {}, "cell": {}}
         self._directories: list[str] = []
+        self.events = Events()
+
+    @classmethod
+    def instance(cls) -> InteractiveShell:
+        """That of this session."""
+        found: InteractiveShell = builtins.get_ipython()  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def display_formatter(self) -> Formatter:
+        """What makes representations of values."""
+        return self._display.formatter
+
+    def attach_front_end(self) -> None:
+        """A notebook's front end shows what cells do from now on."""
+        self.kernel = FrontEnd()
+
+    def get_parent(self) -> dict[str, Any]:
+        """The request that is being answered; empty without a front end."""
+        return self.kernel.get_parent() if hasattr(self, "kernel") else {}
 
     # -- running -------------------------------------------------------------------------------------
 
@@ -131,6 +157,16 @@ class InteractiveShell:
         if error is not None:
             sys.stderr.write(describe_error(error)["traceback"])
 
+    def before_cell(self, source: str) -> None:
+        """A cell is about to run."""
+        self.events.trigger("pre_execute")
+        self.events.trigger("pre_run_cell", SimpleNamespace(raw_cell=source))
+
+    def after_cell(self, value: Any, succeeded: bool) -> None:
+        """A cell has run."""
+        self.events.trigger("post_execute")
+        self.events.trigger("post_run_cell", SimpleNamespace(result=value, success=succeeded))
+
     # -- the shell -----------------------------------------------------------------------------------
 
     def system(self, cmd: str) -> None:
@@ -145,9 +181,23 @@ class InteractiveShell:
         self.user_ns["_exit_code"] = done.returncode
         return Lines(done.stdout.decode("utf-8", "replace").splitlines())
 
-    def _run(self, argv: Sequence[str], given: str | None = None) -> int:
+    def _run(
+        self, argv: Sequence[str], given: str | None = None, options: ScriptOptions | None = None
+    ) -> int:
         data = None if given is None else given.encode()
-        if sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
+        if options is not None and options.variables:
+            done = subprocess.run(argv, input=data, capture_output=True)
+            for name, stream, printed in (
+                ("out", sys.stdout, done.stdout),
+                ("err", sys.stderr, done.stderr),
+            ):
+                text = printed.decode("utf-8", "replace")
+                if name in options.variables:
+                    self.user_ns[options.variables[name]] = text
+                else:
+                    stream.write(text)
+            status = done.returncode
+        elif sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
             status = subprocess.run(argv, input=data).returncode
         else:  # what it prints has to come by way of Python's streams
             done = subprocess.run(argv, input=data, capture_output=True)
@@ -158,13 +208,10 @@ class InteractiveShell:
         return status
 
     def _script(self, name: str, line: str, body: str) -> None:
-        words = shlex.split(line)
-        argv = words if name == "script" else [name, *words]
-        if not argv:
-            raise UsageError("usage: %%script PROGRAM [ARGUMENTS]")
-        status = self._run(argv, body)
-        if status:
-            raise subprocess.CalledProcessError(status, argv)
+        options = ScriptOptions.of(name, shlex.split(line))
+        status = self._run(options.argv, body, options)
+        if status and options.raises:
+            raise subprocess.CalledProcessError(status, options.argv)
 
     def line_system(self, line: str) -> None:
         self.system(line)
@@ -409,6 +456,8 @@ class InteractiveShell:
             packages.pip(shlex.split(line), self._workspace().get("deps"))
         except packages.CannotInstallError as error:
             raise UsageError(str(error)) from None
+        if hasattr(self, "kernel"):
+            announce_widgets()
 
     def __repr__(self) -> str:
         return "<the shell of this session; see %lsmagic>"

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import signal
-from typing import Any, NoReturn
+import sys
+import types
+from importlib.util import find_spec
+from typing import Any, Final, NoReturn
 
 from planaria_kernel.shims.importing import when_imported
 
-__all__ = ["install"]
+__all__ = ["announce_widgets", "install"]
+
+#: The module by which tqdm recognises a notebook in WebAssembly; it is there when a front end shows widgets.
+_WIDGETS: Final = "IPython.utils._process_emscripten"
 
 
 def _change_tqdm(module: Any) -> None:
-    """Bars of a notebook are bars of a terminal: there are no widgets."""
+    """Bars of a notebook are bars of a terminal where there are no widgets."""
+    if _WIDGETS in sys.modules and module.IProgress is not None:
+        return
     from tqdm import std  # type: ignore[import-untyped]
 
     module.tqdm = module.tqdm_notebook = std.tqdm
     module.trange = module.tnrange = std.trange
+
+
+def announce_widgets() -> None:
+    """A notebook's front end is there: have libraries that are imported from now on use widgets, if those are
+    installed.
+    """
+    if find_spec("ipywidgets") is not None:
+        sys.modules.setdefault(_WIDGETS, types.ModuleType(_WIDGETS))
 
 
 def _alarm(seconds: int, /) -> int:

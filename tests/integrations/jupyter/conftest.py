@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+#: A kernel, and the image that it begins from.
+WIDGETS = "planaria-tests-widgets"
+
 pytest.importorskip("zmq", reason="the extra `jupyter` is not installed")
 pytest.importorskip("jupyter_client", reason="the extra `jupyter` is not installed")
 
@@ -19,11 +22,25 @@ def kernelspec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     prefix = tmp_path_factory.mktemp("jupyter")
     sources = str(Path(__file__).parents[3] / "src")
-    spec = kernelspec.kernelspec("planaria (tests)")
-    spec["argv"][0] = sys.executable
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PATH", str(prefix / "share" / "jupyter"))
         patch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         patch.setenv("PYTHONPATH", sources)
-        kernelspec.install(spec, "planaria-tests", prefix=str(prefix))
+        for name, options in (("planaria-tests", []), (WIDGETS, ["--image", WIDGETS])):
+            spec = kernelspec.kernelspec("planaria (tests)", options)
+            spec["argv"][0] = sys.executable
+            kernelspec.install(spec, name, prefix=str(prefix))
         yield
+
+
+@pytest.fixture(scope="session")
+def widgets_kernel() -> Iterator[str]:
+    """The name of a kernel in which ipywidgets is installed, from the index that pip is configured for."""
+    import planaria
+
+    try:
+        planaria.Image.build(WIDGETS, packages=["ipywidgets"])
+    except planaria.ImageError as error:
+        pytest.skip(f"THE PACKAGE INDEX CANNOT BE REACHED, so widgets are not tested: {error}")
+    yield WIDGETS
+    planaria.Image.remove(WIDGETS)

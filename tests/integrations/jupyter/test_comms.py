@@ -10,7 +10,7 @@ from jupyter_client.manager import start_new_kernel
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 60
+PATIENCE = 300
 
 
 @pytest.fixture(scope="module")

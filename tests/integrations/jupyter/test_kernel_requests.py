@@ -4,66 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.manager import KernelManager, start_new_kernel
+from notebook_front import PATIENCE, Front
 
 pytestmark = pytest.mark.slow
-
-PATIENCE = 60
-
-
-class Front:
-    """A front end: executes a cell and gathers what comes of it."""
-
-    def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
-        self.manager = manager
-        self.client = client
-
-    def send(self, code: str, **options: Any) -> str:
-        return str(self.client.execute(code, **options))
-
-    def replied(self, request: str) -> dict[str, Any]:
-        """The content of the answer to a request, whatever comes before it."""
-        while True:
-            message = self.client.get_shell_msg(timeout=PATIENCE)
-            if message["parent_header"].get("msg_id") == request:
-                return dict(message["content"])
-
-    def outputs(self, request: str) -> list[tuple[str, dict[str, Any]]]:
-        """The messages on iopub that belong to a request, to its end; without those about its state."""
-        found: list[tuple[str, dict[str, Any]]] = []
-        while True:
-            message = self.client.get_iopub_msg(timeout=PATIENCE)
-            if message["parent_header"].get("msg_id") != request:
-                continue
-            if message["content"].get("execution_state") == "idle":
-                return found
-            if message["msg_type"] not in ("status", "execute_input"):
-                found.append((message["msg_type"], dict(message["content"])))
-
-    def run(self, code: str, **options: Any) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-        request = self.send(code, **options)
-        return self.replied(request), self.outputs(request)
-
-    def printed(self, code: str) -> str:
-        return "".join(content["text"] for kind, content in self.run(code)[1] if kind == "stream")
-
-    def value(self, code: str) -> str | None:
-        for kind, content in self.run(code)[1]:
-            if kind == "execute_result":
-                return str(content["data"]["text/plain"])
-        return None
 
 
 @pytest.fixture(scope="module")
 def front() -> Iterator[Front]:
-    manager, client = start_new_kernel(kernel_name="planaria-tests", startup_timeout=PATIENCE)
-    yield Front(manager, client)
-    client.stop_channels()
-    manager.shutdown_kernel()
+    with Front.opened("planaria-tests") as front:
+        yield front
 
 
 def test_output_comes_in_order(front: Front) -> None:
@@ -191,6 +142,35 @@ def test_going_back(front: Front) -> None:
     reply, _ = front.run("%rewind nowhere")
     assert reply["status"] == "error"
     assert "x = 1" in front.printed("%history")
+
+
+def test_cells_of_another_branch(front: Front) -> None:
+    """%rewind N refuses a cell that was taken back, and %undo takes back what %choose has done."""
+    front.run("x = 1")
+    taken_back = front.run("x = 2")[0]["execution_count"]
+    front.run("%undo")
+    front.run("x = 3")
+    assert "there is no cell" in front.run(f"%rewind {taken_back}")[0]["evalue"]
+    front.run("%%parallel 2\nx += 10 + FORK")
+    front.run("%choose 1")
+    assert front.value("x") == "14"
+    front.run("%undo 2")  # the question, and the choice
+    assert front.value("x") == "3"
+
+
+def test_events(front: Front) -> None:
+    """Functions that code registers for events are called when cells run, and may fail."""
+    front.run(
+        "def told(info): print('will run', info.raw_cell)\nget_ipython().events.register('pre_run_cell', told)"
+    )
+    front.run("def fails(): 1/0\nget_ipython().events.register('post_execute', fails)")
+    printed = front.printed("y = 5")
+    assert printed.startswith("will run y = 5\n")
+    assert "ZeroDivisionError" in printed
+    front.run(
+        "get_ipython().events.unregister('pre_run_cell', told)\nget_ipython().events.unregister('post_execute', fails)"
+    )
+    assert front.printed("y") == ""
 
 
 def test_forks(front: Front) -> None:

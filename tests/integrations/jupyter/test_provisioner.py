@@ -12,7 +12,7 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from planaria.integrations.jupyter import kernelspec
 from planaria.integrations.jupyter.provisioner import SharedProvisioner
 
-PATIENCE = 60
+PATIENCE = 300
 
 
 _NAME = "planaria-shared-provisioner"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planaria.errors import ExecutionError, PlanariaError, SessionError
+from planaria.integrations.jupyter.branch import Branch
 from planaria.integrations.jupyter.outputs import Outputs
 from planaria.session._async.session import AsyncSession
 from planaria.session.result import Result
@@ -45,14 +46,14 @@ class Commands:
     """The sessions of a kernel: the one that cells run in, and the copies that were kept of it."""
 
     def __init__(self, session: AsyncSession, outputs: Outputs) -> None:
-        self.session = session
+        self._branch = Branch(session)
         self._outputs = outputs
+        #: The number of the present cell, and how many executions there were before it.
+        self._cell = 0, 0
         self._name = "main"
-        self._kept: dict[str, AsyncSession] = {}
+        self._kept: dict[str, Branch] = {}
         #: The forks of the last `%%parallel`, until one is chosen.
         self._forks: list[AsyncSession] = []
-        #: After how many executions of the session a cell of the notebook ended, by the cell's number.
-        self._places: dict[int, int] = {}
         self._usage: dict[str, tuple[str, Callable[..., Awaitable[Shown | None]]]] = {
             "undo": ("%undo [N]", self._undo),
             "redo": ("%redo", self._redo),
@@ -66,9 +67,22 @@ class Commands:
             "reset_session": ("%reset_session", self._reset),
         }
 
-    def keep_place(self, number: int) -> None:
-        """A cell of the notebook has ended, after which `%rewind NUMBER` may come back."""
-        self._places[number] = self.session.execution_count
+    @property
+    def session(self) -> AsyncSession:
+        """The session that cells run in now."""
+        return self._branch.session
+
+    async def attach(self) -> str:
+        """See `Branch.attach`."""
+        return await self._branch.attach()
+
+    def begin_cell(self, number: int) -> None:
+        """A cell of the notebook begins, with its number."""
+        self._cell = number, self.session.execution_count
+
+    def end_cell(self) -> None:
+        """A cell that is code has ended: it can be taken back."""
+        self._branch.add(*self._cell)
 
     def parse(self, code: str) -> Command | None:
         """What a cell says to the kernel; None when it is code."""
@@ -101,44 +115,40 @@ class Commands:
 
     async def close(self) -> None:
         """Close all sessions."""
-        for session in (self.session, *self._kept.values(), *self._forks):
+        for session in (self.session, *(branch.session for branch in self._kept.values()), *self._forks):
             await session.close()
 
     # -- going back ----------------------------------------------------------------------------------
 
     async def _undo(self, count: str = "1") -> Shown:
         number = _number(count, "%undo")
-        await self.session.undo(number)
-        return Shown(f"took back {number} execution{'s' if number != 1 else ''}; %redo brings them back\n")
+        await self._branch.undo(number)
+        return Shown(f"took back {number} cell{'s' if number != 1 else ''}; %redo brings them back\n")
 
     async def _redo(self) -> Shown:
-        await self.session.redo()
+        await self._branch.redo()
         return Shown("took back an undo\n")
 
     async def _checkpoint(self, label: str) -> Shown:
-        await self.session.checkpoint(label)
+        await self._branch.checkpoint(label)
         return Shown(f"%rewind {shlex.quote(label)} comes back here\n")
 
     async def _rewind(self, place: str) -> Shown:
-        if not place.isdecimal():
-            await self.session.rewind(place)
-            return Shown(f"back at {place}\n")
-        if int(place) not in self._places:
-            raise SessionError(f"%rewind {place}: there is no cell {place} to go back to")
-        await self.session.rewind(self._places[int(place)])
-        return Shown(f"back to the state after cell {place}\n")
+        await self._branch.rewind(place)
+        return Shown(f"back {f'to the state after cell {place}' if place.isdecimal() else f'at {place}'}\n")
 
     async def _history(self) -> Shown:
-        cells = {count: number for number, count in self._places.items()}
+        numbers = self._branch.numbers()
         lines = []
         for entry in self.session.history:
-            first, *more = entry.code.strip().split("\n")
-            failed = f"  # {entry.error}" if entry.error else ""
-            lines.append(f"[{cells.get(entry.count, '')}] {first}{' ...' if more else ''}{failed}\n")
+            if entry.count in numbers:
+                first, *more = entry.code.strip().split("\n")
+                failed = f"  # {entry.error}" if entry.error else ""
+                lines.append(f"[{numbers[entry.count]}] {first}{' ...' if more else ''}{failed}\n")
         return Shown("".join(lines))
 
     async def _reset(self) -> Shown:
-        await self.session.reset()
+        await self._branch.reset()
         return Shown("a fresh session; files are still there\n")
 
     # -- copies --------------------------------------------------------------------------------------
@@ -146,7 +156,7 @@ class Commands:
     async def _fork(self, name: str) -> Shown:
         if name == self._name or name in self._kept:
             raise SessionError(f"%fork {name}: there is a session of that name; %forks lists them")
-        (self._kept[name],) = await self.session.fork()
+        self._kept[name] = await self._branch.fork()
         return Shown(f"%switch {shlex.quote(name)} goes on from here\n")
 
     async def _switch(self, name: str) -> Shown:
@@ -154,7 +164,7 @@ class Commands:
             return Shown(f"cells run in {name} already\n")
         if name not in self._kept:
             raise SessionError(f"%switch {name}: there is no session of that name; %forks lists them")
-        self._kept[self._name], self.session = self.session, self._kept.pop(name)
+        self._kept[self._name], self._branch = self._branch, self._kept.pop(name)
         self._name = name
         return Shown(f"cells run in {name} now\n")
 
@@ -194,7 +204,8 @@ class Commands:
         if not place.isdecimal() or int(place) >= len(self._forks):
             raise SessionError(f"%choose {place}: there are {len(self._forks)} forks, numbered from 0")
         chosen = self._forks.pop(int(place))
-        old, self.session = self.session, chosen
+        old, self._branch = self.session, self._branch.around(chosen)
+        self.end_cell()
         await old.close()
         await self._forget_forks()
         return Shown(f"cells go on from fork {place}\n")

@@ -65,7 +65,6 @@ class JupyterKernel:
         self._asker: Message | None = None
         #: Whether an execution has failed, and those that wait are to be refused.
         self._aborts = False
-        self._language: Content = {}
         self._stopped = asyncio.Event()
         self.restarts = False
         """Whether the front end that ended the kernel wants another one in its place."""
@@ -167,25 +166,20 @@ class JupyterKernel:
         await self._channels.publish("status", {"execution_state": state}, message.header)
 
     async def _kernel_info(self, _message: Message) -> Content:
-        if not self._language:
-            version = await self.session._ask(
-                lambda engine: engine.ask("evaluate", "__import__('sys').version.split()[0]")
-            )
-            self._language = {
-                "name": "python",
-                "version": str(version),
-                "mimetype": "text/x-python",
-                "file_extension": ".py",
-                "pygments_lexer": "ipython3",
-                "codemirror_mode": {"name": "ipython", "version": 3},
-                "nbconvert_exporter": "python",
-            }
         return {
             "status": "ok",
             "protocol_version": PROTOCOL_VERSION,
             "implementation": "planaria",
             "implementation_version": __version__,
-            "language_info": self._language,
+            "language_info": {
+                "name": "python",
+                "version": await self._commands.attach(),
+                "mimetype": "text/x-python",
+                "file_extension": ".py",
+                "pygments_lexer": "ipython3",
+                "codemirror_mode": {"name": "ipython", "version": 3},
+                "nbconvert_exporter": "python",
+            },
             "banner": _BANNER,
             "help_links": [],
             "debugger": False,
@@ -244,6 +238,7 @@ class JupyterKernel:
             content = {"code": code, "execution_count": self._count}
             await self._channels.publish("execute_input", content, message.header)
         self._asker = message if given.get("allow_stdin") else None
+        self._commands.begin_cell(self._count)
         try:
             error, shown = await self._run(code)
         finally:
@@ -254,7 +249,6 @@ class JupyterKernel:
             await self._channels.publish("execute_result", content, message.header)
         if keeps:
             self._cells.add(self._count, code, shown)
-            self._commands.keep_place(self._count)
         if error is None:
             expressions = await self._user_expressions(given.get("user_expressions") or {})
             return {
@@ -280,12 +274,15 @@ class JupyterKernel:
         """Run a cell: what it raised, and the text of its value."""
         try:
             command = self._commands.parse(code) if name is None else None
+            await self._commands.attach()
             if command is not None:
                 shown = await self._commands.obey(command)
                 if isinstance(shown, Shown):
                     self._outputs.write(1, shown.text.encode("utf-8", "replace"))
                 return None, None
             result = await self.session.run(code, name=name or f"<cell {self._count}>")
+            if name is None:
+                self._commands.end_cell()
             if result.suspended:
                 await self._give_up(result)
         except PlanariaError as error:

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any, Final
 
 from planaria.integrations.jupyter.channels import Channels
+from planaria_kernel.notebook.front_end import PARENT
 
 __all__ = ["Outputs"]
 
@@ -123,6 +124,10 @@ class Outputs:
 
     async def _publish_comm(self, kind: str, data: dict[str, Any], metadata: dict[str, Any]) -> None:
         buffers = data.pop("buffers", [])
+        state = data["data"].get("state") if isinstance(data.get("data"), dict) else None
+        if isinstance(state, dict) and state.get("msg_id") == PARENT:
+            # The Output widget asks for the output of the request that is being answered.
+            state["msg_id"] = self.parent.get("msg_id", "")
         identifier = str(data.get("comm_id"))
         if kind == "comm_open":
             self.comms[identifier] = str(data.get("target_name", ""))

@@ -254,8 +254,7 @@ class _Calls:
     async def _held(self, name: str) -> AsyncIterator[NamedSession]:
         """Hold a session; what goes wrong with it is the tool's error, for the model to read."""
         try:
-            named = await self._sessions.open(name)
-            async with named.lock:
+            async with self._sessions.held(name) as named:
                 yield named
         except (PlanariaError, OSError, ValueError) as error:
             raise ToolError(str(error)) from error

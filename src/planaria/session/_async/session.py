@@ -15,6 +15,7 @@ from planaria.executors.pickled_variables import Variables
 from planaria.files.view import Files
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
+from planaria.representation import Shown
 from planaria.session import checkpoints, kernel_queries, snapshots
 from planaria.session._async.constructors import AsyncSessionConstructors
 from planaria.session._async.turns import interruption
@@ -37,7 +38,7 @@ __all__ = ["AsyncExecution", "AsyncSession"]
 T = TypeVar("T")
 
 
-class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods):
+class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
     """Python in a sandbox, stateful between calls, for asyncio and Trio.
 
     The sandbox runs on a thread beside the event loop. Asynchronous callbacks run on the loop that awaits the

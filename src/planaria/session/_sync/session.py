@@ -16,6 +16,7 @@ from planaria.executors.pickled_variables import Variables
 from planaria.files.view import Files
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
+from planaria.representation import Shown
 from planaria.session import checkpoints, kernel_queries, snapshots
 from planaria.session._sync.constructors import SessionConstructors
 from planaria.session._sync.turns import interruption
@@ -38,7 +39,7 @@ __all__ = ["Execution", "Session"]
 T = TypeVar("T")
 
 
-class Session(SessionConstructors, WorkspaceMethods):
+class Session(SessionConstructors, WorkspaceMethods, Shown):
     """Python in a sandbox, stateful between calls, for any thread.
 
     One execution at a time, others wait for their turn. Plain callbacks run on threads (see

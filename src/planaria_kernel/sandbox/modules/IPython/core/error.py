@@ -1,5 +1,5 @@
 """The exceptions of magics."""
 
-from planaria_kernel.notebook.interactive_shell import UsageError
+from planaria_kernel.notebook.usage import UsageError
 
 __all__ = ["UsageError"]

@@ -1,0 +1,103 @@
+"""`planaria serve`: sessions over HTTP."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from planaria.cli.mcp import Server as SessionServer
+from planaria.limits import Limits
+
+__all__ = ["Service", "serve"]
+
+#: The environment variable that has the token, so that it does not stand in lists of processes.
+TOKEN = "PLANARIA_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What was asked of the server on the command line."""
+
+    sessions: SessionServer
+    host: str
+    port: int
+    token: str | None
+    tokens: Path | None
+    store: str | None
+    images: tuple[str, ...]
+    max_sessions: int
+    idle: float
+    hosts: tuple[str, ...]
+    audit: Path | None
+
+
+def serve(service: Service) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    try:
+        import uvicorn
+
+        from planaria.server import ServerSettings, Token, create_app, read_tokens
+        from planaria.server.settings import is_loopback
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"this needs the package {error.name}: pip install 'planaria[server]'"
+        ) from None
+    from planaria.stores.opening import open_store
+
+    secret = service.token if service.token is not None else os.environ.get(TOKEN)
+    try:
+        tokens = [] if service.tokens is None else read_tokens(service.tokens)
+        if secret:
+            tokens.insert(0, Token("default", secret))
+        if not tokens and not is_loopback(service.host):
+            raise click.UsageError(
+                f"--host {service.host} can be reached from other computers: give --token, --tokens "
+                f"or {TOKEN}"
+            )
+        workspace, registry = service.sessions.workspace()
+        options = service.sessions.options
+        limits = options.limits(output=Limits().output)
+        arguments: dict[str, Any] = {
+            **workspace,
+            "limits": limits,
+            "mounts": options.mounts,
+            "network": options.network(),
+        }
+        settings = ServerSettings(
+            tokens=tokens,
+            store=None if service.store is None else open_store(service.store),
+            arguments=arguments,
+            registry=registry,
+            images=service.images,
+            timeout=limits.timeout,
+            max_sessions=service.max_sessions,
+            idle=service.idle,
+            hosts=service.hosts if is_loopback(service.host) else (*service.hosts, service.host),
+            audit=service.audit,
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    app = create_app(settings)
+    family = socket.AF_INET6 if ":" in service.host else socket.AF_INET
+    try:
+        with socket.create_server((service.host, service.port), family=family, backlog=1024) as listening:
+            shown = f"[{service.host}]" if ":" in service.host else service.host
+            print(
+                f"serving sessions at http://{shown}:{listening.getsockname()[1]}",
+                file=sys.stderr,
+                flush=True,
+            )
+            config = uvicorn.Config(
+                app, log_level="warning", access_log=False, timeout_graceful_shutdown=5, server_header=False
+            )
+            anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
+    finally:
+        if registry is not None:
+            registry.close()

@@ -1,0 +1,75 @@
+"""What a worker is asked for, and what it answers: plain values that can be sent between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from uuid import uuid4
+
+from planaria.limits import NOT_GIVEN, NotGiven
+
+if TYPE_CHECKING:
+    from planaria.stores.store import Version
+
+__all__ = ["Answer", "Cancel", "Command", "Drain", "Execute", "Reply", "Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Execute code, or with `is_script` a script of the shell."""
+
+    code: str
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    """Values of variables that are set before."""
+    timeout: float | NotGiven | None = NOT_GIVEN
+    is_script: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer a call that an execution waits for, and go on."""
+
+    call: int
+    value: object = None
+    error: str | None = None
+    """The message of the exception that is raised instead, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Raise KeyboardInterrupt where an execution waits."""
+
+
+Command: TypeAlias = Execute | Answer | Cancel
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command for the session of a name."""
+
+    name: str
+    command: Command
+    expected: Version | Literal["any"] | None = "any"
+    """The version that the session must have; None for a session that must be new."""
+    identifier: str = field(default_factory=lambda: uuid4().hex)
+    """By which a step that is sent again is recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a step led to."""
+
+    result: bytes
+    """See `outcomes.py`."""
+    version: Version
+    """Of the state that was saved."""
+    worker: int
+    """The process that executed it."""
+    was_live: bool
+    """Whether that had the session in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Close the live sessions, all of which are saved."""

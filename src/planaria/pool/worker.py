@@ -1,0 +1,243 @@
+"""A worker: executes steps, and saves the state that each leads to before it answers.
+
+What makes it safe is one compare-and-swap in the store: the state after a step is saved only on top of the
+state that it began with, together with the step's identifier and result. A step that is sent again finds its
+own result there. Live sessions are a cache.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from planaria.errors import PlanariaError, ProtocolError, SnapshotConflict, SnapshotNotFound
+from planaria.pool.errors import PoolError
+from planaria.pool.idempotency import CountedCalls
+from planaria.pool.outcomes import encoded_result
+from planaria.pool.steps import Answer, Cancel, Execute, Reply, Step
+from planaria.session._sync.session import Execution, Session
+from planaria.session.callbacks import CallbackRegistry
+from planaria.session.result import Result
+from planaria.snapshot.snapshot import Snapshot
+from planaria.stores.opening import open_store
+from planaria.stores.store import Store, Version
+from planaria_kernel.protocol import decode, encode
+
+__all__ = ["Worker", "WorkerSettings", "saved_reply"]
+
+#: A session is saved as what differs from a whole snapshot, as long as that is at most half of it and this.
+_LARGEST_DELTA: Final = 64 << 10
+#: Types that a literal can stand for.
+_PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """What every worker of a pool has in common. It is sent to them, so it is pickled."""
+
+    store: str | Store
+    callbacks: Any = ()
+    """As `Session` has them, or "module:name" of what is imported by the workers."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Other arguments of `Session`."""
+    most_live: int = 16
+    """How many sessions a worker keeps in memory."""
+
+
+@dataclass(slots=True)
+class _Live:
+    session: Session
+    version: Version | None
+    #: The whole snapshot that the next one is a delta of.
+    base: Snapshot | None
+
+
+class Worker:
+    """Executes steps, one at a time."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._owns_store = isinstance(settings.store, str)
+        self._store = open_store(settings.store) if isinstance(settings.store, str) else settings.store
+        self._calls = CountedCalls(CallbackRegistry.of(_imported(settings.callbacks)))
+        #: The one that was used last is at the end.
+        self._live: dict[str, _Live] = {}
+
+    def step(self, step: Step) -> Reply:
+        """Execute a step, unless it was executed already.
+
+        Raises SnapshotConflict when the session is not in the expected state, PoolError for a command that it
+        cannot take, SnapshotError and StorageError.
+        """
+        newest = self._store.newest(step.name)
+        done = saved_reply(step, newest)
+        if done is not None:
+            return done
+        if step.expected != "any" and newest != step.expected:
+            raise SnapshotConflict(f"{step.name!r} is not in the state that this step expects")
+        live = self._live.pop(step.name, None)
+        was_live = live is not None and live.version == newest and newest is not None
+        if live is None or not was_live:
+            if live is not None:
+                live.session.close()
+            live = self._opened(step.name, newest)
+        self._calls.begin(step.identifier)
+        try:
+            result = encoded_result(_executed(live.session, step))
+            version = self._save(step, live, result)
+        except BaseException:
+            live.session.close()
+            raise
+        self._live[step.name] = live
+        self._make_room()
+        return Reply(result, version, os.getpid(), was_live)
+
+    def drain(self) -> None:
+        """Close the live sessions, all of which are saved."""
+        while self._live:
+            self._live.popitem()[1].session.close()
+
+    def close(self) -> None:
+        """Drain, and release the store."""
+        self.drain()
+        if self._owns_store:
+            self._store.close()
+
+    def _opened(self, name: str, newest: Version | None) -> _Live:
+        while newest is not None:
+            try:
+                snapshot = self._store.load(name, newest.number)
+            except SnapshotNotFound:
+                newest = self._store.newest(name)  # another worker has saved a later state
+                continue
+            session = Session.from_snapshot(
+                snapshot, callbacks=self._calls.registry, **self._settings.options
+            )
+            return _Live(session, newest, snapshot.parent or snapshot)
+        return _Live(Session(callbacks=self._calls.registry, **self._settings.options), None, None)
+
+    def _save(self, step: Step, live: _Live, result: bytes) -> Version:
+        base = live.base
+        snapshot = live.session.snapshot_state(parent=base)
+        if base is not None and len(snapshot) > _LARGEST_DELTA + len(base) // 2:
+            base, snapshot = None, live.session.snapshot_state()
+        note = encode((step.identifier, result))
+        live.version = self._store.save(step.name, snapshot, expected=live.version, keep=1, note=note)
+        live.base = base or snapshot
+        return live.version
+
+    def _make_room(self) -> None:
+        while len(self._live) > self._settings.most_live:
+            oldest = next(iter(self._live))
+            self._live.pop(oldest).session.close()
+
+
+def saved_reply(step: Step, newest: Version | None) -> Reply | None:
+    """The reply of a step that led to the newest version; None where another one did."""
+    if newest is None or not newest.note:
+        return None
+    try:
+        match decode(newest.note):
+            case (str(identifier), bytes(result)) if identifier == step.identifier:
+                return Reply(result, newest, os.getpid(), was_live=False)
+    except ProtocolError:
+        pass  # what others have saved beside a state
+    return None
+
+
+def _executed(session: Session, step: Step) -> Result:
+    """Do what a step says; the result is of the execution, which may wait."""
+    command = step.command
+    waiting = session.run_in_progress
+    match command:
+        case Execute():
+            if waiting is not None:
+                raise PoolError(f"{step.name!r} waits for {_names(waiting)}: resolve or cancel that first")
+            if command.arguments:
+                session.execute(_assignments(command.arguments), name="<arguments>")
+            if command.is_script:
+                return _checked(session.bash, command)
+            return session.run(command.code, command.timeout)
+        case Answer() | Cancel():
+            if waiting is None:
+                raise PoolError(f"{step.name!r} does not wait for a call")
+            if isinstance(command, Cancel):
+                return waiting.cancel()
+            try:
+                if command.error is None:
+                    waiting.resolve(command.call, command.value)
+                else:
+                    waiting.reject(command.call, command.error)
+            except KeyError:
+                raise PoolError(
+                    f"{step.name!r} does not wait for a call with id {command.call}; "
+                    f"it waits for {_names(waiting)}"
+                ) from None
+            return _outcome(waiting)
+
+
+def _checked(bash: Any, command: Execute) -> Result:
+    try:
+        result: Result = bash(command.code, command.timeout)
+    except PlanariaError as error:
+        return Result(error=error)
+    return result
+
+
+def _outcome(execution: Execution) -> Result:
+    """Of an execution that was answered: it goes on until it is over or waits for other calls."""
+    if execution.pending:
+        return Result(suspended=execution.pending)
+    return execution.result()
+
+
+def _names(execution: Execution) -> str:
+    return ", ".join(f"{call.name}() (id {call.id})" for call in execution.pending) or "a timer"
+
+
+def _assignments(arguments: Mapping[str, object]) -> str:
+    lines = []
+    for name, value in arguments.items():
+        if not name.isidentifier():
+            raise PoolError(f"{name!r} is not a name for a variable")
+        lines.append(f"{name} = {_literal(name, value)}")
+    return "\n".join(lines)
+
+
+def _literal(name: str, value: object) -> str:
+    """An expression for a value of plain types."""
+    if isinstance(value, float) and type(value) is float:
+        return f"float({str(value)!r})"
+    if type(value) in _PLAIN:
+        return repr(value)
+    if type(value) in (list, tuple, set):
+        parts = [_literal(name, one) for one in value]  # type: ignore[attr-defined]
+        if type(value) is list:
+            return f"[{', '.join(parts)}]"
+        return f"{type(value).__name__}(({''.join(part + ', ' for part in parts)}))"
+    if type(value) is dict:
+        pairs = [f"{_literal(name, key)}: {_literal(name, one)}" for key, one in value.items()]
+        return f"{{{', '.join(pairs)}}}"
+    raise PoolError(
+        f"the argument {name!r} has a {type(value).__name__}: arguments are None, numbers, strings, bytes, "
+        "and lists, tuples, sets and dicts of these"
+    )
+
+
+def _imported(callbacks: Any) -> Any:
+    """What "module:name" stands for."""
+    if not isinstance(callbacks, str):
+        return callbacks
+    module, separator, name = callbacks.partition(":")
+    if not separator:
+        raise PoolError(f"callbacks={callbacks!r}: write 'module:name'")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise PoolError(f"callbacks={callbacks!r}: {error}") from None
+    return found

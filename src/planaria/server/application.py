@@ -1,0 +1,66 @@
+"""The server as an ASGI application."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import anyio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from planaria.server.native import ROUTES
+from planaria.server.openapi import openapi
+from planaria.server.problems import Problem
+from planaria.server.routes import Server, problem_response
+from planaria.server.settings import ServerSettings
+
+__all__ = ["create_app"]
+
+#: How often idle sessions are looked for, as a share of the time after which they are parked, in seconds.
+_LOOKS: Final = 4
+_LONGEST_PAUSE: Final = 30.0
+
+
+def create_app(settings: ServerSettings) -> Starlette:
+    """The application; run it with uvicorn. Its sessions and store are closed when it ends."""
+    server = Server(settings)
+    server.document = openapi(ROUTES)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        try:
+            async with anyio.create_task_group() as server.tasks:
+                server.tasks.start_soon(_park, server)
+                yield
+                server.tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await server.sessions.close()
+            server.audit.close()
+            if settings.store is not None:
+                settings.store.close()
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        detail = f"there is no {request.method} {request.url.path}"
+        return problem_response(Problem(error.status_code, detail, headers=dict(error.headers or {})))
+
+    handlers: dict[Any, Any] = {404: unknown, 405: unknown}
+    routes = [route.for_starlette(server) for route in ROUTES]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app.state.server = server
+    return app
+
+
+async def _park(server: Server) -> None:
+    """Close sessions that were not used for a while."""
+    idle = server.settings.idle
+    while True:
+        await anyio.sleep(min(_LONGEST_PAUSE, idle / _LOOKS))
+        parked = await server.sessions.park(idle)
+        if parked:
+            server.metrics.add("planaria_sessions_parked_total", parked)

@@ -1,0 +1,257 @@
+"""Handlers of the native API that execute: Python, scripts, and the calls that wait for an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import codecs
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any, Final
+
+import anyio
+from pydantic import BaseModel
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from planaria.errors import ProtocolError, SessionError
+from planaria.executors.messages import Ok, Raised
+from planaria.server.models import (
+    Answer,
+    Answered,
+    BashRequest,
+    Execution,
+    PendingCall,
+    PendingCalls,
+    RunRequest,
+)
+from planaria.server.outcomes import encoded, execution_of, pending_calls
+from planaria.server.output import listener
+from planaria.server.problems import Problem, problem_of
+from planaria.server.routes import Call
+from planaria.server.sessions import BlockedCall, ServedSession
+from planaria.session.result import Output, Result
+from planaria_kernel.protocol import decode
+
+__all__ = ["EVENTS", "answer", "bash", "calls", "interrupt", "run"]
+
+#: The media type of a stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+EVENTS: Final = "text/event-stream"
+#: Seconds without an event after which a comment is sent, so that proxies keep the connection.
+_KEEP_ALIVE: Final = 15.0
+
+Do = Callable[[ServedSession], Awaitable[Result]]
+
+
+async def run(call: Call) -> Response | Execution:
+    """Execute Python."""
+    body: RunRequest = call.body
+    timeout = _timeout(call, body.timeout)
+    return await _execute(
+        call, "python", lambda named: named.session.run(body.code, timeout, name=body.name), body.exact
+    )
+
+
+async def bash(call: Call) -> Response | Execution:
+    """Run a script."""
+    body: BashRequest = call.body
+    timeout = _timeout(call, body.timeout)
+    return await _execute(
+        call, "bash", lambda named: named.session._run_script(body.script, timeout, body.stdin), False
+    )
+
+
+def _timeout(call: Call, wanted: float | None) -> float | None:
+    return min((one for one in (wanted, call.server.settings.timeout) if one is not None), default=None)
+
+
+async def _execute(call: Call, language: str, do: Do, exact: bool) -> Response | Execution:
+    if EVENTS not in call.request.headers.get("accept", ""):
+        return await _executed(call, language, do, exact)
+    return await _stream(call, lambda: _executed(call, language, do, exact), exact)
+
+
+async def _executed(call: Call, language: str, do: Do, exact: bool) -> Execution:
+    """Execute, save the session, and only then give the result; one that was given before is given again."""
+    key = call.request.headers.get("idempotency-key")
+    if key is not None and not 0 < len(key) <= 255:
+        raise Problem(422, "Idempotency-Key must have 1 to 255 characters")
+    digest = _digest(call) if key is not None else ""
+    async with call.sessions.using(call.token, call.session) as named:
+        if key is not None and (kept := _kept(named, key, digest)) is not None:
+            return kept
+        named.on_blocked = _on_blocked.get()
+        try:
+            result = await do(named)
+        finally:
+            named.on_blocked = None
+        metrics = call.server.metrics
+        outcome = "ok" if result.is_ok else "waiting" if result.suspended else "error"
+        metrics.add("planaria_executions_total", language=language, outcome=outcome)
+        metrics.add("planaria_execution_seconds_total", result.duration_ms / 1e3, language=language)
+        execution = execution_of(named, result, exact=exact)
+        if key is not None:
+            text = execution.model_dump_json()
+            named.record.keep_result(key, digest, json.loads(text), len(text))
+        await call.sessions.save(named)
+        return execution
+
+
+def _digest(call: Call) -> str:
+    """What distinguishes requests with the same key."""
+    text = f"{call.request.url.path}\n{call.body.model_dump_json()}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _kept(named: ServedSession, key: str, digest: str) -> Execution | None:
+    kept = named.record.find_result(key)
+    if kept is None:
+        return None
+    if kept.digest != digest:
+        raise Problem(422, "this Idempotency-Key was used for another request", code="key-reused")
+    if kept.response is None:
+        raise Problem(
+            409, "this was executed, but its result was too large to be kept", code="result-not-kept"
+        )
+    return Execution.model_validate(kept.response)
+
+
+# -- events --------------------------------------------------------------------------------------------------
+
+#: For requests that stream: what is called with a call that blocks.
+_on_blocked: Final[ContextVar[Callable[[str, BlockedCall], None] | None]] = ContextVar(
+    "planaria_server_blocked", default=None
+)
+
+
+async def _stream(call: Call, execute: Callable[[], Awaitable[Execution]], exact: bool) -> Response:
+    """Execute in a task of the server, which goes on without its client, and send events as they come."""
+    events: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    errors = "surrogateescape" if exact else "replace"
+    decoders = {name: codecs.getincrementaldecoder("utf-8")(errors) for name in ("stdout", "stderr")}
+    most = call.sessions.limits.output
+    room = dict.fromkeys(decoders, most)
+
+    def put(event: str, data: Any) -> None:
+        loop.call_soon_threadsafe(events.put_nowait, (event, data))
+
+    def take(stream: str, output: bytes | Output) -> None:
+        if isinstance(output, Output):
+            data, metadata = output._repr_mimebundle_()
+            put("display", {"data": data, "metadata": metadata, "is_value": output.is_value})
+            return
+        left = room[stream]
+        if left is not None:
+            output = output[:left]
+            room[stream] = left - len(output)
+        text = decoders[stream].decode(output)
+        if text:
+            put(stream, {"text": text})
+
+    def blocked(number: str, one: BlockedCall) -> None:
+        put("call", _call_of(number, one).model_dump())
+
+    async def work() -> None:
+        listener.set(take)
+        _on_blocked.set(blocked)
+        try:
+            put("result", json.loads((await execute()).model_dump_json()))
+        except Exception as error:
+            put("problem", (problem_of(error) or Problem(500, "the server failed")).document())
+            if problem_of(error) is None:
+                raise
+        finally:
+            loop.call_soon_threadsafe(events.put_nowait, None)
+
+    call.server.tasks.start_soon(work)
+    return StreamingResponse(_lines(events), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+
+
+async def _lines(events: asyncio.Queue[tuple[str, Any] | None]) -> AsyncIterator[str]:
+    while True:
+        try:
+            with anyio.fail_after(_KEEP_ALIVE):
+                event = await events.get()
+        except TimeoutError:
+            yield ": alive\n\n"
+            continue
+        if event is None:
+            return
+        yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
+
+
+def _call_of(number: str, call: BlockedCall) -> PendingCall:
+    return PendingCall(
+        id=number,
+        name=call.name,
+        args=[one if isinstance(one, (str, int, float, bool)) else repr(one) for one in call.arguments],
+        blocking=True,
+        arguments_base64=encoded((call.arguments, call.keywords)),
+    )
+
+
+# -- calls ---------------------------------------------------------------------------------------------------
+
+
+async def calls(call: Call) -> PendingCalls:
+    """The calls that wait for an answer."""
+    named = call.sessions.present(call.token, call.session)
+    if named is not None and named.lock.locked():
+        return PendingCalls(calls=[_call_of(*one) for one in list(named.blocked.items())])
+    async with call.sessions.using(call.token, call.session) as named:
+        return PendingCalls(calls=pending_calls(named))
+
+
+async def answer(call: Call) -> BaseModel | Response:
+    """Answer a call, and go on as far as that leads."""
+    body: Answer = call.body
+    number = str(call.request.path_params["call"])
+    given = _answer_of(body)
+    present = call.sessions.present(call.token, call.session)
+    if present is not None and number in present.blocked:
+        blocked = present.blocked[number]
+        if not blocked.answer.done():
+            blocked.answer.set_result(given)
+        return JSONResponse(Answered(answered=number).model_dump(), 202)
+    if not (number.isascii() and number.isdecimal() and len(number) < 19):
+        raise Problem(404, f"no call {number!r} waits", code="no-call")
+
+    async def do(named: ServedSession) -> Result:
+        progress = named.session.run_in_progress
+        if progress is None or int(number) not in {one.id for one in progress.pending}:
+            raise Problem(404, f"no call {number!r} waits", code="no-call")
+        await progress._answer(int(number), given)
+        try:
+            return await progress.result()
+        except SessionError:
+            if not progress.pending:
+                raise
+            return Result(suspended=progress.pending, execution_count=named.session.execution_count)
+
+    return await _execute(call, "answer", do, body.exact)
+
+
+def _answer_of(body: Answer) -> Ok | Raised:
+    if body.error is not None:
+        return Raised(body.error_type, body.error)
+    if body.value_base64 is None:
+        return Ok(body.value)
+    try:
+        return Ok(decode(base64.b64decode(body.value_base64, validate=True)))
+    except (ValueError, ProtocolError) as error:
+        raise Problem(422, f"value_base64: {error}") from None
+
+
+async def interrupt(call: Call) -> None:
+    """Stop what runs; an execution that waits is cancelled."""
+    named = call.sessions.present(call.token, call.session)
+    if named is not None and named.lock.locked():
+        named.session.interrupt()
+        return
+    async with call.sessions.using(call.token, call.session) as named:
+        progress = named.session.run_in_progress
+        if progress is not None:
+            await progress.cancel()
+            await call.sessions.save(named)

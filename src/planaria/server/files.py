@@ -1,0 +1,133 @@
+"""Handlers of the native API for the files of a session."""
+
+from __future__ import annotations
+
+import io
+import mimetypes
+from collections.abc import Callable
+from typing import Final, Literal, TypeVar
+
+from anyio import to_thread
+from starlette.responses import Response
+
+from planaria.files.filesystem import FileKind
+from planaria.files.view import Files
+from planaria.server.models import FileEntry, FileList
+from planaria.server.problems import Problem
+from planaria.server.routes import Call
+
+__all__ = ["BYTES", "TAR", "delete", "entry_of", "get", "get_tar", "list_files", "put", "put_tar", "stat"]
+
+T = TypeVar("T")
+
+BYTES: Final = "application/octet-stream"
+TAR: Final = "application/x-tar"
+_KINDS: Final[dict[FileKind, Literal["file", "directory", "link"]]] = {
+    FileKind.REGULAR: "file",
+    FileKind.DIRECTORY: "directory",
+    FileKind.SYMBOLIC_LINK: "link",
+}
+
+
+async def _with_files(call: Call, function: Callable[[Files, str], T], *, save: bool = False) -> T:
+    """Call a function of the session's files and the path that was given, on a thread."""
+    path = call.query("path")
+    if not path or "\0" in path:
+        raise Problem(422, "path must be a name, absolute or below /home/user")
+    async with call.sessions.using(call.token, call.session) as named:
+        result = await to_thread.run_sync(function, named.session.files, path)
+        if save:
+            await call.sessions.save(named)
+        return result
+
+
+def entry_of(files: Files, path: str) -> FileEntry:
+    """What is known of a file."""
+    found = files.stat(path, follow=False)
+    return FileEntry(
+        name=path.rstrip("/").rpartition("/")[2] or "/",
+        path=path,
+        type=_KINDS.get(found.kind, "other"),
+        size=found.size,
+        mode=found.mode & 0o7777,
+        modified_at=found.mtime / 1e9,
+    )
+
+
+async def get(call: Call) -> Response:
+    """The contents of a file."""
+    data = await _with_files(call, lambda files, path: files.read_bytes(path))
+    name = call.query("path").rpartition("/")[2]
+    guessed = mimetypes.guess_type(name)[0]
+    return Response(
+        data,
+        media_type=BYTES,
+        headers={
+            "Content-Disposition": "attachment",
+            "X-Content-Type-Options": "nosniff",
+            **({"Planaria-Media-Type": guessed} if guessed else {}),
+        },
+    )
+
+
+async def put(call: Call) -> FileEntry:
+    """Write a file; its directories are created."""
+
+    def write(files: Files, path: str) -> FileEntry:
+        above = path.rpartition("/")[0]
+        if above:
+            files.mkdir(above, parents=True, exist_ok=True)
+        files.write_bytes(path, call.body)
+        return entry_of(files, path)
+
+    return await _with_files(call, write, save=True)
+
+
+async def delete(call: Call) -> None:
+    """Remove a file, or a directory: an empty one, or with `recursive` all that is in it."""
+    recursive = call.flag("recursive")
+
+    def remove(files: Files, path: str) -> None:
+        if recursive and files.is_dir(path) and not files.is_symlink(path):
+            files.rmtree(path)
+        else:
+            files.remove(path)
+
+    await _with_files(call, remove, save=True)
+
+
+async def stat(call: Call) -> FileEntry:
+    """What is known of a file."""
+    return await _with_files(call, entry_of)
+
+
+async def list_files(call: Call) -> FileList:
+    """What is in a directory."""
+
+    def look(files: Files, path: str) -> FileList:
+        above = path.rstrip("/")
+        entries = [entry_of(files, f"{above}/{name}") for name in files.listdir(path)]
+        return FileList(path=path, entries=entries)
+
+    return await _with_files(call, look)
+
+
+async def get_tar(call: Call) -> Response:
+    """A directory as a tar archive."""
+
+    def pack(files: Files, path: str) -> bytes:
+        stream = io.BytesIO()
+        files.export_tar(path, stream)
+        return stream.getvalue()
+
+    return Response(await _with_files(call, pack), media_type=TAR)
+
+
+async def put_tar(call: Call) -> FileEntry:
+    """Unpack a tar archive into a directory, which is created."""
+
+    def unpack(files: Files, path: str) -> FileEntry:
+        files.import_tar(io.BytesIO(call.body), path)
+        return entry_of(files, path)
+
+    return await _with_files(call, unpack, save=True)

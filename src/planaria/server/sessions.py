@@ -1,0 +1,303 @@
+"""The sessions of a server: named sessions in name spaces, with records, parked when they are idle."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from anyio import to_thread
+
+from planaria.errors import SnapshotConflict, SnapshotNotFound, Suspend
+from planaria.executors.messages import Answer as CallResult
+from planaria.integrations.named_sessions import NamedSession, NamedSessions
+from planaria.limits import Limits
+from planaria.server.metrics import Metrics
+from planaria.server.models import SessionInfo
+from planaria.server.output import listen, listen_to_bytes
+from planaria.server.problems import Problem
+from planaria.server.records import Record
+from planaria.server.settings import ServerSettings, Token
+from planaria.session._async.session import AsyncSession
+from planaria.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from planaria.stores.store import Store, Version
+
+__all__ = ["BlockedCall", "ServedSession", "ServedSessions"]
+
+#: Between a name space and the name of a session, and between a name space and that of a snapshot.
+_SESSION: Final = "."
+_SNAPSHOT: Final = "@"
+
+
+class BlockedCall:
+    """A call for which the code blocks, until a client answers it."""
+
+    def __init__(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.keywords = keywords
+        self.answer: Future[CallResult] = Future()
+
+
+class ServedSession(NamedSession):
+    """A session of a server, with its record."""
+
+    def __init__(
+        self,
+        name: str,
+        session: AsyncSession,
+        record: Record,
+        version: Version | None = None,
+        base: Snapshot | None = None,
+    ) -> None:
+        super().__init__(name, session, version, base)
+        self.record = record
+        self.blocked: dict[str, BlockedCall] = {}
+        """Calls for which the code blocks, by their ids."""
+        self.on_blocked: Callable[[str, BlockedCall], None] | None = None
+        """Is called with each new one, on the thread of the execution."""
+        self._numbers = itertools.count(1)
+        session._engine.host_calls.blocked = self._block
+
+    @property
+    def id(self) -> str:
+        """Its name in its name space."""
+        return self.name.partition(_SESSION)[2]
+
+    def note(self) -> bytes:
+        """The record, which is saved beside the state."""
+        self.record.executions = self.session.execution_count
+        return self.record.note()
+
+    def _block(self, name: str, arguments: tuple[object, ...], keywords: Any) -> Future[CallResult] | None:
+        """Take a call that blocks; comes on the thread of the execution."""
+        if name == "input" and not self.record.input:
+            return None
+        number = f"b{next(self._numbers)}"
+        call = self.blocked[number] = BlockedCall(name, arguments, dict(keywords))
+        call.answer.add_done_callback(lambda _: self.blocked.pop(number, None))
+        if self.on_blocked is not None:
+            self.on_blocked(number, call)
+        return call.answer
+
+
+class ServedSessions(NamedSessions):
+    """The sessions of a server in the name spaces of its tokens, by names such as "default.s1"."""
+
+    def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
+        super().__init__(AsyncSession, AsyncSession.from_snapshot, settings.store, most=settings.max_sessions)
+        self.settings = settings
+        self.metrics = metrics
+        limits: Limits = settings.arguments.get("limits") or Limits(timeout=settings.timeout)
+        self.limits = limits
+
+    @property
+    def store(self) -> Store:
+        """The store. Raises Problem without one."""
+        if self._store is None:
+            raise Problem(501, "this server has no store: start it with --store", code="no-store")
+        return self._store
+
+    @property
+    def has_store(self) -> bool:
+        return self._store is not None
+
+    # -- creating ------------------------------------------------------------------------------------------
+
+    async def create(
+        self, token: Token, name: str | None, record: Record, snapshot: Snapshot | None = None
+    ) -> ServedSession:
+        """Create a session, from an image or a snapshot, and save it.
+
+        Raises Problem when the name is taken, when the token has too many sessions, and for an image that the
+        server does not offer.
+        """
+        await self.check_quota(token, 1)
+        full = self.full_name(token, name)
+        return await self._create_as(full, partial(self._make, full, record, snapshot))
+
+    async def adopt(
+        self, token: Token, name: str | None, session: AsyncSession, record: Record
+    ) -> ServedSession:
+        """Give a fork a name, and save it."""
+        full = self.full_name(token, name)
+        return await self._create_as(full, lambda: ServedSession(full, session, record))
+
+    async def _create_as(self, full: str, make: Callable[[], ServedSession]) -> ServedSession:
+        taken = Problem(409, f"there is a session {full.partition(_SESSION)[2]!r} already", code="exists")
+        if full in self._live or full in self._opening:
+            raise taken
+        try:
+            named = await self._add(full, make)
+        except SnapshotConflict:
+            raise taken from None
+        assert isinstance(named, ServedSession)
+        self.metrics.add("planaria_sessions_created_total")
+        return named
+
+    def _make(self, full: str, record: Record, snapshot: Snapshot | None) -> ServedSession:
+        arguments = self._arguments(record)
+        if snapshot is None:
+            session = AsyncSession(**arguments, image=record.image)
+        else:
+            session = AsyncSession.from_snapshot(snapshot, **arguments, image=record.image)
+        return ServedSession(full, session, record)
+
+    def _arguments(self, record: Record) -> dict[str, Any]:
+        """The arguments of a session."""
+        return {
+            **self.settings.arguments,
+            "limits": self.limits,
+            "env": {**self.settings.arguments.get("env", {}), **record.env},
+            "seed": record.seed,
+            "callbacks": [
+                {"name": one.name, "fn": _wait, "description": one.description, "schema": one.parameters}
+                for one in record.callbacks
+            ],
+            "on_bytes": listen_to_bytes,
+            "on_output": listen,
+        }
+
+    def _restored(self, name: str, snapshot: Snapshot, version: Version) -> NamedSession:
+        record = Record.model_validate_json(version.note or b"{}")
+        session = AsyncSession.from_snapshot(snapshot, **self._arguments(record), image=record.image)
+        return ServedSession(name, session, record, version, snapshot.parent or snapshot)
+
+    def image_of(self, wanted: str | None) -> str | None:
+        """The image to begin from. Raises Problem for one that the server does not offer."""
+        images = self.settings.images
+        if wanted is None:
+            return images[0] if images else None
+        if wanted not in images:
+            raise Problem(422, f"there is no image {wanted!r}; there are: {', '.join(images) or 'none'}")
+        return wanted
+
+    async def check_quota(self, token: Token, more: int) -> None:
+        """Raise Problem when the token would have too many sessions."""
+        if sum(1 for _ in self._of(token, await self._known())) + more > token.sessions:
+            raise Problem(
+                429,
+                f"this token may have {token.sessions} sessions; delete one first",
+                code="too-many-sessions",
+            )
+
+    # -- using ---------------------------------------------------------------------------------------------
+
+    def full_name(self, token: Token, name: str | None) -> str:
+        """The name of a session in the store; a random one without a name."""
+        return f"{token.space}{_SESSION}{secrets.token_hex(8) if name is None else name}"
+
+    @asynccontextmanager
+    async def using(self, token: Token, name: str) -> AsyncIterator[ServedSession]:
+        """Hold a session of a name space; what changes it ends with `save`.
+
+        Raises Problem when there is none, and when another server has saved a later state of it: what was
+        done here is then undone.
+        """
+        try:
+            async with self.held(self.full_name(token, name), create=False) as named:
+                assert isinstance(named, ServedSession)
+                yield named
+        except SnapshotConflict:
+            self.metrics.add("planaria_conflicts_total")
+            raise Problem(
+                409,
+                f"another server has changed session {name!r} meanwhile: nothing of this request was "
+                "kept; make it again",
+                code="changed-elsewhere",
+            ) from None
+        except SnapshotNotFound as error:
+            raise Problem(404, f"there is no session {name!r}", code="no-session") from error
+
+    def present(self, token: Token, name: str) -> ServedSession | None:
+        """A session if it is live, without waiting for what runs in it."""
+        named = self.live(self.full_name(token, name))
+        return named if isinstance(named, ServedSession) else None
+
+    async def delete(self, token: Token, name: str) -> None:
+        """Delete a session. Raises Problem when there is none."""
+        if not await self.forget(self.full_name(token, name)):
+            raise Problem(404, f"there is no session {name!r}", code="no-session")
+
+    # -- looking -------------------------------------------------------------------------------------------
+
+    async def infos(self, token: Token) -> list[SessionInfo]:
+        """The sessions of a name space, the newest first."""
+        found = [self._info(name, version) for name, version in self._of(token, await self._known())]
+        return sorted(found, key=lambda one: (-one.created_at, one.id))
+
+    async def info(self, token: Token, name: str) -> SessionInfo:
+        """One session. Raises Problem when there is none."""
+        full = self.full_name(token, name)
+        version = await to_thread.run_sync(self._store.newest, full) if self._store is not None else None
+        named = self._live.get(full)
+        if version is None and (named is None or named.version is not None):
+            raise Problem(404, f"there is no session {name!r}", code="no-session")
+        return self._info(full, version)
+
+    async def _known(self) -> dict[str, Version | None]:
+        saved = {} if self._store is None else await to_thread.run_sync(self._store.newest_of_all)
+        # A live one whose saved state is gone was deleted by another server.
+        unsaved = {name: None for name, one in self._live.items() if one.version is None}
+        return {**unsaved, **saved}
+
+    @staticmethod
+    def _of(token: Token, known: dict[str, Version | None]) -> Iterator[tuple[str, Version | None]]:
+        start = f"{token.space}{_SESSION}"
+        return ((name, version) for name, version in known.items() if name.startswith(start))
+
+    def _info(self, full: str, version: Version | None) -> SessionInfo:
+        named = self._live.get(full)
+        if isinstance(named, ServedSession):
+            record, executions = named.record, named.session.execution_count
+        else:
+            record = Record.model_validate_json((version and version.note) or b"{}")
+            executions = record.executions
+        return SessionInfo(
+            id=full.partition(_SESSION)[2],
+            live=named is not None,
+            created_at=record.created_at,
+            executions=executions,
+            image=record.image,
+            metadata=record.metadata,
+            parent=record.parent,
+            callbacks=[one.name for one in record.callbacks],
+            saved_at=None if version is None else version.saved_at,
+            size=None if version is None else version.size,
+        )
+
+    # -- snapshots by name ---------------------------------------------------------------------------------
+
+    def snapshot_name(self, token: Token, name: str) -> str:
+        """The name of a snapshot in the store."""
+        return f"{token.space}{_SNAPSHOT}{name}"
+
+    async def snapshots(self, token: Token) -> dict[str, Version]:
+        """The snapshots of a name space by name."""
+        start = self.snapshot_name(token, "")
+        known = await to_thread.run_sync(self.store.newest_of_all)
+        return {name[len(start) :]: one for name, one in known.items() if name.startswith(start)}
+
+    async def load(self, token: Token, name: str) -> tuple[Snapshot, bytes]:
+        """A snapshot by name, with its note. Raises Problem when there is none."""
+        full, store = self.snapshot_name(token, name), self.store
+
+        def read() -> tuple[Snapshot, bytes] | None:
+            version = store.newest(full)
+            return None if version is None else (store.load(full, version.number), version.note)
+
+        found = await to_thread.run_sync(read)
+        if found is None:
+            raise Problem(404, f"there is no snapshot {name!r}", code="no-snapshot")
+        return found
+
+
+async def _wait(*_arguments: object, **_keywords: object) -> None:
+    """What the functions of clients are on the server: their calls wait for an answer."""
+    raise Suspend

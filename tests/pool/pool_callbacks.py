@@ -1,0 +1,42 @@
+"""Callbacks that the workers of tests import."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from planaria import CallbackRegistry, Suspend
+from planaria.pool import idempotency_key
+
+registry = CallbackRegistry()
+
+
+@registry.callback
+def approve(amount: int) -> bool:
+    """Wait for an approval."""
+    raise Suspend("someone has to decide")
+
+
+@registry.callback
+def key() -> str:
+    """The key of this call."""
+    return idempotency_key()
+
+
+@registry.callback
+def end_once(path: str, status: str) -> str:
+    """Note the key of this call in a file; the first time, kill the worker or exit."""
+    file = Path(path)
+    is_first = not file.exists()
+    with file.open("a") as notes:
+        notes.write(idempotency_key() + "\n")
+    if is_first:
+        os.kill(os.getpid(), getattr(signal, status))
+    return "there"
+
+
+@registry.callback
+def end() -> None:
+    """Kill the worker."""
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,162 @@
+"""Pools of processes, and of executors of `concurrent.futures`."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planaria import SnapshotConflict, SnapshotNotFound
+from planaria.errors import ExecutionError
+from planaria.pool import AsyncPool, Pool, PoolError, WorkerLost
+
+pytestmark = pytest.mark.slow
+
+CALLBACKS = "pool_callbacks:registry"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"file://{tmp_path_factory.mktemp('sessions')}"
+
+
+@pytest.fixture(scope="module")
+def pool(store: str) -> Iterator[Pool]:
+    with Pool(store, callbacks=CALLBACKS, workers=2) as pool:
+        yield pool
+
+
+def test_branches_are_tried_and_the_best_one_is_promoted(pool: Pool) -> None:
+    """A session is forked under new names, which execute side by side, and one of them takes its place."""
+    pool.run("user", "base = 10\ndef score(seed): return base * (seed % 3)")
+    branches = pool.fork("user", 4)
+    assert branches == ["user.1", "user.2", "user.3", "user.4"]
+    scores = pool.map(branches, "result = score(seed)\nresult", args=[{"seed": n} for n in range(4)])
+    assert (scores, scores.argmax(), scores.argmin()) == ([0, 10, 20, 0], 2, 0)
+    pool.promote(branches[scores.argmax()], to="user")
+    assert pool.run("user", "result").value == 20
+    assert set(pool.names()) >= {"user", *branches}
+    pool.delete("user.1")
+    assert pool.fork("user", 2) == ["user.1", "user.5"]
+
+
+def test_a_pending_call_outlives_all_workers(pool: Pool) -> None:
+    """An execution that waits is resolved by whatever worker there is, when those that knew it are gone."""
+    run = pool.start("order", "ok = await approve(amount=900)\nprint('paid' if ok else 'refused')")
+    assert not run.is_done
+    for pid in pool.worker_pids():
+        os.kill(pid, signal.SIGKILL)
+    run = pool.resolve("order", run.pending[0].id, True)
+    assert run.is_done
+    assert run.result.stdout == "paid\n"
+
+
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
+def test_a_worker_that_ends_in_a_step_loses_nothing(pool: Pool, tmp_path: Path, end: str) -> None:
+    """A step whose worker ends is executed again from the state before: its effect is there once, and its
+    calls have the same keys.
+    """
+    pool.run(end, "n = 0")
+    notes = tmp_path / "notes"
+    result = pool.run(end, f"n += 1\nwhere = await end_once({str(notes)!r}, {end!r})\nn, where")
+    assert result.value == (1, "there")
+    first, second = notes.read_text().split()
+    assert first == second
+
+
+def test_a_step_that_ends_every_worker(pool: Pool) -> None:
+    """A step that no worker survives is a WorkerLost error, and the session is in the state before it."""
+    pool.run("deadly", "n = 1")
+    with pytest.raises(WorkerLost, match="5 workers were lost"):
+        pool.run("deadly", "n = 2\nawait end()")
+    assert pool.run("deadly", "n").value == 1
+
+
+def test_steps_of_one_name_take_turns(pool: Pool) -> None:
+    """Steps for one name that are submitted at the same time are executed one after the other."""
+    pool.run("turns", "log = []")
+    pool.map(["turns"] * 6, "log.append(len(log))")
+    assert pool.run("turns", "log").value == list(range(6))
+
+
+def test_two_pools_share_a_store(pool: Pool, store: str) -> None:
+    """Each of two pools sees what the other one has done, and a name is new only once."""
+    with Pool(store, callbacks=CALLBACKS, workers=1) as other:
+        assert pool.run("shared", "x = 1; x").value == 1
+        assert other.run("shared", "x += 1; x").value == 2
+        assert pool.run("shared", "x += 1; x").value == 3
+        with pytest.raises(SnapshotConflict):
+            other.fork("shared", names=["shared"])
+
+
+def test_errors_reach_the_caller(pool: Pool) -> None:
+    """`run` has errors in its result, `map` raises the first one with its session's name, unknown names raise."""
+    assert isinstance(pool.run("errors", "1 / 0").error, ExecutionError)
+    with pytest.raises(ExecutionError, match="ZeroDivisionError") as caught:
+        pool.map(["fine", "errors"], "1 / d", args=[{"d": 1}, {"d": 0}])
+    assert caught.value.__notes__ == ["in the session 'errors'"]
+    with pytest.raises(SnapshotNotFound):
+        pool.fork("unknown")
+    with pytest.raises(PoolError, match="does not wait"):
+        pool.resolve("errors", 1, True)
+    with pytest.raises(ValueError, match="2 names and 1 arguments"):
+        pool.map(["a", "b"], "1", args=[{}])
+
+
+def test_draining_keeps_everything(pool: Pool) -> None:
+    """Draining closes the live sessions, which go on from the store."""
+    pool.run("drained", "x = 5")
+    pool.drain()
+    assert pool.run("drained", "x").value == 5
+    assert pool.bash("drained", "echo $((1 + 1))").stdout == "2\n"
+
+
+def test_what_cannot_be_opened(tmp_path: Path) -> None:
+    """Engines, numbers of workers and callbacks that cannot be are errors that say what to write."""
+    store = f"file://{tmp_path}"
+    with pytest.raises(PoolError, match="engine='threads'"):
+        Pool(store, "threads")
+    with pytest.raises(ValueError, match="workers=0"):
+        Pool(store, workers=0)
+    for callbacks, message in (("nowhere:registry", "nowhere"), ("pool_callbacks", "module:name")):
+        with Pool(store, callbacks=callbacks, workers=1) as pool, pytest.raises(PoolError, match=message):
+            pool.run("x", "1")
+    with Pool(store, workers=1) as pool:
+        pass
+    with pytest.raises(PoolError, match="closed"):
+        pool.run("x", "1")
+
+
+def test_an_executor_of_futures(tmp_path: Path) -> None:
+    """The same works over an executor of `concurrent.futures`, whose broken pool is a lost worker."""
+    context: Any = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        pool = Pool(f"sqlite:///{tmp_path / 'sessions.db'}", executor, callbacks=CALLBACKS)
+        assert pool.run("a", "x = 1; x").value == 1
+        assert pool.map(pool.fork("a", 2), "x + 1") == [2, 2]
+        with pytest.raises(PoolError, match="not its own"):
+            pool.worker_pids()
+        with pytest.raises(WorkerLost):
+            pool.run("a", "await end()")
+        pool.close()
+
+
+def test_async(store: str) -> None:
+    """An AsyncPool does the same with methods that are awaited."""
+
+    async def main() -> None:
+        async with AsyncPool(store, callbacks=CALLBACKS, workers=1) as pool:
+            assert (await pool.run("async", "x = 2; x * y", args={"y": 4})).value == 8
+            assert await pool.map(await pool.fork("async", 2), "x * y", args=[{"y": 1}, {"y": 2}]) == [2, 4]
+            run = await pool.start("async", "ok = await approve(1)\nok")
+            run = await pool.resolve("async", run.pending[0].id, "fine")
+            assert run.result.value == "fine"
+
+    asyncio.run(main())

@@ -1,0 +1,81 @@
+"""A server of sessions in this process, on a free port, and one in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import uvicorn
+
+from planaria.server import ServerSettings, create_app
+
+__all__ = ["Served", "client_of", "process", "served"]
+
+
+class Served:
+    """A server that runs on a thread."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.app = create_app(settings)
+        self._server = uvicorn.Server(
+            uvicorn.Config(self.app, log_level="warning", timeout_graceful_shutdown=5)
+        )
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, name="server of a test"
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        self._socket.close()
+
+
+@contextlib.contextmanager
+def served(**settings: Any) -> Iterator[Served]:
+    """A server with these settings."""
+    server = Served(ServerSettings(**settings))
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def client_of(url: str, token: str | None = None) -> httpx.Client:
+    """A client that waits as long as a loaded machine may need."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    return httpx.Client(base_url=url, headers=headers, timeout=120)
+
+
+@contextlib.contextmanager
+def process(*options: str, environment: dict[str, str] | None = None) -> Iterator[tuple[str, int]]:
+    """`planaria serve` in a process of its own: its URL and process number. It is killed at the end."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "planaria", "serve", "--port", "0", *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    assert running.stderr is not None
+    try:
+        line = running.stderr.readline()
+        found = re.search(r"http://\S+", line)
+        assert found is not None, line + running.stderr.read()
+        yield found[0], running.pid
+    finally:
+        if running.poll() is None:
+            running.send_signal(signal.SIGKILL)
+        running.wait(60)
+        running.stderr.close()
