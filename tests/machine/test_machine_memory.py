@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import planaria
 from planaria.machine import changes, memory, write_protection
-from planaria.machine.changes import read_runs, write_runs
+from planaria.machine.changes import read_pages, spans_of, write_pages
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile
 
 SIZE = 16 * WASM_PAGE_BYTES
@@ -35,6 +35,7 @@ def ways() -> list[Any]:
                 ctypes.addressof(ctypes.c_char.from_buffer(probe)),
                 PAGE_BYTES,
                 None,  # type: ignore[arg-type]
+                0,
             )
         except OSError:
             pass  # a kernel before 6.7
@@ -74,7 +75,7 @@ def test_ways_agree(written: list[int], read: list[int]) -> None:
         area.map[at] = (area.map[at] + 1) % 256 or 1
     expected = sorted({at // PAGE_BYTES for at in written})
     for way in ways():
-        spans = way(area.base, 2 * SIZE, image)
+        spans = way(area.base, 2 * SIZE, image, 0)
         pages = [page for start, end in spans for page in range(start // PAGE_BYTES, end // PAGE_BYTES)]
         if way is changes.compare:  # a page may be back to what it was
             assert set(pages) <= set(expected)
@@ -93,9 +94,9 @@ def test_ways_agree_on_a_machine() -> None:
         executor: Any = session._engine.executor
         machine = executor._running()
         image = machine._image
-        differing = pages_of(changes.compare(machine._base, machine.memory_bytes, image))
+        differing = pages_of(changes.compare(machine._base, machine.memory_bytes, image, 0))
         for way in ways():
-            pages = pages_of(way(machine._base, machine.memory_bytes, image))
+            pages = pages_of(way(machine._base, machine.memory_bytes, image, 0))
             assert differing <= pages
             assert len(pages) < 4000
 
@@ -126,7 +127,7 @@ def test_sessions_work_with_each_way(way: Any, monkeypatch: pytest.MonkeyPatch) 
     st.lists(st.tuples(st.integers(0, SIZE // PAGE_BYTES - 1), st.integers(1, 9)), max_size=8),
     st.binary(min_size=1),
 )
-def test_runs(pages: list[tuple[int, int]], data: bytes) -> None:
+def test_read_and_written(pages: list[tuple[int, int]], data: bytes) -> None:
     """What was read back from changed spans and written elsewhere makes an equal memory; known pieces are
     shared.
     """
@@ -136,19 +137,20 @@ def test_runs(pages: list[tuple[int, int]], data: bytes) -> None:
         at = page * PAGE_BYTES
         piece = (data * (count * PAGE_BYTES // len(data) + 1))[: min(count * PAGE_BYTES, SIZE - at)]
         area.map[at : at + len(piece)] = piece
-    spans = changes.compare(area.base, SIZE, image)
-    runs = read_runs(area.base, spans, {})
-    write_runs(other.base, runs)
+    spans = changes.compare(area.base, SIZE, image, 0)
+    found = read_pages(area.base, spans, {})
+    write_pages(other.base, found)
     assert area.map[:] == other.map[:]
-    again = read_runs(area.base, spans, dict(runs))
-    assert all(a[1] is b[1] for a, b in zip(runs, again, strict=True))
+    again = read_pages(area.base, spans, found)
+    assert found.keys() == again.keys()
+    assert all(page is again[at] for at, page in found.items())
 
 
 _PAGE_SETS = st.sets(st.integers(0, 2 * SIZE // PAGE_BYTES - 1), max_size=40)
 
 
 def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
-    return changes._joined([(page * PAGE_BYTES, (page + 1) * PAGE_BYTES) for page in sorted(pages)])
+    return spans_of(page * PAGE_BYTES for page in pages)
 
 
 @linux
@@ -161,16 +163,16 @@ def test_going_back(changed: set[int], kept: set[int]) -> None:
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)
     expected = bytearray(bytes(range(256)) * (SIZE // 256) + bytes(SIZE))
-    runs = [(page * PAGE_BYTES, bytes([page % 251 + 1]) * PAGE_BYTES) for page in sorted(kept)]
-    for start, data in runs:
+    written = {page * PAGE_BYTES: bytes([page % 251 + 1]) * PAGE_BYTES for page in kept}
+    for start, data in written.items():
         expected[start : start + len(data)] = data
     for page in changed:
         area.map[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = b"x" * PAGE_BYTES
-    spans = memory.without(changes.dirty_runs(area.base, 2 * SIZE, image), _spans_of(kept))
+    spans = memory.without(changes.dirty_spans(area.base, 2 * SIZE, image), _spans_of(kept))
     assert spans == _spans_of(changed - kept)
     changes.revert(area.base, spans, image)
-    write_runs(area.base, runs)
-    assert changes.dirty_runs(area.base, 2 * SIZE, image) == _spans_of(kept)
+    write_pages(area.base, written)
+    assert changes.dirty_spans(area.base, 2 * SIZE, image) == _spans_of(kept)
     assert area.map[:] == bytes(expected)
 
 
@@ -190,7 +192,7 @@ def test_captures_and_threads() -> None:
 
     def ask() -> None:
         for _ in range(50):
-            if changes.dirty_runs(area.base, SIZE, image) != [(0, PAGE_BYTES)]:
+            if changes.dirty_spans(area.base, SIZE, image) != [(0, PAGE_BYTES)]:
                 failures.append(1)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -217,20 +219,23 @@ def test_files_close_themselves() -> None:
 
 @linux
 @settings(max_examples=40, deadline=None)
-@given(st.lists(_PAGE_SETS, max_size=6))
-def test_what_was_written(rounds: list[set[int]]) -> None:
-    """Write protection reports all changed pages at first, and from then on those written since its last report."""
+@given(_PAGE_SETS, st.lists(_PAGE_SETS, max_size=6))
+def test_what_was_written(read: set[int], rounds: list[set[int]]) -> None:
+    """Write protection reports the pages that were written since its last report, whether they had been there
+    before or not, and nothing when something else was mapped there.
+    """
     image = file_of(bytes(range(256)) * (SIZE // 256))
     area = Area(image, 2 * SIZE)
-    if not write_protection.protect(area.base, 2 * SIZE):
+    for page in read:
+        assert area.map[page * PAGE_BYTES] == 0
+    if not write_protection.protect(area.base, 0, 2 * SIZE):
         pytest.skip("this system has no asynchronous write protection")
-    changed: set[int] = set()
     for number, pages in enumerate(rounds):
         for page in pages:
             area.map[page * PAGE_BYTES] = (area.map[page * PAGE_BYTES] + 1) % 256
-        changed |= pages
-        told = write_protection.take_written(area.base, 2 * SIZE)
-        assert told == _spans_of(pages), number
-    assert write_protection.protect_changed(area.base, 2 * SIZE) == _spans_of(changed)
+        assert write_protection.see_written(area.base, 0, 2 * SIZE) == _spans_of(pages), number
+        assert write_protection.take_written(area.base, 0, 2 * SIZE) == _spans_of(pages), number
+    changes.revert(area.base, _spans_of({page for page in read if page < SIZE // PAGE_BYTES}), image)
+    assert write_protection.take_written(area.base, 0, 2 * SIZE) == []
     image.map_over(area.base)
-    assert write_protection.take_written(area.base, 2 * SIZE) is None
+    assert write_protection.take_written(area.base, 0, 2 * SIZE) is None

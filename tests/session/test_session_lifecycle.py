@@ -136,7 +136,7 @@ def test_few_pages_are_written() -> None:
         session.execute("x = 1")
         executor: Any = session._engine.executor
         state = executor.capture()
-        assert 0 < sum(len(data) for _, data in state.runs) < 100 * 4096
+        assert 0 < len(state.pages) < 100
 
 
 def test_forgotten_while_waiting() -> None:

@@ -426,25 +426,36 @@ def test_memory_of_checkpoints_is_limited(new_session: Callable[..., Any]) -> No
         assert other.execute("x, data[:1]").value == (1, b"\x01")
 
 
-def test_held_memory_is_what_the_points_have(session: Any) -> None:
-    """The bytes counted for all points are never fewer than those of their distinct pages and layers, and are
-    just these when they are counted anew.
-    """
-    for number in range(12):
-        session.execute(f"a{number} = list(range({number * 20_000}))")
-        if number % 5 == 4:
-            session.undo(2)
-    timeline = session._engine.history
+def _held(points: list[history.Point]) -> int:
     sizes: dict[int, int] = {}
-    for point in timeline.points:
-        for identity, size in point.state.parts():
+    for point in points:
+        for identity, size in point.state.parts.items():
             sizes[identity] = max(size, sizes.get(identity, 0))
-    assert timeline._held_at_most >= sum(sizes.values()) > 0
-    census = history._Census(timeline.points)
-    assert census.bytes == sum(sizes.values())
-    for point in timeline.points:
-        census.remove(point.state)
-    assert census.bytes == 0
+    return sum(sizes.values())
+
+
+def test_held_memory_is_what_the_points_have(new_session: Callable[..., Any]) -> None:
+    """The bytes counted for all points are those of their distinct pages and layers, while points are added,
+    thinned out and gone back to.
+    """
+    session = new_session(limits=planaria.Limits(checkpoints=6 << 20, checkpoint_time=None))
+    timeline = session._engine.history
+    most = 0
+    for number in range(24):
+        session.execute(f"a{number % 7} = list(range({number * 5_000}))")
+        most = max(most, len(timeline.points))
+        assert timeline._held == _held(timeline.points)
+        assert timeline._automatic == len(timeline.points)
+    assert timeline._held > 0
+    assert len(timeline.points) < most
+    session.checkpoint("here")
+    assert timeline._automatic == len(timeline.points) - 1
+    session.undo()
+    assert timeline._held == _held(timeline.points)
+    session.execute("b = 1")
+    session.execute("b = 2")
+    # Points of two branches, whose pages are not beside each other.
+    assert timeline._held >= _held(timeline.points)
 
 
 def test_history_is_bounded(new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,15 @@ from planaria.machine.memory import MemoryFile, anonymous_file
 from planaria.snapshot.chunks import CHUNKS, chunk_sections, read_chunks
 from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, pack
 from planaria.snapshot.header import Header
-from planaria.snapshot.pages import PAGES, changed_pages, overlay, page_sections, read_pages, runs_of, since
+from planaria.snapshot.pages import (
+    PAGES,
+    changed_pages,
+    contents_of,
+    overlay,
+    page_sections,
+    read_pages,
+    since,
+)
 from planaria.snapshot.record import Record
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import WaitingRun
@@ -294,16 +302,17 @@ def test_memory_laws(image_pages: dict[int, bytes], states: list[dict[int, bytes
     for state in states:
         contents = lay_out(state, size)
         if moved:  # half of it in a file of its own, half written over that
-            memory, runs = memory_file(contents[: 1 << 16] + bytes(2 << 16)), [(1 << 16, contents[1 << 16 :])]
+            memory, first = memory_file(contents[: 1 << 16] + bytes(2 << 16)), 1 << 16
         else:
-            memory, runs = image, [(0, contents)]
-        pages = changed_pages(image, memory, runs, size)
+            memory, first = image, 0
+        written = {at: contents[at : at + 4096] for at in range(first, size, 4096)}
+        pages = changed_pages(image, memory, written, size)
         assert read_pages(page_sections(pages), size) == pages
         known = overlay(known, read_pages(page_sections(since(known, pages)), size))
         assert known == pages
         result = bytearray(lay_out(image_pages, size)[: image.size].ljust(size, b"\0"))
-        for start, data in runs_of(known, image):
-            result[start : start + len(data)] = data
+        for start, page in contents_of(known, image).items():
+            result[start : start + len(page)] = page
         assert bytes(result) == contents
 
 

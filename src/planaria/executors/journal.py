@@ -139,9 +139,9 @@ class Recorder(Journal):
         """The present state, which the items do not lead to."""
         self._has_jumped = False
         self._since_keyframe = 0
-        runs = keyframe.state.runs
-        size = sum(len(data) for _, data in runs if id(data) not in self._known)
-        self._known = frozenset(id(data) for _, data in runs)
+        pages = keyframe.state.pages.values()
+        size = sum(len(data) for data in pages if id(data) not in self._known)
+        self._known = frozenset(map(id, pages))
         self._add(keyframe, _COST + size)
 
     def begin(self, guest: Machine, command: bytes, capture: Callable[[], Keyframe]) -> None:

@@ -34,12 +34,12 @@ from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
 from planaria.files.mount import MountFileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
-from planaria.machine.changes import Run as MemoryRun
+from planaria.machine.changes import ChangedPages
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
-from planaria.machine.memory import MemoryFile, has_mappings_left
+from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.clock import JournaledClock, SystemClock, VirtualClock
@@ -55,9 +55,9 @@ __all__ = ["WasmExecutor"]
 _EMPTY: Final = b""
 #: More changed memory than this, in bytes, is kept in a file and mapped rather than copied: what has changed
 #: since the file was mapped is looked at before every execution.
-_MOST_RUNS: Final = 4 << 20
+_MOST_PAGES: Final = 4 << 20
 #: The same in a process that has no mappings left, where all that is in layers counts as changed.
-_MOST_RUNS_UNMAPPED: Final = 16 << 20
+_MOST_PAGES_UNMAPPED: Final = 16 << 20
 #: The same for a state that others begin to live from, which share what is mapped.
 _MOST_COPIED: Final = 128 << 10
 #: Seconds that a kernel has to get ready to be an image.
@@ -107,7 +107,7 @@ class WasmExecutor(Executor):
         self._birth: Mapping[str, object] | None = None
         #: The memory of a kernel that was not entered since it became a state, or was captured, need not be
         #: read: a memory, and what is written over it.
-        self._at_rest: tuple[MemoryFile, list[MemoryRun]] | None = None
+        self._at_rest: tuple[MemoryFile, ChangedPages] | None = None
         self._machine: Machine | None = None
         #: The clock's state when the kernel, at rest since, was first captured.
         self._clock_at_rest: dict[str, int] | None = None
@@ -205,9 +205,9 @@ class WasmExecutor(Executor):
             if self._journal is not None:
                 wasi.sleep = partial(_sleep, self._journal, wasi.sleep)
             if state is None:
-                machine.load(self._image.memory, self._image.memory.size, [])
+                machine.load(self._image.memory, self._image.memory.size, {})
             else:
-                machine.load(state.memory, state.size, state.runs)
+                machine.load(state.memory, state.size, state.pages)
         if state is not None:
             old = self._machine if goes_on else None
             wasi.restore(state.system, predecessor=None if old is None else old.wasi)
@@ -245,7 +245,7 @@ class WasmExecutor(Executor):
             return False
         machine.wasi.restore(state.system)
         self._connect(machine.wasi)
-        machine.go_back(state.runs)
+        machine.go_back(state.pages)
         self._begins(state)
         return True
 
@@ -254,7 +254,7 @@ class WasmExecutor(Executor):
         if self._journal is not None:
             self._journal.jump()
         self._clock_at_rest = self._birth = None
-        self._at_rest = (self._image.memory, []) if state is None else (state.memory, state.runs)
+        self._at_rest = (self._image.memory, {}) if state is None else (state.memory, state.pages)
         self._deferred = None if state is None else state.deferred
 
     def reset(self) -> None:
@@ -279,7 +279,7 @@ class WasmExecutor(Executor):
     def configure(self, settings: Mapping[str, object]) -> Entered:
         entered = super().configure(settings)
         self._birth = settings
-        self._at_rest = self._image.memory, []
+        self._at_rest = self._image.memory, {}
         return entered
 
     def configure_later(self, settings: Mapping[str, object]) -> None:
@@ -302,19 +302,19 @@ class WasmExecutor(Executor):
                 raise SessionError(f"the kernel refuses its settings: {entered.report!r}")
         if complete and self._birth is not None:
             self._birth = self._at_rest = None
-        most = _MOST_COPIED if shared else _MOST_RUNS if has_mappings_left() else _MOST_RUNS_UNMAPPED
-        if self._at_rest is None or sum(len(data) for _, data in self._at_rest[1]) > most:
+        most = _MOST_COPIED if shared else _MOST_PAGES if has_mappings_left() else _MOST_PAGES_UNMAPPED
+        if self._at_rest is None or len(self._at_rest[1]) * PAGE_BYTES > most:
             with host_resources("capturing the state of a session"):
-                self._at_rest = machine.pages(most, [] if known is None else known.runs)
+                self._at_rest = machine.pages(most, {} if known is None else known.pages)
             if self._journal is not None:
                 self._journal.captured()
-        memory, runs = self._at_rest
+        memory, pages = self._at_rest
         deferred = {**(self._birth or {}), **(self._deferred or {})} or None
         system = machine.wasi.state()
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
         return WasmState(
-            self._image, memory, machine.memory_bytes, runs, system, self.files.snapshot(), deferred
+            self._image, memory, machine.memory_bytes, pages, system, self.files.snapshot(), deferred
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planaria.files.filesystem import FileSystemSnapshot
-from planaria.machine.changes import Run as MemoryRun
+from planaria.machine.changes import ChangedPages
 from planaria.machine.image import Image
 from planaria.machine.memory import MemoryFile
 
@@ -22,8 +22,8 @@ class WasmState:
     memory: MemoryFile
     """The image's own memory, or one that a session with much in its memory was moved to."""
     size: int
-    runs: list[MemoryRun]
-    """What is written over `memory`."""
+    pages: ChangedPages
+    """What is written over `memory`; not to be changed, states share it."""
     system: dict[str, Any]
     files: FileSystemSnapshot
     deferred: Mapping[str, object] | None = None

@@ -15,16 +15,16 @@ import mmap
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Span, anonymous_file
-from planaria.machine.pagemap import PAGE_IS_FILE, scan
+from planaria.machine.pagemap import changed_spans
 
-__all__ = ["Run", "dirty_runs", "discard", "read_runs", "revert", "write_runs"]
+__all__ = ["ChangedPages", "dirty_spans", "discard", "read_pages", "revert", "spans_of", "write_pages"]
 
-#: A span of changed memory: offset of its first byte and its contents.
-Run = tuple[int, bytes]
+#: Changed pages: the contents of each by the offset of its first byte.
+ChangedPages = dict[int, bytes]
 
 _IS_LINUX: Final = sys.platform.startswith("linux")
 _library: Final = ctypes.CDLL(None, use_errno=True)
@@ -34,32 +34,42 @@ _MADV_DONTNEED: Final = 4
 _MADV_REMOVE: Final = 9
 
 
-def _pagemap_scan(base: int, size: int, image: MemoryFile) -> list[Span]:
-    return scan(base, size, inverted=PAGE_IS_FILE, wanted=PAGE_IS_FILE)
+#: What a process has of addresses; the part of it that is looked at begins anywhere.
+_Everything: Final = ctypes.c_char * (1 << 46)
+
+
+def _memory(base: int) -> memoryview:
+    return memoryview(_Everything.from_address(base)).cast("B")
+
+
+def _pagemap_scan(base: int, size: int, image: MemoryFile, start: int) -> list[Span]:
+    return changed_spans(base, start, size)
 
 
 #: In the top bytes of pagemap entries: present or swapped, and not file-backed.
 _PRIVATE: Final = re.compile(rb"[\x40-\x5f\x80-\x9f\xc0-\xdf]+")
 
 
-def _pagemap(base: int, size: int, image: MemoryFile) -> list[Span]:
+def _pagemap(base: int, size: int, image: MemoryFile, start: int) -> list[Span]:
+    wanted = (size - start) // PAGE_BYTES * 8
     with open("/proc/self/pagemap", "rb", buffering=0) as pagemap:
-        pagemap.seek(base // PAGE_BYTES * 8)
-        entries = pagemap.read(size // PAGE_BYTES * 8)
-    if len(entries) != size // PAGE_BYTES * 8:
+        pagemap.seek((base + start) // PAGE_BYTES * 8)
+        entries = pagemap.read(wanted)
+    if len(entries) != wanted:
         raise OSError("short read of /proc/self/pagemap")
     return [
-        (match.start() * PAGE_BYTES, match.end() * PAGE_BYTES) for match in _PRIVATE.finditer(entries[7::8])
+        (start + match.start() * PAGE_BYTES, start + match.end() * PAGE_BYTES)
+        for match in _PRIVATE.finditer(entries[7::8])
     ]
 
 
-def compare(base: int, size: int, image: MemoryFile) -> list[Span]:
+def compare(base: int, size: int, image: MemoryFile, start: int) -> list[Span]:
     """The spans whose contents differ from the image's, by pages; beyond the image, those not zero."""
     memory = memoryview((ctypes.c_char * size).from_address(base)).cast("B")
     spans: list[Span] = []
     zeros = bytes(WASM_PAGE_BYTES)
     with image.view() as original:
-        for block in range(0, size, WASM_PAGE_BYTES):
+        for block in range(start, size, WASM_PAGE_BYTES):
             inside = block < image.size
             before = original[block : block + WASM_PAGE_BYTES] if inside else memoryview(zeros)
             now = memory[block : block + WASM_PAGE_BYTES]
@@ -82,7 +92,10 @@ def _joined(spans: list[Span]) -> list[Span]:
     return joined
 
 
-def _best_way() -> Callable[[int, int, MemoryFile], list[Span]]:
+_Way = Callable[[int, int, MemoryFile, int], list[Span]]
+
+
+def _best_way() -> _Way:
     """The fastest way that works here, tried on a mapping of our own."""
     if not _IS_LINUX or mmap.PAGESIZE != PAGE_BYTES:
         return compare
@@ -96,7 +109,7 @@ def _best_way() -> Callable[[int, int, MemoryFile], list[Span]]:
     try:
         for way in (_pagemap_scan, _pagemap):
             try:
-                if way(ctypes.addressof(anchor), size, image) == [(3 * PAGE_BYTES, 4 * PAGE_BYTES)]:
+                if way(ctypes.addressof(anchor), size, image, 0) == [(3 * PAGE_BYTES, 4 * PAGE_BYTES)]:
                     return way
             except OSError:
                 continue
@@ -106,38 +119,40 @@ def _best_way() -> Callable[[int, int, MemoryFile], list[Span]]:
         probe.close()
 
 
-_way: Callable[[int, int, MemoryFile], list[Span]] | None = None
+_way: _Way | None = None
 
 
-def dirty_runs(base: int, size: int, image: MemoryFile) -> list[Span]:
+def dirty_spans(base: int, size: int, image: MemoryFile, start: int = 0) -> list[Span]:
     """The spans (start, end, in bytes from `base`) that may differ from `image`, by whole pages.
 
-    `image` must be what was mapped over `base`; what lies beyond it counts when it was touched.
+    `image` must be what was mapped over `base`; what lies beyond it counts when it was touched. Looks at what
+    lies between `start`, a multiple of 64 KiB, and `size`.
     """
     global _way
     if _way is None:
         _way = _best_way()
-    return _way(base, size, image)
+    return _way(base, size, image, start)
 
 
-def read_runs(base: int, spans: list[Span], known: Mapping[int, bytes]) -> list[Run]:
+def read_pages(base: int, spans: list[Span], known: Mapping[int, bytes]) -> ChangedPages:
     """Copy the contents of spans, page by page.
 
     A page that is the same in `known` (contents by their start) is taken from there, so that states share it.
     """
-    read = ctypes.string_at
-    runs: list[Run] = []
+    memory = _memory(base)
+    before = known.get
+    pages: ChangedPages = {}
     for start, end in spans:
-        data = read(base + start, end - start)
-        if end - start == PAGE_BYTES:
-            before = known.get(start)
-            runs.append((start, data if before is None or before != data else before))
-            continue
-        for at in range(0, end - start, PAGE_BYTES):
-            page = data[at : at + PAGE_BYTES]
-            before = known.get(start + at)
-            runs.append((start + at, page if before is None or before != page else before))
-    return runs
+        for at in range(start, end, PAGE_BYTES):
+            page = bytes(memory[at : at + PAGE_BYTES])
+            old = before(at)
+            pages[at] = old if old == page else page
+    return pages
+
+
+def spans_of(pages: Iterable[int]) -> list[Span]:
+    """The spans of pages that are given by the offsets of their first bytes, in order."""
+    return _joined([(at, at + PAGE_BYTES) for at in sorted(pages)])
 
 
 def revert(base: int, spans: list[Span], image: MemoryFile) -> None:
@@ -163,8 +178,8 @@ def discard(base: int, spans: list[Span]) -> None:
             raise OSError(number, f"cannot drop grown memory: {os.strerror(number)}")
 
 
-def write_runs(base: int, runs: list[Run]) -> None:
+def write_pages(base: int, pages: Mapping[int, bytes]) -> None:
     """Write contents back where they were; the caller has checked that they lie inside."""
-    write = ctypes.memmove
-    for start, data in runs:
-        write(base + start, data, len(data))
+    memory = _memory(base)
+    for start, page in pages.items():
+        memory[start : start + PAGE_BYTES] = page

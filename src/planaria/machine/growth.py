@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from planaria.machine.memory import MemoryFile, Span, anonymous_file, map_file
+from planaria.machine.moved_mappings import move_away
 
 __all__ = ["LARGEST_MEMORY", "Growth", "begin_fork"]
 
@@ -163,6 +164,7 @@ class Growth:
         """Make what there is of it in a memory of `size` bytes part of `below`, which is the rest."""
         region, start = self._region, self.start
         offset = region.offset + start
+        move_away(self._base + start, size - start)
         map_file(self._base + start, size - start, region.descriptor, offset)
         self.start = size
         return MemoryFile.grown(below, (start, size), region, offset)

@@ -25,24 +25,23 @@ from wasmtime import TrapCode
 from planaria.errors import SessionError
 from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
-from planaria.machine.changes import Run, dirty_runs, discard, read_runs, revert, write_runs
+from planaria.machine.changes import ChangedPages, discard, read_pages, spans_of, write_pages
 from planaria.machine.exhaustion import check_mappings
 from planaria.machine.growth import Growth, begin_fork
 from planaria.machine.imports import FUNCTION_NAMES, current, instantiate, weak_method
 from planaria.machine.memory import (
-    PAGE_BYTES,
     WASM_PAGE_BYTES,
     Mapped,
     MemoryFile,
     Span,
+    length,
     mapped_spans,
-    united,
     without,
 )
+from planaria.machine.private_pages import STACK_BASE, PrivatePages
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
-from planaria.machine.write_protection import protect, protect_changed, take_written
 from planaria.once import once
 from planaria.runtime.native import (
     RawFunction,
@@ -65,13 +64,9 @@ Result = TypeVar("Result")
 
 _SIGINT: Final = int(_signal.SIGINT)
 _SIGINT_OF_C: Final = 2
-#: The address of the WebAssembly stack when nothing runs; checked before a state is read.
-STACK_BASE: Final = 16777216
 #: How much of the stack CPython may use, in bytes: what a desktop has, and half of what the module has. The
 #: rest is for functions of extension modules, which do not look at the limit.
 STACK_USED: Final = 8 << 20
-#: How much of the stack stays as the last call left it, in bytes; usual calls do not come so far.
-_KEPT_STACK: Final = 256 << 10
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
@@ -161,9 +156,8 @@ class Machine:
         self._mappings = Mapped(0, True)
         #: What its memory grows by, if that can be part of a state without being copied.
         self._growth: Growth | None = None
-        #: The changed pages of private memory, by their start, as they were when they were last read and
-        #: write-protected; None when they have to be found anew.
-        self._read: dict[int, bytes] | None = None
+        #: What of the rest differs from the image.
+        self._private = PrivatePages(self._base)
         # What the ticker looks at while a call runs.
         self.on_main_thread = False
         self._guard = Guard()
@@ -196,8 +190,8 @@ class Machine:
         """The present size of the linear memory."""
         return memory_size(self._store, self._memory)
 
-    def load(self, image: MemoryFile, size: int, runs: list[Run]) -> None:
-        """Become what `image` with `runs` written over it is, `size` bytes in all.
+    def load(self, image: MemoryFile, size: int, pages: ChangedPages) -> None:
+        """Become what `image` with `pages` written over it is, `size` bytes in all.
 
         Raises SessionError when the memory may not grow so far.
         """
@@ -206,8 +200,9 @@ class Machine:
             raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
         self._count_mappings(image.map_over(self._base))
         self._image = image
+        self._private.forget()
         self._reserve_growth(image.size)
-        write_runs(self._base, runs)
+        write_pages(self._base, pages)
         self.memory.refresh()
 
     def _reserve_growth(self, start: int) -> None:
@@ -224,26 +219,28 @@ class Machine:
             and self._is_at_rest()
         )
 
-    def go_back(self, runs: list[Run]) -> None:
-        """Become what `load` made of the same image, with `runs` written over it.
+    def go_back(self, pages: ChangedPages) -> None:
+        """Become what `load` made of the same image, with `pages` written over it.
 
         Only pages that have changed are touched, so what has not is as quick to use as before.
         """
-        written = united([(start, start + len(data)) for start, data in runs], [])
-        private, grown = self._changed()
         assert self._image is not None
-        self._read = None
-        revert(self._base, without(private, written), self._image)
-        discard(self._base, without(grown, written))
-        write_runs(self._base, runs)
+        private, grown = self._parts()
+        end = private[1]
+        self._private.find(end, self._image, to_write=True)
+        above: ChangedPages = {}
+        below = pages
+        if pages and max(pages) >= end:
+            above = {at: page for at, page in pages.items() if at >= end}
+            below = {at: page for at, page in pages.items() if at < end}
+        self._private.go_back(below, self._image)
+        discard(self._base, without(grown, spans_of(above)))
+        write_pages(self._base, above)
 
-    def _changed(self) -> tuple[list[Span], list[Span]]:
-        """The spans that may differ from the image, by whole pages: of private memory, and what has grown."""
-        assert self._image is not None
+    def _parts(self) -> tuple[Span, list[Span]]:
+        """The span of private memory, and that of what has grown since it was last part of a state."""
         size, growth = self.memory_bytes, self._growth
-        if growth is None:
-            return dirty_runs(self._base, size, self._image), []
-        return dirty_runs(self._base, growth.start, self._image), growth.span(size)
+        return ((0, size), []) if growth is None else ((0, growth.start), growth.span(size))
 
     def _grow(self, missing: int) -> int:
         try:
@@ -251,60 +248,36 @@ class Machine:
         except wasmtime.WasmtimeError:
             return -1
 
-    def pages(self, most: int, known: list[Run]) -> tuple[MemoryFile, list[Run]]:
+    def pages(self, most: int, known: ChangedPages) -> tuple[MemoryFile, ChangedPages]:
         """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
 
         More than `most` bytes of changes go into a new file, which this machine is then mapped over as
         well, so that they are copied once however often the state is taken. By how much the memory has grown
-        is not copied at all. `known` is what an earlier state had (see `read_runs`).
+        is not copied at all. `known` is what an earlier state had (see `read_pages`).
         """
         assert self._is_at_rest()
-        pages, grown = self._read_changes(known)
-        size, growth = self.memory_bytes, self._growth
-        total = len(pages) * PAGE_BYTES + _length(grown)
-        image = self._image
+        image, growth, size = self._image, self._growth, self.memory_bytes
         assert image is not None
-        if growth is not None and grown and (_length(grown) > _MOST_GROWN or total > most):
+        private, grown = self._parts()
+        self._private.find(private[1], image)
+        changed = self._private.bytes_up_to(most)
+        if growth is not None and grown and length(grown) > min(_MOST_GROWN, most - changed):
             self._image = image = growth.freeze(size, image)
             self._count_mappings(Mapped(1, True), added=True)
-            if self._read is not None:
-                protect(self._base, size)
             grown = []
-        if len(pages) * PAGE_BYTES > most:
-            spans = united([(at, at + PAGE_BYTES) for at in pages], [])
+        if changed > most:
+            spans = self._private.spans()
+            self._private.forget()
             self._image = image = MemoryFile.layer(self._base, size, spans, image)
             self._count_mappings(image.map_own_over(self._base), added=True)
-            self._read, pages = None, {}
+            pages: ChangedPages = {}
+        else:
+            pages = self._private.read(known)
+        if grown:
+            pages = pages | read_pages(self._base, grown, known)
         if growth is None:  # the process was forked
             self._reserve_growth(size)
-        return image, [*pages.items(), *read_runs(self._base, grown, dict(known) if grown else {})]
-
-    def _read_changes(self, known: list[Run]) -> tuple[dict[int, bytes], list[Span]]:
-        """The pages of private memory that may differ from the image, by their start, and what has grown."""
-        size, growth = self.memory_bytes, self._growth
-        grown = [] if growth is None else growth.span(size)
-        private = size if growth is None else growth.start
-        # If this fails in between, all changes have to be found anew.
-        pages, self._read = self._read, None
-        if pages is not None and (written := take_written(self._base, private)) is not None:
-            pages.update(read_runs(self._base, self._drop_old_frames(written), pages))
-            self._read = pages
-            return pages, grown
-        changed = protect_changed(self._base, private)
-        is_protected = changed is not None
-        spans = self._drop_old_frames(self._changed()[0] if changed is None else changed)
-        pages = dict(read_runs(self._base, spans, dict(known)))
-        self._read = pages if is_protected else None
-        return pages, grown
-
-    def _drop_old_frames(self, spans: list[Span]) -> list[Span]:
-        """Give back what deep recursion left on the stack; the changed spans without that."""
-        assert self._image is not None
-        deep = [(0, STACK_BASE - _KEPT_STACK)]
-        kept = without(spans, deep)
-        if kept != spans:
-            revert(self._base, without(spans, kept), self._image)
-        return kept
+        return image, pages
 
     def __del__(self) -> None:
         """A machine that was not closed releases its mappings with its memory."""
@@ -579,10 +552,6 @@ class Machine:
         if self._growth is not None:
             self._growth.close()
             self._forget_growth()
-
-
-def _length(spans: list[Span]) -> int:
-    return sum(end - start for start, end in spans)
 
 
 #: The machines that are not closed, by their identity.

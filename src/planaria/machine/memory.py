@@ -24,6 +24,7 @@ __all__ = [
     "Span",
     "anonymous_file",
     "has_mappings_left",
+    "length",
     "map_file",
     "mapped_spans",
     "united",
@@ -141,7 +142,7 @@ class MemoryFile:
     def layer(cls, base: int, size: int, spans: list[Span], below: MemoryFile) -> MemoryFile:
         """The `size` bytes at address `base`; only `spans` of them, which `below` lacks, are copied."""
         spans = _coalesced(spans)
-        while below._was_copied and below.own_bytes <= _ABSORB * _length(spans):
+        while below._was_copied and below.own_bytes <= _ABSORB * length(spans):
             assert below._below is not None
             spans = _coalesced(united(spans, below._spans))
             below = below._below
@@ -184,7 +185,7 @@ class MemoryFile:
     @property
     def own_bytes(self) -> int:
         """How much its own file has of the memory."""
-        return _length(self._spans)
+        return length(self._spans)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -284,7 +285,7 @@ def _copied(base: int, spans: list[Span], name: str) -> int:
     """A file with the spans of the memory at `base`, back to back."""
     descriptor = anonymous_file(name)
     try:
-        os.ftruncate(descriptor, _length(spans))
+        os.ftruncate(descriptor, length(spans))
         written = 0
         for start, end in spans:
             view = memoryview((ctypes.c_char * (end - start)).from_address(base + start)).cast("B")
@@ -340,8 +341,9 @@ def map_file(
         raise OSError(number, f"cannot map a memory of {size} bytes: {os.strerror(number)}")
 
 
-def _length(spans: list[Span]) -> int:
-    return sum(end - start for start, end in spans)
+def length(spans: list[Span]) -> int:
+    """Their bytes."""
+    return sum([end - start for start, end in spans])
 
 
 def united(one: list[Span], other: list[Span]) -> list[Span]:

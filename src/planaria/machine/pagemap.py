@@ -10,12 +10,14 @@ from typing import Final
 from planaria.fork import in_forked_child
 from planaria.machine.memory import Span, united
 
-__all__ = ["PAGE_IS_FILE", "PAGE_IS_WRITTEN", "scan"]
+__all__ = ["changed_spans", "protect_all", "written_spans"]
 
-PAGE_IS_WRITTEN: Final = 1 << 1
-PAGE_IS_FILE: Final = 1 << 2
+_PAGE_IS_WRITTEN: Final = 1 << 1
+_PAGE_IS_FILE: Final = 1 << 2
 _PAGE_IS_PRESENT: Final = 1 << 3
 _PAGE_IS_SWAPPED: Final = 1 << 4
+_PROTECTS: Final = 1  # PM_SCAN_WP_MATCHING
+_CHECKS: Final = 2  # PM_SCAN_CHECK_WPASYNC
 
 _REQUEST: Final = ctypes.c_ulong(3 << 30 | 96 << 16 | ord("f") << 8 | 16)
 _MOST_REGIONS: Final = 4096
@@ -36,30 +38,63 @@ def _after_fork() -> None:
     _Buffer.lock = threading.Lock()  # another thread of the parent may have held it
 
 
-def scan(base: int, size: int, *, flags: int = 0, inverted: int, wanted: int) -> list[Span]:
-    """The spans of pages that are present or swapped out and of all the categories `wanted`.
+# All are given a span of the memory at `base` as offsets, and answer in such.
 
-    Of those that are in `inverted` as well, the pages that are not. Raises OSError.
+
+def changed_spans(base: int, start: int, end: int) -> list[Span]:
+    """The spans of pages that are not the mapped file's: present or swapped out, and not of a file."""
+    any_of = _PAGE_IS_PRESENT | _PAGE_IS_SWAPPED
+    return _scan(base, start, end, 0, (_PAGE_IS_FILE, _PAGE_IS_FILE, any_of, _PAGE_IS_PRESENT))
+
+
+def written_spans(base: int, start: int, end: int, *, protects: bool) -> list[Span]:
+    """The spans of pages, all of which were protected, that have been written to; they are protected again if
+    that is wanted.
+
+    This very question has a short way through the kernel, which looks at nothing but one bit of each page.
     """
-    end = base + size
-    start = base
+    flags = _CHECKS | (_PROTECTS if protects else 0)
+    return _scan(base, start, end, flags, (0, _PAGE_IS_WRITTEN, 0, _PAGE_IS_WRITTEN))
+
+
+def protect_all(base: int, start: int, end: int) -> None:
+    """Protect the pages, also those that are not there yet."""
+    _scan(base, start, end, _CHECKS | _PROTECTS, (0, 0, 0, 0), reports=False)
+
+
+def _scan(
+    base: int,
+    start: int,
+    end: int,
+    flags: int,
+    categories: tuple[int, int, int, int],
+    *,
+    reports: bool = True,
+) -> list[Span]:
+    """Spans by the categories inverted, all wanted, any wanted and told apart. Raises OSError."""
+    start, end = base + start, base + end
     spans: list[Span] = []
     arguments, regions = _Buffer.arguments, _Buffer.regions
-    with _Buffer.lock, open("/proc/self/pagemap", "rb", buffering=0) as pagemap:
-        while start < end:
-            arguments[:] = [
-                96, flags, start, end, 0, ctypes.addressof(regions), _MOST_REGIONS, 0,
-                inverted, wanted, _PAGE_IS_PRESENT | _PAGE_IS_SWAPPED, _PAGE_IS_PRESENT,
-            ]  # fmt: skip
-            count = _library.ioctl(pagemap.fileno(), _REQUEST, arguments)
-            if count < 0:
-                number = ctypes.get_errno()
-                raise OSError(number, f"PAGEMAP_SCAN: {os.strerror(number)}")
-            found = regions[: 3 * count]
-            spans.extend((a - base, b - base) for a, b in zip(found[0::3], found[1::3], strict=True))
-            walked = arguments[4]
-            if walked <= start:
-                break
-            start = walked
-    # The walk may end before the last region it told, which then comes again.
-    return united(spans, [])
+    most = _MOST_REGIONS if reports else 0
+    place = ctypes.addressof(regions) if reports else 0
+    walks = 0
+    with _Buffer.lock:
+        pagemap = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while start < end:
+                arguments[:] = [96, flags, start, end, 0, place, most, 0, *categories]
+                count = _library.ioctl(pagemap, _REQUEST, arguments)
+                if count < 0:
+                    number = ctypes.get_errno()
+                    raise OSError(number, f"PAGEMAP_SCAN: {os.strerror(number)}")
+                found = regions[: 3 * count]
+                spans += [(a - base, b - base) for a, b in zip(found[0::3], found[1::3], strict=True)]
+                walks += 1
+                walked = arguments[4]
+                if walked <= start:
+                    break
+                start = walked
+        finally:
+            os.close(pagemap)
+    # A walk may end before the last region that it reported, which then comes again.
+    return united(spans, []) if walks > 1 else spans

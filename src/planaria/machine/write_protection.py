@@ -1,7 +1,7 @@
 """Which pages were written to since they were last read: asynchronous write protection of Linux 6.7.
 
-Changed pages are write-protected when they are read. The kernel takes the protection away by itself at the
-first write (userfaultfd(2), UFFD_FEATURE_WP_ASYNC), and PAGEMAP_SCAN reports which pages have lost it and
+All pages of a memory are write-protected. The kernel takes the protection away by itself at the first write
+to a page (userfaultfd(2), UFFD_FEATURE_WP_ASYNC), and PAGEMAP_SCAN reports which pages have lost it and
 protects them again, in one step (ioctl_pagemap_scan(2)). Nothing ever waits for a fault to be handled.
 Systems that do not have it, and containers whose seccomp profile forbids userfaultfd, read all changed pages.
 """
@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import mmap
 import os
 import platform
 import sys
 from typing import Final
 
 from planaria.fork import in_forked_child
-from planaria.machine.memory import Span
-from planaria.machine.pagemap import PAGE_IS_FILE, PAGE_IS_WRITTEN, scan
+from planaria.machine.memory import PAGE_BYTES, Span, anonymous_file
+from planaria.machine.pagemap import protect_all, written_spans
 
-__all__ = ["protect", "protect_changed", "take_written"]
+__all__ = ["protect", "see_written", "take_written", "unprotect"]
 
 _SYSTEM_CALLS: Final = {"x86_64": 323, "aarch64": 282}
 _USER_MODE_ONLY: Final = 1  # so that no privilege is needed; asynchronous faults are not limited by it
@@ -27,8 +28,10 @@ _USER_MODE_ONLY: Final = 1  # so that no privilege is needed; asynchronous fault
 _FEATURES: Final = 1 << 0 | 1 << 12 | 1 << 13 | 1 << 15
 _API: Final = ctypes.c_ulong(3 << 30 | 24 << 16 | 0xAA << 8 | 0x3F)
 _REGISTER: Final = ctypes.c_ulong(3 << 30 | 32 << 16 | 0xAA << 8 | 0x00)
+_UNREGISTER: Final = ctypes.c_ulong(2 << 30 | 16 << 16 | 0xAA << 8 | 0x01)
 _MODE_WRITE_PROTECT: Final = 2
-_SCAN_PROTECTS: Final = 3  # PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC
+#: What a kernel answers that lacks one of the parts, or when other memory was mapped there since.
+_NOT_POSSIBLE: Final = frozenset({errno.EPERM, errno.ENOTTY, errno.EINVAL})
 
 _library: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -50,13 +53,17 @@ def _after_fork() -> None:
 
 def _descriptor() -> int:
     if _Protection.descriptor is None:
-        _Protection.descriptor = _opened()
+        descriptor = _opened()
+        if descriptor >= 0 and not _works(descriptor):
+            os.close(descriptor)
+            descriptor = -1
+        _Protection.descriptor = descriptor
     return _Protection.descriptor
 
 
 def _opened() -> int:
     number = _SYSTEM_CALLS.get(platform.machine())
-    if number is None or not sys.platform.startswith("linux"):
+    if number is None or not sys.platform.startswith("linux") or mmap.PAGESIZE != PAGE_BYTES:
         return -1
     descriptor: int = _library.syscall(number, os.O_CLOEXEC | os.O_NONBLOCK | _USER_MODE_ONLY)
     if descriptor < 0:
@@ -67,37 +74,76 @@ def _opened() -> int:
     return descriptor
 
 
-def protect(address: int, size: int) -> bool:
-    """Have writes to memory at `address` noticed from now on; False where that is not possible."""
+def _works(descriptor: int) -> bool:
+    """Try it on a mapping of our own: kernels differ in what they say of pages that were never touched."""
+    size = 8 * PAGE_BYTES
+    file = anonymous_file("planaria-probe")
+    try:
+        os.ftruncate(file, size)
+        probe = mmap.mmap(file, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    finally:
+        os.close(file)
+    anchor = ctypes.c_char.from_buffer(probe)
+    address = ctypes.addressof(anchor)
+    try:
+        probe[0] = 1
+        if not _protect(descriptor, address, 0, size):
+            return False
+        probe[2 * PAGE_BYTES] = 1
+        found = probe[4 * PAGE_BYTES], _written(address, 0, size), _written(address, 0, size)
+        return found == (0, [(2 * PAGE_BYTES, 3 * PAGE_BYTES)], [])
+    finally:
+        del anchor
+        probe.close()
+
+
+# All are given a span of the memory at `base` as offsets, and answer in such.
+
+
+def protect(base: int, start: int, end: int) -> bool:
+    """Have writes to the pages noticed from now on; False where that is not possible."""
     descriptor = _descriptor()
-    if descriptor < 0:
+    return descriptor >= 0 and _protect(descriptor, base, start, end)
+
+
+def _protect(descriptor: int, base: int, start: int, end: int) -> bool:
+    wanted = (ctypes.c_uint64 * 4)(base + start, end - start, _MODE_WRITE_PROTECT, 0)
+    if _library.ioctl(descriptor, _REGISTER, wanted) != 0:
         return False
-    wanted = (ctypes.c_uint64 * 4)(address, size, _MODE_WRITE_PROTECT, 0)
-    return bool(_library.ioctl(descriptor, _REGISTER, wanted) == 0)
+    try:
+        protect_all(base, start, end)
+    except OSError as error:
+        if error.errno not in _NOT_POSSIBLE:
+            raise
+        return False
+    return True
 
 
-def protect_changed(base: int, size: int) -> list[Span] | None:
-    """All pages of private memory that are not the mapped file's, write-protected from now on.
-
-    None where that is not possible.
+def unprotect(base: int, start: int, end: int) -> None:
+    """Writes to what is still protected are not noticed any more. The kernel maps many pages at a time again
+    when one is read, and pages that it had only protected do not look as if they had changed.
     """
-    if not protect(base, size):
-        return None
-    return _scan(base, size, 0)
+    if (descriptor := _descriptor()) >= 0:
+        _library.ioctl(descriptor, _UNREGISTER, (ctypes.c_uint64 * 2)(base + start, end - start))
 
 
-def take_written(base: int, size: int) -> list[Span] | None:
-    """Those of them that were written to since this or `protect_changed` last reported, and new ones.
+def take_written(base: int, start: int, end: int) -> list[Span] | None:
+    """The pages that were written to since `protect`, or since this last reported them.
 
     None when that is not known: something was mapped there since.
     """
-    return None if _descriptor() < 0 else _scan(base, size, PAGE_IS_WRITTEN)
+    return None if _descriptor() < 0 else _written(base, start, end)
 
 
-def _scan(base: int, size: int, wanted: int) -> list[Span] | None:
+def see_written(base: int, start: int, end: int) -> list[Span] | None:
+    """The same, and the pages are reported again the next time; writing to them costs nothing until then."""
+    return None if _descriptor() < 0 else _written(base, start, end, protects=False)
+
+
+def _written(base: int, start: int, end: int, *, protects: bool = True) -> list[Span] | None:
     try:
-        return scan(base, size, flags=_SCAN_PROTECTS, inverted=PAGE_IS_FILE, wanted=PAGE_IS_FILE | wanted)
+        return written_spans(base, start, end, protects=protects)
     except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTTY, errno.EINVAL):
+        if error.errno not in _NOT_POSSIBLE:
             raise
         return None

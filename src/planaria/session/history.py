@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planaria.errors import SessionError
 from planaria.limits import Limits
-from planaria.machine.memory import PAGE_BYTES
 from planaria.snapshot.state import SessionState
 
 __all__ = ["CheckpointBudget", "History", "HistoryEntry", "Past", "Point"]
 
 #: Automatic checkpoints that a session keeps at most.
 _KEEP_POINTS: Final = 64
+#: Of so many automatic checkpoints, the very oldest is dropped first.
+_FEW_POINTS: Final = 5
 #: What checkpoints may take at once beyond their share, in seconds.
 _CREDIT: Final = 0.25
 #: Executions that a history has at least, as far as there were so many, and twice as many at most.
@@ -84,23 +84,19 @@ class CheckpointBudget:
         return CheckpointBudget(self._share)
 
 
-class _Census:
-    """The memory that states hold together, each page and each file of a layer counted once."""
-
-    def __init__(self, points: list[Point]) -> None:
-        self._owners: Counter[int] = Counter()
-        self._sizes: dict[int, int] = {}
-        for point in points:
-            for identity, size in point.state.parts():
-                self._owners[identity] += 1
-                self._sizes[identity] = max(size, self._sizes.get(identity, 0))
-        self.bytes = sum(self._sizes.values())
-
-    def remove(self, state: SessionState) -> None:
-        for identity, _ in state.parts():
-            self._owners[identity] -= 1
-            if not self._owners[identity]:
-                self.bytes -= self._sizes[identity]
+def _beside(point: Point, *others: Point | None) -> int:
+    """What the state of a point holds in bytes that those of others do not."""
+    parts = point.state.parts
+    known = [one.state.parts for one in others if one is not None]
+    own = set(parts)
+    for one in known:
+        own -= one.keys()
+    held = sum(map(parts.__getitem__, own))
+    # A layer may have become larger in between.
+    for identity, size in point.state.kernel.memory.parts():
+        if identity not in own:
+            held += max(0, size - max(one.get(identity, 0) for one in known))
+    return held
 
 
 @dataclass(slots=True)
@@ -125,8 +121,10 @@ class History:
     most_bytes: int | None = None
     """Memory that automatic points may hold beside what the session uses itself, in bytes."""
     budget: CheckpointBudget = field(default_factory=lambda: CheckpointBudget(None))
-    _held_at_most: int = 0
-    """What the points hold, in bytes, or more: what they share is counted only when it could be too much."""
+    _held: int = 0
+    """What the points hold, in bytes; what neighbours share is counted once."""
+    _automatic: int = 0
+    """How many of the points have no label."""
 
     @classmethod
     def of(cls, limits: Limits) -> History:
@@ -153,7 +151,8 @@ class History:
             _remembered_code=self._remembered_code,
             most_bytes=self.most_bytes,
             budget=self.budget.fork(),
-            _held_at_most=self._held_at_most,
+            _held=self._held,
+            _automatic=self._automatic,
         )
 
     @property
@@ -225,39 +224,43 @@ class History:
 
     def add(self, state: SessionState, label: str | None = None) -> None:
         """Keep the present state; a label is taken from an older point that has it."""
-        if label is not None:
-            self.points = [one for one in self.points if one.label != label]
-        kernel = state.kernel
-        self._held_at_most += PAGE_BYTES * len(kernel.runs)
-        if not self.points or self.points[-1].state.kernel.memory is not kernel.memory:
-            self._held_at_most += kernel.memory.layer_bytes
-        self.points.append(Point(state, label, self.past))
+        if label is not None and any(one.label == label for one in self.points):
+            self._keep([one for one in self.points if one.label != label])
+        point = Point(state, label, self.past)
+        self._held += _beside(point, self.points[-1] if self.points else None)
+        self._automatic += label is None
+        self.points.append(point)
         self._thin()
+
+    def _keep(self, points: list[Point]) -> None:
+        """Have these points and no others."""
+        self.points = points
+        self._automatic = sum(one.label is None for one in points)
+        self._held = sum(map(_beside, points, [None, *points]))
 
     def _thin(self) -> None:
         """Drop the oldest automatic points beyond the limits, every other one first, so that far ones
         remain. The newest one is always kept.
         """
-        census = None
-        own = self.points[-1].state.kernel.memory.layer_bytes
-        while True:
-            automatic = [index for index, one in enumerate(self.points) if one.label is None]
-            if len(automatic) <= 1:
-                return
-            if len(automatic) <= _KEEP_POINTS:
+        while self._automatic > 1:
+            if self._automatic <= _KEEP_POINTS:
                 # Without what the session uses itself.
-                if self.most_bytes is None or self._held_at_most - own <= self.most_bytes:
+                own = self.points[-1].state.kernel.memory.layer_bytes
+                if self.most_bytes is None or self._held - own <= self.most_bytes:
                     return
-                if census is None:
-                    census = _Census(self.points)
-                self._held_at_most = census.bytes
-                if census.bytes - own <= self.most_bytes:
-                    return
-            old = automatic[: max(2, len(automatic) // 2)]
-            dropped = old[1] if len(old) > 2 else old[0]
-            if census is not None:
-                census.remove(self.points[dropped].state)
-            del self.points[dropped]
+            automatic = (index for index, one in enumerate(self.points) if one.label is None)
+            dropped = next(automatic)
+            if self._automatic > _FEW_POINTS:
+                dropped = next(automatic)
+            self._drop(dropped)
+
+    def _drop(self, index: int) -> None:
+        point, points = self.points[index], self.points
+        before = points[index - 1] if index else None
+        after = points[index + 1] if index + 1 < len(points) else None
+        self._held -= _beside(point, before, after)
+        self._automatic -= point.label is None
+        del points[index]
 
     def _on_this_branch(self) -> list[Point]:
         """The points through which the session came here, the oldest first."""
@@ -332,8 +335,10 @@ class History:
             past = past.before
         self.has_changed = False
         ancestors = self._on_this_branch()
-        self.points = [
-            one
-            for one in self.points
-            if one.label is not None or (one.state.count <= point.state.count and one in ancestors)
-        ]
+        self._keep(
+            [
+                one
+                for one in self.points
+                if one.label is not None or (one.state.count <= point.state.count and one in ancestors)
+            ]
+        )

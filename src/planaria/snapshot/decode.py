@@ -25,7 +25,7 @@ from planaria.runtime.guest_files import guest_digest
 from planaria.snapshot.chunks import CHUNKS, read_chunks
 from planaria.snapshot.header import Header
 from planaria.snapshot.layers import keep_layer_files
-from planaria.snapshot.pages import PAGES, Pages, overlay, read_pages, runs_of, within
+from planaria.snapshot.pages import PAGES, Pages, contents_of, overlay, read_pages, within
 from planaria.snapshot.parts import SnapshotParts
 from planaria.snapshot.state import SessionState
 
@@ -92,7 +92,7 @@ def read_state(
         wasi.restore(system)
     finally:
         wasi.close()
-    kernel = WasmState(image, image.memory, header.memory, runs_of(pages, image.memory), system, tree)
+    kernel = WasmState(image, image.memory, header.memory, contents_of(pages, image.memory), system, tree)
     return SessionState(kernel, header.count, snapshot.record.pending, snapshot.record.run)
 
 

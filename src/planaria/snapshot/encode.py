@@ -66,7 +66,7 @@ def take(
         record = Record(kernel.system, state.pending, state.run, tuple(declarations)).encode()
     except EncodeError as error:
         raise SnapshotError(f"a call that waits has arguments that cannot be written: {error}") from error
-    origin = Origin(weakref.ref(kernel.memory), touched_pages(kernel.runs))
+    origin = Origin(weakref.ref(kernel.memory), touched_pages(kernel.pages))
     live = Live(state, tuple(declarations), tier, weakref.ref(owner))
     # The state never changes, so its bytes can be made on demand.
     return Snapshot.packed(
@@ -120,8 +120,8 @@ def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin) -> Pages:
             # Both are the same large file with little written over it, so nothing else needs to be looked at.
             end = kernel.size // PAGE_BYTES
             touched = sorted(page for page in before.touched | origin.touched if page < end)
-            return pages_at(image, kernel.memory, kernel.runs, touched)
-    pages = changed_pages(image, kernel.memory, kernel.runs, kernel.size)
+            return pages_at(image, kernel.memory, kernel.pages, touched)
+    pages = changed_pages(image, kernel.memory, kernel.pages, kernel.size)
     return pages if parent is None else since(within(pages_of(parent), kernel.size), pages)
 
 

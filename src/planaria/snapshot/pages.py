@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from planaria.errors import SnapshotCorrupt
-from planaria.machine.changes import Run
+from planaria.machine.changes import ChangedPages
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile
 from planaria.snapshot.envelope import Section
 
@@ -25,11 +25,11 @@ __all__ = [
     "PAGES",
     "Pages",
     "changed_pages",
+    "contents_of",
     "overlay",
     "page_sections",
     "pages_at",
     "read_pages",
-    "runs_of",
     "since",
     "touched_pages",
     "within",
@@ -46,19 +46,18 @@ _ZERO_BLOCK: Final = bytes(WASM_PAGE_BYTES)
 _COUNT: Final = struct.Struct("<I")
 
 
-def changed_pages(image: MemoryFile, memory: MemoryFile, runs: Iterable[Run], size: int) -> Pages:
-    """The pages of `memory` with `runs` written over it, `size` bytes in all, that differ from `image`'s."""
+def changed_pages(image: MemoryFile, memory: MemoryFile, written: ChangedPages, size: int) -> Pages:
+    """The pages of `memory` with `written` over it, `size` bytes in all, that differ from `image`'s."""
     found: Pages = {}
     with image.view() as original:
         if memory is not image:
-            written = touched_pages(runs)
             with memory.view() as moved:
                 for block in _differing_blocks(original, moved, size):
                     _take(found, original, block, bytes(moved[block : block + WASM_PAGE_BYTES]))
-            for page in written & found.keys():
-                del found[page]
-        for start, data in runs:
-            _take(found, original, start, data)
+            for start in written:
+                found.pop(start // PAGE_BYTES, None)
+        for start, page in written.items():
+            _take(found, original, start, page)
     return _differences(dict(sorted(found.items())), image)
 
 
@@ -71,7 +70,7 @@ def _differing_blocks(original: memoryview, moved: memoryview, size: int) -> Ite
 
 
 def _take(found: Pages, original: memoryview, start: int, data: bytes) -> None:
-    """Add the pages of a run that are not as in the image."""
+    """Add the pages of a span that are not as in the image."""
     for offset in range(0, len(data), PAGE_BYTES):
         at = start + offset
         page = data[offset : offset + PAGE_BYTES]
@@ -79,25 +78,18 @@ def _take(found: Pages, original: memoryview, start: int, data: bytes) -> None:
             found[at // PAGE_BYTES] = page
 
 
-def touched_pages(runs: Iterable[Run]) -> frozenset[int]:
-    """The numbers of the pages that runs lie on."""
-    return frozenset(
-        page for start, data in runs for page in range(start // PAGE_BYTES, (start + len(data)) // PAGE_BYTES)
-    )
+def touched_pages(written: ChangedPages) -> frozenset[int]:
+    """The numbers of the pages that were written."""
+    return frozenset([start // PAGE_BYTES for start in written])
 
 
-def pages_at(image: MemoryFile, memory: MemoryFile, runs: Iterable[Run], numbers: Iterable[int]) -> Pages:
+def pages_at(image: MemoryFile, memory: MemoryFile, written: ChangedPages, numbers: Iterable[int]) -> Pages:
     """The pages of these numbers, also those that are as in `image`, which are zeros then."""
     pages: Pages = {}
     with memory.view() as moved:
         for number in numbers:
-            page = bytes(moved[number * PAGE_BYTES : (number + 1) * PAGE_BYTES])
-            pages[number] = page or _ZERO_PAGE
-    for start, data in runs:
-        for offset in range(0, len(data), PAGE_BYTES):
-            number = (start + offset) // PAGE_BYTES
-            if number in pages:
-                pages[number] = data[offset : offset + PAGE_BYTES]
+            start = number * PAGE_BYTES
+            pages[number] = written.get(start) or bytes(moved[start : start + PAGE_BYTES]) or _ZERO_PAGE
     return _differences(pages, image)
 
 
@@ -183,18 +175,7 @@ def read_pages(sections: Iterable[Section], size: int) -> Pages:
     return pages
 
 
-def runs_of(pages: Pages, image: MemoryFile) -> list[Run]:
-    """Differences as runs of contents, to be written over the image."""
-    runs: list[Run] = []
-    group: list[bytes] = []
-    start = last = -2
-    for number, page in _differences(dict(sorted(pages.items())), image).items():
-        if number != last + 1:
-            if group:
-                runs.append((start * PAGE_BYTES, b"".join(group)))
-            start, group = number, []
-        group.append(page)
-        last = number
-    if group:
-        runs.append((start * PAGE_BYTES, b"".join(group)))
-    return runs
+def contents_of(pages: Pages, image: MemoryFile) -> ChangedPages:
+    """Differences as contents, to be written over the image."""
+    contents = _differences(dict(sorted(pages.items())), image)
+    return {number * PAGE_BYTES: page for number, page in contents.items()}

@@ -5,9 +5,11 @@ bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from planaria.executors.messages import HostCall
 from planaria.executors.wasm_state import WasmState
+from planaria.machine.memory import PAGE_BYTES
 
 __all__ = ["SessionState", "WaitingRun"]
 
@@ -26,7 +28,7 @@ class WaitingRun:
     stderr: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionState:
     """Everything a session at rest is."""
 
@@ -36,9 +38,11 @@ class SessionState:
     """Calls that tasks which outlived their execution wait for."""
     run: WaitingRun | None = None
 
-    def parts(self) -> list[tuple[int, int]]:
+    @cached_property
+    def parts(self) -> dict[int, int]:
         """What this state holds beyond the image it is made from: the identity of each page and file of
         memory, and its size in bytes. States that share memory have parts in common.
         """
-        pages = [(id(data), len(data)) for _, data in self.kernel.runs]
-        return pages + self.kernel.memory.parts()
+        parts = dict.fromkeys(map(id, self.kernel.pages.values()), PAGE_BYTES)
+        parts.update(self.kernel.memory.parts())
+        return parts

@@ -1,0 +1,167 @@
+"""The pages of a machine's private memory that are not the mapped file's, kept up to date at little cost.
+
+All of them are found by a look at every page, and read. Where the system can notice writes, later looks find
+only what was written since, and only that is read. To have writes noticed costs something itself, so it is
+begun when looks have cost as much: a memory that is read once is never protected.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from planaria.machine.changes import ChangedPages, dirty_spans, read_pages, revert, spans_of, write_pages
+from planaria.machine.memory import PAGE_BYTES, MemoryFile, Span, length, united, without
+from planaria.machine.write_protection import protect, see_written, take_written, unprotect
+
+__all__ = ["STACK_BASE", "PrivatePages"]
+
+#: The address of the WebAssembly stack when nothing runs.
+STACK_BASE: Final = 16777216
+#: How much of the stack stays as the last call left it, in bytes; usual calls do not come so far.
+_KEPT_STACK: Final = 256 << 10
+#: What deep recursion leaves on the stack.
+_OLD_FRAMES: Final[Span] = (0, STACK_BASE - _KEPT_STACK)
+#: About what protecting a page costs, in nanoseconds.
+_PROTECTION: Final = 15
+#: What is added to a smaller part, or is smaller, is looked at together with it, in bytes.
+_SMALL_PART: Final = 16 << 20
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of the memory, which is protected or not as a whole."""
+
+    start: int
+    end: int
+    is_protected: bool = False
+    cost: int = 0
+    """What looks at it have cost, in nanoseconds."""
+
+
+class PrivatePages:
+    """Those of the memory at one address. The guest must be at rest."""
+
+    __slots__ = ("_base", "_found", "_parts", "_read")
+
+    def __init__(self, base: int) -> None:
+        self._base = base
+        self._parts: list[_Part] = []
+        self.forget()
+
+    def forget(self) -> None:
+        """Something is going to be mapped over the memory, or was."""
+        #: The changed pages as they were last read; None when all have to be found anew, as after a failure.
+        self._read: ChangedPages | None = None
+        #: What `find` has found and neither `read` nor `go_back` has taken.
+        self._found: tuple[ChangedPages | None, list[Span]] | None = None
+        for part in self._parts:
+            if part.is_protected:
+                unprotect(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
+            part.is_protected, part.cost = False, 0
+
+    def find(self, end: int, image: MemoryFile, *, to_write: bool = False) -> None:
+        """Find what may differ from `image`, which is mapped there, below `end`; perhaps `to_write` there."""
+        before, self._read = self._read, None
+        if before is None:
+            self.forget()
+        self._reach(end)
+        ask = see_written if to_write else take_written
+        unread: list[Span] = []
+        for part in self._parts:
+            if part.is_protected:
+                written = ask(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
+                if written is None:  # something was mapped there
+                    self.forget()
+                    return self.find(end, image)
+                if not part.start:
+                    revert(self._base, [_OLD_FRAMES], image)
+                unread += written
+            else:
+                unread += self._look(part, image)
+        self._found = before, unread
+        return None
+
+    def _reach(self, end: int) -> None:
+        """The memory ends at `end` now."""
+        parts = self._parts
+        while parts and parts[-1].start >= end:
+            parts.pop()
+        known = parts[-1].end if parts else 0
+        if known > end:
+            parts[-1].end = end
+        elif known < end:
+            last = parts[-1] if parts else None
+            if last is None or last.is_protected or min(end - known, known - last.start) > _SMALL_PART:
+                parts.append(_Part(known, end))
+            else:
+                last.end = end
+
+    def _look(self, part: _Part, image: MemoryFile) -> list[Span]:
+        """What has changed of a part that is not protected."""
+        base, start, end = self._base, part.start, part.end
+        began = time.thread_time_ns()
+        spans = dirty_spans(base, end, image, start)
+        part.cost += time.thread_time_ns() - began
+        if not start:
+            kept = without(spans, [_OLD_FRAMES])
+            if kept != spans:
+                revert(base, without(spans, kept), image)
+            spans = kept
+        if part.cost >= (end - start) // PAGE_BYTES * _PROTECTION:
+            part.cost = 0
+            if protect(base, max(start, _OLD_FRAMES[1]), end):
+                self._join(part)
+        return spans
+
+    def _join(self, part: _Part) -> None:
+        """It is protected now; `find` goes over the parts meanwhile."""
+        part.is_protected = True
+        index = self._parts.index(part)
+        if index and self._parts[index - 1].is_protected:
+            part.start = self._parts[index - 1].start
+            self._parts = [*self._parts[: index - 1], *self._parts[index:]]
+
+    def spans(self) -> list[Span]:
+        """The spans that `find` has found, by whole pages."""
+        assert self._found is not None
+        before, unread = self._found
+        return unread if before is None else united(spans_of(before), unread)
+
+    def bytes_up_to(self, most: int) -> int:
+        """How many bytes these have; where it is not more than `most`, perhaps less than is returned."""
+        assert self._found is not None
+        before, unread = self._found
+        either = len(before or ()) * PAGE_BYTES + length(unread)
+        return either if either <= most else length(self.spans())
+
+    def read(self, known: Mapping[int, bytes]) -> ChangedPages:
+        """The pages that `find` has found, shared with `known` where they are the same; not to be changed."""
+        before, unread = self._take_found()
+        if before is None:
+            pages = read_pages(self._base, unread, known)
+        else:
+            pages = before | read_pages(self._base, unread, before)
+        self._read = pages
+        return pages
+
+    def go_back(self, pages: ChangedPages, image: MemoryFile) -> None:
+        """Make `pages` those that differ from `image`; `find` was called."""
+        before, unread = self._take_found()
+        stale = set(chain.from_iterable([range(start, end, PAGE_BYTES) for start, end in unread]))
+        if before is None:
+            stale.update(pages)
+        elif before is not pages:
+            stale.update([at for at, page in pages.items() if before.get(at) is not page])
+            stale |= before.keys() - pages.keys()
+        revert(self._base, spans_of(stale - pages.keys()), image)
+        write_pages(self._base, {at: pages[at] for at in stale & pages.keys()})
+        self._read = pages
+
+    def _take_found(self) -> tuple[ChangedPages | None, list[Span]]:
+        assert self._found is not None
+        found, self._found = self._found, None
+        return found
