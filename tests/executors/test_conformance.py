@@ -376,11 +376,14 @@ def test_stopping_a_call_for_which_the_code_blocks(home: Home) -> None:
     async def hang() -> None:
         await asyncio.sleep(600)
 
-    with Session(executor=home(), callbacks=[hang, abs], limits=Limits(callbacks=2)) as session:
+    def absolute(number: int) -> int:
+        return abs(number)
+
+    with Session(executor=home(), callbacks=[hang, absolute], limits=Limits(callbacks=2)) as session:
         caught = "try:\n    {}\nexcept Exception:\n    pass"
         for _ in range(3):
             assert isinstance(session.run(caught.format("hang.call()"), timeout=0.2).error, TimeoutError)
-            error = session.run(caught.format("[abs.call(n) for n in range(5)]")).error
+            error = session.run(caught.format("[absolute.call(n) for n in range(5)]")).error
             assert isinstance(error, LimitError)
             assert error.limit == "callbacks"
-        assert session.execute("abs.call(-1)").value == 1
+        assert session.execute("absolute.call(-1)").value == 1
