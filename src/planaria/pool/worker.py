@@ -30,8 +30,8 @@ __all__ = ["Worker", "WorkerSettings", "saved_reply"]
 
 #: A session is saved as what differs from a whole snapshot, as long as that is at most half of it and this.
 _LARGEST_DELTA: Final = 64 << 10
-#: Types that a literal can stand for.
-_PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
+#: Types whose repr is a literal.
+_PLAIN: Final = (type(None), bool, int, str, bytes)
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,10 @@ def _assignments(arguments: Mapping[str, object]) -> str:
 
 def _literal(name: str, value: object) -> str:
     """An expression for a value of plain types."""
-    if isinstance(value, float) and type(value) is float:
+    if type(value) is float:  # also those that are not finite
         return f"float({str(value)!r})"
+    if type(value) is complex:
+        return f"complex({_literal(name, value.real)}, {_literal(name, value.imag)})"
     if type(value) in _PLAIN:
         return repr(value)
     if type(value) in (list, tuple, set):
