@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from planaria.errors import LimitError as LimitError
     from planaria.errors import PlanariaError as PlanariaError
     from planaria.errors import ProtocolError as ProtocolError
+    from planaria.errors import ReplayError as ReplayError
     from planaria.errors import RuntimeSetupError as RuntimeSetupError
     from planaria.errors import SessionBusy as SessionBusy
     from planaria.errors import SessionClosed as SessionClosed

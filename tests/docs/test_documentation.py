@@ -57,6 +57,13 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert all(hasattr(planaria, name) for name in planaria.__all__)
 
 
+def test_type_checkers_and_the_site_see_every_public_name() -> None:
+    """Each name in `planaria.__all__`, which is imported when it is first used, is imported for type checkers."""
+    source = Path(planaria.__file__).read_text("utf-8")
+    imported = re.findall(r"import (\w+) as \1$", source, flags=re.MULTILINE)
+    assert sorted(imported) == planaria.__all__
+
+
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
