@@ -61,7 +61,7 @@ def test_type_checkers_and_the_site_see_every_public_name() -> None:
     """Each name in `planaria.__all__`, which is imported when it is first used, is imported for type checkers."""
     source = Path(planaria.__file__).read_text("utf-8")
     imported = re.findall(r"import (\w+) as \1$", source, flags=re.MULTILINE)
-    assert sorted(imported) == planaria.__all__
+    assert sorted(set(imported) - {"__version__"}) == planaria.__all__
 
 
 @pytest.mark.parametrize(
