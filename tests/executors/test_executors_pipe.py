@@ -29,6 +29,8 @@ from planaria.executors.process import Process, ProcessExecutor
 from planaria.limits import Guard, Limits, Stopped
 from planaria_kernel.protocol import decode, encode
 
+pytestmark = pytest.mark.slow
+
 
 def framed(data: bytes) -> bytes:
     return len(data).to_bytes(4, "little") + data

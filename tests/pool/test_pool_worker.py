@@ -17,6 +17,8 @@ from planaria.pool.outcomes import decoded_result
 from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings, _literal
 
+pytestmark = pytest.mark.slow
+
 
 def new_worker(store: Store, **options: Any) -> Worker:
     return Worker(WorkerSettings(store, registry, options))

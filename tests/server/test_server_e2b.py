@@ -24,6 +24,8 @@ from e2b import (  # noqa: E402
     TimeoutException,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def e2b_server() -> Iterator[Served]:

@@ -15,6 +15,8 @@ import pytest
 from planaria import Snapshot
 from planaria_kernel.protocol import encode
 
+pytestmark = pytest.mark.slow
+
 BYTES = {"Content-Type": "application/octet-stream"}
 
 

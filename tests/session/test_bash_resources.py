@@ -8,6 +8,8 @@ import pytest
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bash() -> Iterator[planaria.Bash]:

@@ -11,6 +11,8 @@ import planaria
 from planaria import NOT_GIVEN, Limits
 from planaria.session.history import History
 
+pytestmark = pytest.mark.slow
+
 
 def test_timeout_keeps_the_state(new_session: Callable[..., Any]) -> None:
     """Code that can be interrupted at a line keeps what it had reached, and the error says so."""

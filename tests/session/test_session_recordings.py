@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import planaria
 
+pytestmark = pytest.mark.slow
+
 
 class Outside:
     """A callback that counts its calls."""

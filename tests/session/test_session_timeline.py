@@ -14,6 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 import planaria
 from planaria.session import history
 
+pytestmark = pytest.mark.slow
+
 
 class Sessions(RuleBasedStateMachine):
     """A session whose whole state is a list of numbers, beside what that list should be."""

@@ -15,6 +15,8 @@ from planaria_shell.state.command import COMMANDS
 from planaria_shell.state.streams import CapturedOutput, NullStream
 from planaria_shell.syntax.analysis import analyze
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = Path(__file__).parent / "scripts"
 BASH = shutil.which("bash")
 #: So often a section is run whose outcomes differ.

@@ -18,6 +18,8 @@ from planaria.snapshot.envelope import Section, canonical_json, pack
 from planaria.snapshot.snapshot import Snapshot
 from planaria_kernel.protocol import decode, encode
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:

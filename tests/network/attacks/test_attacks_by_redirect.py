@@ -10,6 +10,8 @@ from recording_server import OK, RecordingServer
 
 from planaria import Network, Secret
 
+pytestmark = pytest.mark.slow
+
 VALUE = "s3cr3t-redirect-value"
 
 PREPARE = """

@@ -9,6 +9,8 @@ import shutil
 import pytest
 from harness import ours, real
 
+pytestmark = pytest.mark.slow
+
 WORDS = (
     "a",
     "b",
