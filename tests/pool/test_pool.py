@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,30 @@ def test_draining_keeps_everything(pool: Pool) -> None:
     pool.drain()
     assert pool.run("drained", "x").value == 5
     assert pool.bash("drained", "echo $((1 + 1))").stdout == "2\n"
+
+
+def test_drains_at_the_same_time_end(pool: Pool) -> None:
+    """Several threads may drain at once, and each returns when no session is live."""
+    pool.run("drained", "1")
+    with ThreadPoolExecutor(4) as threads:
+        for drained in [threads.submit(pool.drain) for _ in range(4)]:
+            assert drained.result(timeout=300) is None
+
+
+def test_closing_waits_for_what_was_submitted(store: str) -> None:
+    """Steps that wait for their turn when a pool is closed are executed, and no more are taken."""
+
+    async def main() -> None:
+        pool = AsyncPool(store, workers=1)
+        await pool.run("closing", "n = 0")
+        tasks = [asyncio.create_task(pool.run("closing", "n += 1; n")) for _ in range(20)]
+        await asyncio.sleep(0)  # each has submitted its step then
+        await pool.close()
+        assert [(await task).value for task in tasks] == list(range(1, 21))
+        with pytest.raises(PoolError, match="closed"):
+            await pool.run("closing", "n")
+
+    asyncio.run(main())
 
 
 def test_what_cannot_be_opened(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from anyio import to_thread
 from planaria.errors import PlanariaError, SessionError, SnapshotConflict, SnapshotNotFound
 from planaria.session._async.session import AsyncSession
 from planaria.snapshot.snapshot import Snapshot
+from planaria.stores.store import is_worth_a_delta
 
 if TYPE_CHECKING:
     from planaria.session.report import Report
@@ -27,8 +28,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _REPORTS: Final = 16
 #: So many versions are saved, at least, before the store is asked to remove what no version needs.
 _SAVES_BETWEEN_COLLECTIONS: Final = 100
-#: A session is saved as what differs from a whole snapshot, as long as that is at most half of it and this.
-_LARGEST_DELTA: Final = 64 << 10
 
 
 class NamedSession:
@@ -193,7 +192,7 @@ class NamedSessions:
             return
         base = named.base
         snapshot = await named.session.snapshot_state(parent=base)
-        if base is not None and len(snapshot) > _LARGEST_DELTA + len(base) // 2:
+        if base is not None and not is_worth_a_delta(snapshot, base):
             base, snapshot = None, await named.session.snapshot_state()
         save = partial(store.save, named.name, snapshot, expected=named.version, keep=1, note=named.note())
         try:

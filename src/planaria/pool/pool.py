@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor as FuturesExecutor
 from concurrent.futures import Future
@@ -66,9 +67,16 @@ class _Steps:
     def __init__(self, engine: Engine, store: Store) -> None:
         self._engine = engine
         self._store = store
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         #: The steps of each name, of which the first one is with a worker.
-        self._queues: dict[str, list[Callable[[], None]]] = {}
+        self._queues: dict[str, deque[Callable[[], None]]] = {}
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Take no more steps, and wait for those that were submitted."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.wait_for(lambda: not self._queues)
 
     def submit(self, step: Step) -> Future[Reply]:
         outcome: Future[Reply] = Future()
@@ -77,8 +85,10 @@ class _Steps:
         def begin() -> None:
             self._send(step, outcome, 1)
 
-        with self._lock:
-            queue = self._queues.setdefault(step.name, [])
+        with self._changed:
+            if self._is_closed:
+                raise PoolError("this pool is closed")
+            queue = self._queues.setdefault(step.name, deque())
             queue.append(begin)
             is_first = len(queue) == 1
         if is_first:
@@ -114,12 +124,13 @@ class _Steps:
         self._finish(step, outcome, done.result() if error is None else error)
 
     def _finish(self, step: Step, outcome: Future[Reply], result: Reply | BaseException) -> None:
-        with self._lock:
+        with self._changed:
             queue = self._queues[step.name]
-            queue.pop(0)
+            queue.popleft()
             following = queue[0] if queue else None
             if not queue:
                 del self._queues[step.name]
+                self._changed.notify_all()
         if isinstance(result, BaseException):
             outcome.set_exception(result)
         else:
@@ -203,6 +214,7 @@ class _Core:
         return self._engine.worker_pids()
 
     def _close(self) -> None:
+        self._steps.close()
         self._engine.close()
         if self._owns_store:
             self._store.close()

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from socket import socketpair
 from typing import Any
 
-from planaria.pool.engine import Engine
+from planaria.pool.engine import Engine, LastWorkers
 from planaria.pool.errors import PoolError, WorkerLost
 from planaria.pool.steps import Drain, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
@@ -39,10 +39,10 @@ class ProcessEngine(Engine):
         self._settings = _pickled(settings)
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Step, Future[Reply]]] = deque()
-        #: The worker that executed a name last.
-        self._last: dict[str, int] = {}
+        self._last = LastWorkers(workers * settings.most_live)
         self._is_closing = False
-        self._drains = [0] * workers
+        #: The workers that have to close their live sessions.
+        self._draining: set[int] = set()
         self._busy = [False] * workers
         self._processes: list[_WorkerProcess | None] = [None] * workers
         self._threads = [
@@ -63,10 +63,9 @@ class ProcessEngine(Engine):
 
     def drain(self) -> None:
         with self._changed:
-            wanted = [count + 1 for count in self._drains]
-            self._drains = [-count for count in wanted]
+            self._draining.update(range(len(self._threads)))
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._drains == wanted or self._is_closing)
+            self._changed.wait_for(lambda: not self._draining or self._is_closing)
 
     def close(self) -> None:
         with self._changed:
@@ -85,7 +84,7 @@ class ProcessEngine(Engine):
             with self._changed:
                 self._changed.wait_for(lambda: self._has_work(number))
                 taken = self._take(number)
-                if taken is None and self._drains[number] >= 0:
+                if taken is None and number not in self._draining:
                     break  # closing, and nothing waits
                 self._busy[number] = True
             if taken is None:
@@ -100,7 +99,7 @@ class ProcessEngine(Engine):
             process.close()
 
     def _has_work(self, number: int) -> bool:
-        return self._is_closing or self._drains[number] < 0 or self._choice(number) is not None
+        return self._is_closing or number in self._draining or self._choice(number) is not None
 
     def _choice(self, number: int) -> int | None:
         """The place of a waiting step: one whose session this worker has, or that no free worker has."""
@@ -121,7 +120,7 @@ class ProcessEngine(Engine):
             place = 0
         taken = self._waiting[place]
         del self._waiting[place]
-        self._last[taken[0].name] = number
+        self._last.note(taken[0].name, number)
         return taken
 
     def _execute(self, number: int, step: Step, future: Future[Reply]) -> None:
@@ -139,7 +138,7 @@ class ProcessEngine(Engine):
         except WorkerLost:
             pass  # it has no live sessions then
         with self._changed:
-            self._drains[number] = -self._drains[number]
+            self._draining.discard(number)
             self._changed.notify_all()
 
     def _ask(self, number: int, message: Step | Drain) -> Any:

@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
-from planaria.pool.engine import ATTEMPTS, Engine
+from planaria.pool.engine import ATTEMPTS, Engine, LastWorkers
 from planaria.pool.errors import PoolError, WorkerLost
 from planaria.pool.steps import Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
@@ -37,7 +37,7 @@ class RayEngine(Engine):
         self._actors = [actor.remote(settings) for _ in range(count)]
         self._lock = threading.Lock()
         self._steps = [0] * count
-        self._last: dict[str, int] = {}
+        self._last = LastWorkers(count * settings.most_live)
 
     def submit(self, step: Step) -> Future[Reply]:
         future: Future[Reply] = Future()
@@ -45,7 +45,7 @@ class RayEngine(Engine):
             last = self._last.get(step.name)
             least = min(range(len(self._actors)), key=self._steps.__getitem__)
             number = last if last is not None and self._steps[last] <= self._steps[least] else least
-            self._last[step.name] = number
+            self._last.note(step.name, number)
             self._steps[number] += 1
         answered = self._actors[number].step.remote(step).future()
 

@@ -23,13 +23,11 @@ from planaria.session.callbacks import CallbackRegistry
 from planaria.session.result import Result
 from planaria.snapshot.snapshot import Snapshot
 from planaria.stores.opening import open_store
-from planaria.stores.store import Store, Version
+from planaria.stores.store import Store, Version, is_worth_a_delta
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Worker", "WorkerSettings", "saved_reply"]
 
-#: A session is saved as what differs from a whole snapshot, as long as that is at most half of it and this.
-_LARGEST_DELTA: Final = 64 << 10
 #: Types whose repr is a literal.
 _PLAIN: Final = (type(None), bool, int, str, bytes)
 
@@ -122,7 +120,7 @@ class Worker:
     def _save(self, step: Step, live: _Live, result: bytes) -> Version:
         base = live.base
         snapshot = live.session.snapshot_state(parent=base)
-        if base is not None and len(snapshot) > _LARGEST_DELTA + len(base) // 2:
+        if base is not None and not is_worth_a_delta(snapshot, base):
             base, snapshot = None, live.session.snapshot_state()
         note = encode((step.identifier, result))
         live.version = self._store.save(step.name, snapshot, expected=live.version, keep=1, note=note)

@@ -27,12 +27,13 @@ from planaria.storage.documents import Backend
 from planaria.stores.shelves import Kind, Shelves
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["Garbage", "Store", "Version"]
+__all__ = ["Garbage", "Store", "Version", "is_worth_a_delta"]
 
 Result = TypeVar("Result")
 #: Sections of fewer bytes are kept in the record itself.
 _INLINE: Final = 1024
 _MAX_NAME: Final = 150
+_LARGEST_DELTA: Final = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,13 @@ class Store:
     def close(self) -> None:
         """Release connections, where there are any; closing twice is harmless."""
         self._backend.close()
+
+
+def is_worth_a_delta(snapshot: Snapshot, base: Snapshot) -> bool:
+    """Whether what differs from a whole snapshot is small enough to be kept instead of another whole one:
+    at most 64 KiB and half of it.
+    """
+    return len(snapshot) <= _LARGEST_DELTA + len(base) // 2
 
 
 def _check_name(name: str) -> None:
