@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from planaria_shell.state.control import Exit, Return
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.signals import IGNORED, SIGNALS
+from planaria_shell.state.signals import CHLD, IGNORED, SIGNALS
 
-__all__ = ["failed", "raise_signal", "run_debug_trap", "run_trap", "take_signals"]
+__all__ = ["children_ended", "failed", "raise_signal", "run_debug_trap", "run_trap", "take_signals"]
 
 
 def run_trap(shell: Interpreter, name: str) -> int:
@@ -77,6 +77,12 @@ def raise_signal(shell: Interpreter, number: int) -> None:
     if name in IGNORED:
         return
     raise Exit(128 + number)
+
+
+def children_ended(shell: Interpreter, count: int = 1) -> None:
+    """So many commands that bash would run in processes of their own have ended: the shell gets SIGCHLD."""
+    if shell.traps.get("CHLD"):
+        shell.pending_signals += [CHLD] * count
 
 
 def take_signals(shell: Interpreter) -> None:

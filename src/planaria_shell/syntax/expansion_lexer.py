@@ -164,6 +164,9 @@ class ExpansionLexer(Cursor):
             self.position = start + 2
             return self._braced(in_double_quotes, start)
         if following == "(":
+            if self.continued:
+                self.unfold(start + 2)
+                source = self.source
             if source.startswith("((", start + 1):
                 self.position = start + 3
                 expression = self.arithmetic("))")
