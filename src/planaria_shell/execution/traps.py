@@ -8,6 +8,9 @@ from planaria_shell.state.signals import CHLD, IGNORED, SIGNALS
 
 __all__ = ["children_ended", "failed", "raise_signal", "run_debug_trap", "run_trap", "take_signals"]
 
+#: Signals that do not end an interactive shell.
+_IGNORED_AT_THE_PROMPT = frozenset(["TERM", "QUIT"])
+
 
 def run_trap(shell: Interpreter, name: str) -> int:
     """Run the trap of this name, if there is one; its status, while `$?` is kept."""
@@ -74,8 +77,10 @@ def raise_signal(shell: Interpreter, number: int) -> None:
     if command is not None:
         shell.run_trap(name)
         return
-    if name in IGNORED:
+    if name in IGNORED or (shell.interactive and name in _IGNORED_AT_THE_PROMPT):
         return
+    if shell.interactive and name == "INT":
+        raise Exit(128 + number, discards=True)
     raise Exit(128 + number)
 
 
