@@ -10,6 +10,7 @@ from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.words import TextCode, WordCompiler
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.resources import FROM_THE_START
+from planaria_shell.state.process_files import descriptor_in
 from planaria_shell.state.streams import (
     DescriptorInput,
     DescriptorOutput,
@@ -17,7 +18,6 @@ from planaria_shell.state.streams import (
     NullStream,
     Stream,
     TextInput,
-    descriptor_of,
     flush_all,
 )
 from planaria_shell.syntax.nodes import Redirect
@@ -83,8 +83,8 @@ def _change(shell: Interpreter, saved: Saved, number: int, stream: Stream | None
 
 def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = True) -> Stream:
     """Open `name` as a redirection does: mode `<`, `>`, `>>` or `<>`; raises `ShellError`."""
-    if name[:5] == "/dev/":
-        number = descriptor_of(name)
+    if name[:5] in ("/dev/", "/proc"):
+        number = descriptor_in(shell, name)
         if number is not None:
             stream = shell.fds.get(number)
             if stream is None:
