@@ -173,7 +173,7 @@ class ExpansionLexer(Cursor):
                 if expression is not None:
                     return Arithmetic(expression)
             self.position = start + 2
-            return Substitution(self.grammar.enclosed(self))
+            return self._command_substitution()
         if following == "[":
             self.position = start + 2
             expression = self.arithmetic("]")
@@ -200,6 +200,18 @@ class ExpansionLexer(Cursor):
         else:
             self.position = match.end()
         return Parameter(name, bare=True)
+
+    def _command_substitution(self) -> Substitution:
+        """What follows `$(`. Aliases in it are those of the time when it runs, not when it is read."""
+        if self.aliases is None:
+            return Substitution(self.grammar.enclosed(self))
+        start, line = self.position, self.line()
+        aliases, self.aliases = self.aliases, None
+        try:
+            body = self.grammar.enclosed(self)
+        finally:
+            self.aliases = aliases
+        return Substitution(body, self.source[start : self.position - 1], line)
 
     def _ansi_quoted(self) -> Quoted:
         position = self.position + 2
@@ -240,11 +252,16 @@ class ExpansionLexer(Cursor):
                 text.append(char)
                 position += 1
         self.position = position + 1
-        return Substitution(self.grammar.program(self.inner("".join(text), line)))
+        inner = self.inner("".join(text), line)
+        if self.aliases is None:
+            return Substitution(self.grammar.program(inner))
+        inner.aliases = None
+        return Substitution(self.grammar.program(inner), "".join(text), line)
 
     def process_substitution(self, direction: str) -> ProcessSubstitution:
         self.position += 2
-        return ProcessSubstitution(direction, self.grammar.enclosed(self))
+        program = self._command_substitution()
+        return ProcessSubstitution(direction, program.body, program.source, program.line)
 
     def arithmetic(self, closer: str) -> Word | None:
         """The parts of an expression up to `closer` (`))`, `]` or `;`); None (and no sense of place) when it
