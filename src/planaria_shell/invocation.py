@@ -233,10 +233,9 @@ def _startup_files(shell: Interpreter, asked: BashInvocation) -> Iterator[str]:
             yield shell.expand_text(shell.variables.get("ENV") or "")
     elif shell.interactive and shell.posix:
         yield shell.expand_text(shell.variables.get("ENV") or "")
-    elif shell.interactive:
-        if asked.startup_file is not None:
-            name = asked.startup_file
-            yield home + name[1:] if name.startswith("~/") else name
+    elif shell.interactive and asked.startup_file is not None:
+        name = asked.startup_file
+        yield home + name[1:] if name.startswith("~/") else name
     if not shell.interactive and not shell.posix:
         yield shell.expand_text(shell.variables.get("BASH_ENV") or "")
 

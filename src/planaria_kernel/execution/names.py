@@ -9,7 +9,16 @@ from typing import Any, Final
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.protocol import Repr, encode
 
-__all__ = ["MAX_REPR", "NOT_SERIALISABLE", "encoded", "is_kernels", "new_main", "short_repr", "stand_in", "user_names"]
+__all__ = [
+    "MAX_REPR",
+    "NOT_SERIALISABLE",
+    "encoded",
+    "is_kernels",
+    "new_main",
+    "short_repr",
+    "stand_in",
+    "user_names",
+]
 
 #: Characters of the text of a value.
 MAX_REPR: Final = 20_000

@@ -304,6 +304,8 @@ def stream_external(
     name = argv[0]
     found = shell.find_command(name) if name else None
     if found is None:
+        if shell.traps:
+            shell.children_ended()
         return _not_found(shell, argv)
     if name in shell.hashed:
         shell.hash_hits[name] += 1

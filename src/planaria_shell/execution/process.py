@@ -14,8 +14,8 @@ from planaria_shell.errors import ShellError
 from planaria_shell.state.command import Input, Output
 from planaria_shell.state.deadline import Expired, until
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.process_files import descriptor_in, is_descriptors, make_directory
-from planaria_shell.state.streams import AdaptedStream, Stream, TextInput, flush_all
+from planaria_shell.state.process_files import descriptor_in, file_of, is_descriptors, make_directory
+from planaria_shell.state.streams import AdaptedStream, Stream, TextInput, descriptor_of, flush_all
 
 __all__ = ["RunningCommand"]
 
@@ -81,7 +81,7 @@ class RunningCommand:
             return self._process_file(name)
         number = descriptor_in(self.shell, name)
         if number is not None:
-            return self.shell.descriptor_path(number, name)
+            return file_of(self.shell, name) or self.shell.descriptor_path(number, name)
         path = name if name.startswith("/") else self.cwd + name if self.cwd == "/" else f"{self.cwd}/{name}"
         shell = self.shell
         if (shell.fifos or shell.job_owner.jobs) and os.path.basename(self.argv[0]) not in _ABOUT_FILES:
@@ -101,7 +101,7 @@ class RunningCommand:
     def open(self, name: str, mode: str = "r") -> Stream:
         """Open a file as a stream: mode "r", "w" or "a". Names like `/dev/fd/63` give the stream itself,
         without waiting for its end. Raises OSError."""
-        number = descriptor_in(self.shell, name)
+        number = descriptor_of(name)
         if number is not None:
             stream = self.shell.fds.get(number)
             if stream is None:

@@ -21,7 +21,7 @@ from planaria_shell.expand.fields import Fields
 from planaria_shell.expand.parameter_values import ParameterValues, Value
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import NAMEREF
-from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter
 from planaria_shell.syntax.parser import lexer_of
 
 __all__ = ["ParameterExpansions"]
@@ -289,7 +289,7 @@ def _by_pattern(part: Parameter) -> bool:
     return part.operator[:1] in ("#", "%", "/", "^", ",") and bool(part.operator)
 
 
-def _is_list(part: Part) -> TypeGuard[Parameter]:
+def _is_list(part: object) -> TypeGuard[Parameter]:
     """Whether a part is an unquoted `$@` or `${a[@]}`."""
     if not isinstance(part, Parameter) or part.operator or part.length or part.keys or part.indirect:
         return False
@@ -297,7 +297,7 @@ def _is_list(part: Part) -> TypeGuard[Parameter]:
 
 
 def _list_as_alternative(values: ListCode, otherwise: EmitCode) -> EmitCode:
-    """`${u-$@}`: where blanks do not separate fields, the values are joined by them to one that is not split."""
+    """`${u-$@}`: blanks that separate no fields join the values to one that is not split."""
 
     def emit(sh: Interpreter, fields: Fields) -> None:
         if not sh.ifs or " " in sh.ifs:

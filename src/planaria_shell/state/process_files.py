@@ -1,6 +1,6 @@
-"""What scripts look at below `/proc`: the descriptors of this shell and the processes that it knows (proc(5)).
+"""What scripts look at below `/proc`: the descriptors of this shell, and its processes (proc(5)).
 
-Shells and their jobs are no processes of the system's, and their descriptors are not the system's either.
+The system knows neither: shells and their jobs are not processes of its own.
 """
 
 from __future__ import annotations
@@ -9,9 +9,14 @@ import os
 import re
 
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.streams import DescriptorInput, DescriptorOutput, FileUpdate, NullStream, descriptor_of
+from planaria_shell.state.streams import (
+    DescriptorInput,
+    DescriptorOutput,
+    NullStream,
+    descriptor_of,
+)
 
-__all__ = ["descriptor_in", "descriptors_shown", "is_descriptors", "make_directory", "process_exists"]
+__all__ = ["descriptor_in", "descriptors_shown", "file_of", "is_descriptors", "make_directory", "process_exists"]
 
 _DESCRIPTORS = re.compile(r"/proc/(self|[0-9]+)/fd(?:/([0-9]+)?)?")
 _PROCESS = re.compile(r"/proc/([0-9]+)/?")
@@ -46,14 +51,21 @@ def descriptors_shown(shell: Interpreter, name: str) -> list[int]:
     return sorted(numbers)
 
 
-def _link_text(shell: Interpreter, number: int) -> str:
-    """Where the link of a descriptor leads to."""
+def file_of(shell: Interpreter, name: str) -> str | None:
+    """The file that a path like `/proc/self/fd/3` leads to, which is opened anew by it; None of others."""
+    if not name.startswith("/proc/"):
+        return None
+    number = descriptor_in(shell, name)
+    return None if number is None else _path_of(shell, number)
+
+
+def _path_of(shell: Interpreter, number: int) -> str | None:
     stream = shell.fds.get(number)
     if isinstance(stream, NullStream):
         return "/dev/null"
-    if isinstance(stream, DescriptorInput | DescriptorOutput | FileUpdate) and stream.path:
-        return stream.path
-    return f"pipe:[{number}]"
+    if isinstance(stream, DescriptorInput | DescriptorOutput):
+        return stream.path or None
+    return None
 
 
 def process_exists(shell: Interpreter, name: str) -> bool | None:
@@ -73,4 +85,4 @@ def process_exists(shell: Interpreter, name: str) -> bool | None:
 def make_directory(shell: Interpreter, name: str, place: str) -> None:
     """Fill the directory `place` with what a command finds in the one of this shell's descriptors."""
     for number in descriptors_shown(shell, name):
-        os.symlink(_link_text(shell, number), os.path.join(place, str(number)))
+        os.symlink(_path_of(shell, number) or f"pipe:[{number}]", os.path.join(place, str(number)))

@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 __all__ = [
-    "double_quoted", "printf_quoted", "single_quoted", "trace_quoted", "value_quoted", "without_quotes",
+    "double_quoted",
+    "printf_quoted",
+    "single_quoted",
+    "trace_quoted",
+    "value_quoted",
+    "without_quotes",
 ]
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./\-]+\Z")

@@ -147,9 +147,7 @@ class Scanner:
         text = "".join(self._token)
         self._token.clear()
         if _CONTROL.search(text):
-            raise self.fail(
-                "Invalid string: control characters from U+0000 through U+001F must be escaped"
-            )
+            raise self.fail("Invalid string: control characters from U+0000 through U+001F must be escaped")
         try:
             value = _unescape(text)
         except ValueError as error:
