@@ -109,6 +109,8 @@ class WasmExecutor(Executor):
         #: read: a memory, and what is written over it.
         self._at_rest: tuple[MemoryFile, ChangedPages] | None = None
         self._machine: Machine | None = None
+        #: The bytes of pages that earlier machines copied for states.
+        self._copied = 0
         #: The clock's state when the kernel, at rest since, was first captured.
         self._clock_at_rest: dict[str, int] | None = None
 
@@ -221,6 +223,7 @@ class WasmExecutor(Executor):
             # Only now: a file without a name exists as long as it is open.
             if goes_on:
                 old.wasi.locks.forget()
+            self._copied += old.copied
             old.close()
             old.wasi.close()
 
@@ -314,7 +317,14 @@ class WasmExecutor(Executor):
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
         return WasmState(
-            self._image, memory, machine.memory_bytes, pages, system, self.files.snapshot(), deferred
+            self._image,
+            memory,
+            machine.memory_bytes,
+            pages,
+            system,
+            self.files.snapshot(),
+            deferred,
+            self._copied + machine.copied,
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -361,6 +371,7 @@ class WasmExecutor(Executor):
         other._endpoint = HostEndpoint(host, weak_method(other._outside), memory=self._value_memory)
         other._image = state.image
         other._tier = self._tier
+        other._copied = state.copied
         other.restore(state, files=False)
         return other
 

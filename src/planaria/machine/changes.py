@@ -21,7 +21,16 @@ from typing import Final
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Span, anonymous_file
 from planaria.machine.pagemap import changed_spans
 
-__all__ = ["ChangedPages", "dirty_spans", "discard", "read_pages", "revert", "spans_of", "write_pages"]
+__all__ = [
+    "ChangedPages",
+    "dirty_spans",
+    "discard",
+    "read_changed",
+    "read_pages",
+    "revert",
+    "spans_of",
+    "write_pages",
+]
 
 #: Changed pages: the contents of each by the offset of its first byte.
 ChangedPages = dict[int, bytes]
@@ -147,6 +156,19 @@ def read_pages(base: int, spans: list[Span], known: Mapping[int, bytes]) -> Chan
             page = bytes(memory[at : at + PAGE_BYTES])
             old = before(at)
             pages[at] = old if old == page else page
+    return pages
+
+
+def read_changed(base: int, spans: list[Span], before: Mapping[int, bytes]) -> ChangedPages:
+    """Copy the pages of spans whose contents are others than in `before`."""
+    memory = _memory(base)
+    known = before.get
+    pages: ChangedPages = {}
+    for start, end in spans:
+        for at in range(start, end, PAGE_BYTES):
+            page = bytes(memory[at : at + PAGE_BYTES])
+            if page != known(at):
+                pages[at] = page
     return pages
 
 

@@ -190,6 +190,11 @@ class Machine:
         """The present size of the linear memory."""
         return memory_size(self._store, self._memory)
 
+    @property
+    def copied(self) -> int:
+        """The bytes of pages that were copied for states so far."""
+        return self._private.copied
+
     def load(self, image: MemoryFile, size: int, pages: ChangedPages) -> None:
         """Become what `image` with `pages` written over it is, `size` bytes in all.
 
@@ -227,7 +232,7 @@ class Machine:
         assert self._image is not None
         private, grown = self._parts()
         end = private[1]
-        self._private.find(end, self._image, to_write=True)
+        self._private.find(end, self._image)
         above: ChangedPages = {}
         below = pages
         if pages and max(pages) >= end:
@@ -377,9 +382,11 @@ class Machine:
             fuel = _UNLIMITED if guard.fuel is None else guard.fuel
             if self._is_metered:
                 self._store.set_fuel(fuel)
+            self._private.before_call()
             try:
                 return function()
             finally:
+                self._private.after_call()
                 if self._is_metered:
                     self.fuel_used = fuel - self._store.get_fuel()
                 self._running = False
