@@ -109,6 +109,8 @@ class WasmExecutor(Executor):
         #: read: a memory, and what is written over it.
         self._at_rest: tuple[MemoryFile, ChangedPages] | None = None
         self._machine: Machine | None = None
+        #: What the system had of tables when it was last captured; None when it may have others.
+        self._tables: dict[str, Any] | None = None
         #: The bytes of pages that earlier machines copied for states.
         self._copied = 0
         #: The clock's state when the kernel, at rest since, was first captured.
@@ -256,7 +258,7 @@ class WasmExecutor(Executor):
         """The kernel is that of the image, or of `state`, and nothing was done since."""
         if self._journal is not None:
             self._journal.jump()
-        self._clock_at_rest = self._birth = None
+        self._clock_at_rest = self._birth = self._tables = None
         self._at_rest = (self._image.memory, {}) if state is None else (state.memory, state.pages)
         self._deferred = None if state is None else state.deferred
 
@@ -313,7 +315,10 @@ class WasmExecutor(Executor):
                 self._journal.captured()
         memory, pages = self._at_rest
         deferred = {**(self._birth or {}), **(self._deferred or {})} or None
-        system = machine.wasi.state()
+        if self._tables is None or machine.has_called_system:
+            self._tables = machine.wasi.tables()
+            machine.has_called_system = False
+        system = {**self._tables, **machine.wasi.running()}
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
         return WasmState(
@@ -520,6 +525,7 @@ class WasmExecutor(Executor):
     def _change(self, request: tuple[object, ...]) -> tuple[object, ...]:
         """What WASI has no functions for: permission bits, and other numbers for descriptors."""
         wasi = self._running().wasi
+        self._tables = None
         try:
             match request:
                 case "chmod", bytes(path), int(mode), bool(follow):

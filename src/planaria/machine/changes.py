@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import Final
 
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Span, anonymous_file
@@ -23,9 +24,9 @@ from planaria.machine.pagemap import changed_spans
 
 __all__ = [
     "ChangedPages",
+    "PageViews",
     "dirty_spans",
     "discard",
-    "read_changed",
     "read_pages",
     "revert",
     "spans_of",
@@ -159,17 +160,31 @@ def read_pages(base: int, spans: list[Span], known: Mapping[int, bytes]) -> Chan
     return pages
 
 
-def read_changed(base: int, spans: list[Span], before: Mapping[int, bytes]) -> ChangedPages:
-    """Copy the pages of spans whose contents are others than in `before`."""
-    memory = _memory(base)
-    known = before.get
-    pages: ChangedPages = {}
-    for start, end in spans:
-        for at in range(start, end, PAGE_BYTES):
-            page = bytes(memory[at : at + PAGE_BYTES])
-            if page != known(at):
-                pages[at] = page
-    return pages
+class PageViews:
+    """The pages of spans, to be compared again and again.
+
+    They are compared in place, a thousand a millisecond: `startswith` does that, `==` does not where one side
+    is a view.
+    """
+
+    __slots__ = ("_starts", "_views", "spans")
+
+    def __init__(self, base: int, spans: list[Span]) -> None:
+        self.spans = spans
+        memory = _memory(base)
+        self._starts = [at for start, end in spans for at in range(start, end, PAGE_BYTES)]
+        self._views = [memory[at : at + PAGE_BYTES] for at in self._starts]
+
+    def changed(self, before: Mapping[int, bytes]) -> ChangedPages:
+        """Copies of those that have other contents than in `before`, or are not in there."""
+        old = map(before.get, self._starts, repeat(b""))
+        # Nothing begins with a page but the page itself.
+        are_same = map(bytes.startswith, old, self._views)
+        return {
+            at: bytes(view)
+            for at, view, is_same in zip(self._starts, self._views, are_same, strict=True)
+            if not is_same
+        }
 
 
 def spans_of(pages: Iterable[int]) -> list[Span]:

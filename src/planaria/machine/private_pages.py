@@ -20,8 +20,8 @@ from typing import Final
 
 from planaria.machine.changes import (
     ChangedPages,
+    PageViews,
     dirty_spans,
-    read_changed,
     read_pages,
     revert,
     spans_of,
@@ -62,7 +62,7 @@ class _Part:
 class PrivatePages:
     """Those of the memory at one address. The guest must be at rest."""
 
-    __slots__ = ("_base", "_faults", "_found", "_is_looked_at", "_parts", "_read", "_usual", "_vain", "copied")
+    __slots__ = ("_base", "_faults", "_found", "_is_looked_at", "_parts", "_read", "_usual", "_vain", "_views", "copied")
 
     def __init__(self, base: int) -> None:
         self._base = base
@@ -70,6 +70,7 @@ class PrivatePages:
         #: The bytes that were copied so far.
         self.copied = 0
         self._faults = 0
+        self._views = PageViews(base, [])
         self.forget()
 
     # Around each call of the guest, on the thread that makes it.
@@ -186,7 +187,9 @@ class PrivatePages:
             pages = read_pages(self._base, unread, known)
             self.copied += len(pages) * PAGE_BYTES
         else:
-            changed = read_changed(self._base, unread, before)
+            if unread != self._views.spans:
+                self._views = PageViews(self._base, unread)
+            changed = self._views.changed(before)
             pages = before | changed if changed else before
             self.copied += len(changed) * PAGE_BYTES
             vain = length(unread) // PAGE_BYTES - len(changed)
