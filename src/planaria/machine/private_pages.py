@@ -62,7 +62,18 @@ class _Part:
 class PrivatePages:
     """Those of the memory at one address. The guest must be at rest."""
 
-    __slots__ = ("_base", "_faults", "_found", "_is_looked_at", "_parts", "_read", "_usual", "_vain", "_views", "copied")
+    __slots__ = (
+        "_base",
+        "_faults",
+        "_found",
+        "_is_looked_at",
+        "_parts",
+        "_read",
+        "_usual",
+        "_vain",
+        "_views",
+        "copied",
+    )
 
     def __init__(self, base: int) -> None:
         self._base = base

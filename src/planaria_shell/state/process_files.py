@@ -16,7 +16,14 @@ from planaria_shell.state.streams import (
     descriptor_of,
 )
 
-__all__ = ["descriptor_in", "descriptors_shown", "file_of", "is_descriptors", "make_directory", "process_exists"]
+__all__ = [
+    "descriptor_in",
+    "descriptors_shown",
+    "file_of",
+    "is_descriptors",
+    "make_directory",
+    "process_exists",
+]
 
 _DESCRIPTORS = re.compile(r"/proc/(self|[0-9]+)/fd(?:/([0-9]+)?)?")
 _PROCESS = re.compile(r"/proc/([0-9]+)/?")
