@@ -162,7 +162,7 @@ class MountFileSystem(NodeFileSystem):
                 for mount in points
             ]
         )
-        # A rename of a directory that has a mount on it must be seen, as a change of the filesystem that it is in.
+        # A rename of a directory that has a mount must be seen, as a change of the root's filesystem.
         if all(mount.parent is None or mount.parent is self.top for mount in points):
             self._latest = points, latest
         return latest
@@ -171,7 +171,9 @@ class MountFileSystem(NodeFileSystem):
     def _is_in(points: list[MountPoint], snapshot: MountSnapshot) -> bool:
         """Whether all mounts are in the captured state."""
         for mount, captured in zip(points, snapshot.mounts, strict=True):
-            if mount.shared or (mount.parent is not None and isinstance(mount.filesystem, StatelessFileSystem)):
+            if mount.shared or (
+                mount.parent is not None and isinstance(mount.filesystem, StatelessFileSystem)
+            ):
                 continue
             if mount.filesystem.snapshot() is not captured.state:
                 return False
