@@ -15,8 +15,9 @@ import anyio
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from planaria.errors import ProtocolError, SessionError
-from planaria.executors.messages import Ok, Raised
+from planaria.errors import ProtocolError
+from planaria.executors.host_endpoint import answer_of
+from planaria.executors.messages import EndOfInput, Ok, Raised
 from planaria.server.models import (
     Answer,
     Answered,
@@ -24,24 +25,25 @@ from planaria.server.models import (
     Execution,
     PendingCall,
     PendingCalls,
+    ResumeRequest,
     RunRequest,
 )
-from planaria.server.outcomes import encoded, execution_of, pending_calls
+from planaria.server.outcomes import encoded, execution_of, pending_calls, waiting_execution
 from planaria.server.output import listener
 from planaria.server.problems import Problem, problem_of
 from planaria.server.routes import Call
-from planaria.server.sessions import BlockedCall, ServedSession
-from planaria.session.result import Output, Result
+from planaria.server.sessions import BlockedCall, Outcome, ServedSession
+from planaria.session.result import Output
 from planaria_kernel.protocol import decode
 
-__all__ = ["EVENTS", "answer", "bash", "calls", "interrupt", "run"]
+__all__ = ["EVENTS", "answer", "bash", "calls", "interrupt", "resume", "run"]
 
 #: The media type of a stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 EVENTS: Final = "text/event-stream"
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 _KEEP_ALIVE: Final = 15.0
 
-Do = Callable[[ServedSession], Awaitable[Result]]
+Do = Callable[[ServedSession], Awaitable[Outcome]]
 
 
 async def run(call: Call) -> Response | Execution:
@@ -49,7 +51,10 @@ async def run(call: Call) -> Response | Execution:
     body: RunRequest = call.body
     timeout = _timeout(call, body.timeout)
     return await _execute(
-        call, "python", lambda named: named.session.run(body.code, timeout, name=body.name), body.exact
+        call,
+        "python",
+        lambda named: named.begin(body.code, timeout, name=body.name, step=body.step),
+        body.exact,
     )
 
 
@@ -57,8 +62,31 @@ async def bash(call: Call) -> Response | Execution:
     """Run a script."""
     body: BashRequest = call.body
     timeout = _timeout(call, body.timeout)
+    if body.stdin_base64 is None:
+        stdin = body.stdin.encode()
+    else:
+        try:
+            stdin = base64.b64decode(body.stdin_base64, validate=True)
+        except ValueError as error:
+            raise Problem(422, f"stdin_base64: {error}") from None
     return await _execute(
-        call, "bash", lambda named: named.session._run_script(body.script, timeout, body.stdin), False
+        call,
+        "bash",
+        lambda named: named.begin(
+            body.script, timeout, stdin=stdin, is_program=body.program, step=body.step
+        ),
+        body.exact,
+    )
+
+
+async def resume(call: Call) -> Response | Execution:
+    """Take an execution that waits further."""
+    body: ResumeRequest = call.body
+    answers = [(one.call, _answer_of(one)) for one in body.answers]
+    if len({number for number, _ in answers}) < len(answers):
+        raise Problem(422, "answers has two for the same call")
+    return await _execute(
+        call, "answer", lambda named: named.resume(answers, cancel=body.cancel, step=body.step), body.exact
     )
 
 
@@ -83,14 +111,15 @@ async def _executed(call: Call, language: str, do: Do, exact: bool) -> Execution
             return kept
         named.on_blocked = _on_blocked.get()
         try:
-            result = await do(named)
+            outcome = await do(named)
         finally:
             named.on_blocked = None
-        metrics = call.server.metrics
-        outcome = "ok" if result.is_ok else "waiting" if result.suspended else "error"
-        metrics.add("planaria_executions_total", language=language, outcome=outcome)
+        metrics, result = call.server.metrics, outcome.result
+        waits = outcome.execution.outcome is None
+        ending = "waiting" if waits else "ok" if result.is_ok else "error"
+        metrics.add("planaria_executions_total", language=language, outcome=ending)
         metrics.add("planaria_execution_seconds_total", result.duration_ms / 1e3, language=language)
-        execution = execution_of(named, result, exact=exact)
+        execution = execution_of(named, outcome, exact=exact)
         if key is not None:
             text = execution.model_dump_json()
             named.record.keep_result(key, digest, json.loads(text), len(text))
@@ -140,7 +169,10 @@ async def _stream(call: Call, execute: Callable[[], Awaitable[Execution]], exact
     def take(stream: str, output: bytes | Output) -> None:
         if isinstance(output, Output):
             data, metadata = output._repr_mimebundle_()
-            put("display", {"data": data, "metadata": metadata, "is_value": output.is_value})
+            shown = {"data": data, "metadata": metadata, "is_value": output.is_value}
+            if exact:
+                shown["bundle_base64"] = encoded((output.data, metadata, output.display_id))
+            put("display", shown)
             return
         left = room[stream]
         if left is not None:
@@ -201,7 +233,7 @@ async def calls(call: Call) -> PendingCalls:
     if named is not None and named.lock.locked():
         return PendingCalls(calls=[_call_of(*one) for one in list(named.blocked.items())])
     async with call.sessions.using(call.token, call.session) as named:
-        return PendingCalls(calls=pending_calls(named))
+        return PendingCalls(calls=pending_calls(named), execution=waiting_execution(named))
 
 
 async def answer(call: Call) -> BaseModel | Response:
@@ -218,17 +250,11 @@ async def answer(call: Call) -> BaseModel | Response:
     if not (number.isascii() and number.isdecimal() and len(number) < 19):
         raise Problem(404, f"no call {number!r} waits", code="no-call")
 
-    async def do(named: ServedSession) -> Result:
-        progress = named.session.run_in_progress
-        if progress is None or int(number) not in {one.id for one in progress.pending}:
+    async def do(named: ServedSession) -> Outcome:
+        waiting = named.session._engine.execution
+        if waiting is None or int(number) not in waiting.pending:
             raise Problem(404, f"no call {number!r} waits", code="no-call")
-        await progress._answer(int(number), given)
-        try:
-            return await progress.result()
-        except SessionError:
-            if not progress.pending:
-                raise
-            return Result(suspended=progress.pending, execution_count=named.session.execution_count)
+        return await named.resume([(int(number), given)], step=body.step)
 
     return await _execute(call, "answer", do, body.exact)
 
@@ -236,12 +262,20 @@ async def answer(call: Call) -> BaseModel | Response:
 def _answer_of(body: Answer) -> Ok | Raised:
     if body.error is not None:
         return Raised(body.error_type, body.error)
-    if body.value_base64 is None:
+    field = "value_base64" if body.answer_base64 is None else "answer_base64"
+    given = body.value_base64 if body.answer_base64 is None else body.answer_base64
+    if given is None:
         return Ok(body.value)
     try:
-        return Ok(decode(base64.b64decode(body.value_base64, validate=True)))
+        decoded = decode(base64.b64decode(given, validate=True))
+        if body.answer_base64 is None:
+            return Ok(decoded)
+        answer = answer_of(decoded)
     except (ValueError, ProtocolError) as error:
-        raise Problem(422, f"value_base64: {error}") from None
+        raise Problem(422, f"{field}: {error}") from None
+    if isinstance(answer, EndOfInput):
+        return Raised("EOFError", "EOF when reading a line")
+    return answer
 
 
 async def interrupt(call: Call) -> None:

@@ -57,8 +57,6 @@ _STATUSES: Final[tuple[tuple[type[BaseException], int], ...]] = (
     (CrashError, 409),
     (SessionError, 409),
     (PlanariaError, 422),
-    (ValueError, 422),
-    (TypeError, 422),
 )
 
 #: The status of each error of a file that is not 409.
@@ -121,7 +119,13 @@ def problem_of(error: Exception) -> Problem | None:
     if isinstance(error, Problem):
         return error
     if isinstance(error, FileSystemError):
-        return Problem(_FILE_STATUSES.get(error.errno or 0, 409), str(error), error=type(error).__name__)
+        return Problem(
+            _FILE_STATUSES.get(error.errno or 0, 409),
+            str(error),
+            error=type(error).__name__,
+            errno=error.errno,
+            filename=error.filename,
+        )
     for kind, status in _STATUSES:
         if isinstance(error, kind):
             return Problem(status, str(error), error=type(error).__name__)
