@@ -66,21 +66,31 @@ class ServerConnection:
 
     # -- requests ------------------------------------------------------------------------------------------
 
-    def request(self, method: str, path: str, body: object = None, **query: str) -> Any:
+    def request(
+        self, method: str, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> Any:
         """A request with a body of JSON, and what JSON the response has; None without one.
 
         Raises the error that the server reports, ServerError when it has none of planaria's, and when it
         cannot be reached.
         """
         data = None if body is None else json.dumps(body).encode()
-        found = self.send(method, path, data, "application/json", **query)
+        found = self.send(method, path, data, "application/json", query)
         return json.loads(found) if found else None
 
-    def send(self, method: str, path: str, data: bytes | None, media: str, **query: str) -> bytes:
+    def send(
+        self,
+        method: str,
+        path: str,
+        data: bytes | None,
+        media: str,
+        query: Mapping[str, str] | None = None,
+    ) -> bytes:
         """A request with a body of bytes, and the body of the response. Raises what `request` does."""
         connection = self._take(_PATIENCE)
         try:
-            response = self._ask(connection, method, path, data, {"Content-Type": media} if data else {}, query)
+            headers = {} if data is None else {"Content-Type": media}
+            response = self._ask(connection, method, path, data, headers, query or {})
             found = response.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()

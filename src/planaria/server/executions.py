@@ -31,7 +31,7 @@ from planaria.server.models import (
 from planaria.server.outcomes import encoded, execution_of, pending_calls, waiting_execution
 from planaria.server.output import listener
 from planaria.server.problems import Problem, problem_of
-from planaria.server.routes import Call
+from planaria.server.routes import Call, log
 from planaria.server.sessions import BlockedCall, Outcome, ServedSession
 from planaria.session.result import Output
 from planaria_kernel.protocol import decode
@@ -72,9 +72,7 @@ async def bash(call: Call) -> Response | Execution:
     return await _execute(
         call,
         "bash",
-        lambda named: named.begin(
-            body.script, timeout, stdin=stdin, is_program=body.program, step=body.step
-        ),
+        lambda named: named.begin(body.script, timeout, stdin=stdin, is_program=body.program, step=body.step),
         body.exact,
     )
 
@@ -191,9 +189,11 @@ async def _stream(call: Call, execute: Callable[[], Awaitable[Execution]], exact
         try:
             put("result", json.loads((await execute()).model_dump_json()))
         except Exception as error:
-            put("problem", (problem_of(error) or Problem(500, "the server failed")).document())
-            if problem_of(error) is None:
-                raise
+            problem = problem_of(error)
+            if problem is None:
+                log.exception("%s failed", call.request.url.path)
+                problem = Problem(500, "the server failed; its log says how")
+            put("problem", problem.document())
         finally:
             loop.call_soon_threadsafe(events.put_nowait, None)
 

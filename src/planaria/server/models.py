@@ -11,6 +11,7 @@ __all__ = [
     "Answered",
     "BashRequest",
     "CallbackDeclaration",
+    "CallbackParameter",
     "ChangeSession",
     "CheckpointRequest",
     "CreateSession",
@@ -57,12 +58,26 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class CallbackParameter(_Request):
+    """A parameter of a function, as Python's `inspect.Parameter` describes it."""
+
+    name: Annotated[str, StringConstraints(max_length=200)]
+    kind: Literal[
+        "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"
+    ] = "POSITIONAL_OR_KEYWORD"
+    annotation: Text | None = None
+    default: Text | None = Field(default=None, description="As repr() shows it")
+
+
 class CallbackDeclaration(_Request):
     """A function of the client's that code may call; its calls wait for an answer."""
 
     name: Annotated[str, StringConstraints(max_length=200)]
     description: Text = ""
     parameters: dict[str, Any] | None = Field(default=None, description="A JSON schema of the arguments")
+    signature: Annotated[list[CallbackParameter], Field(max_length=100)] | None = Field(
+        default=None, description="Its parameters; without them it takes any"
+    )
 
 
 #: Names and values of environment variables, as POSIX has them.

@@ -156,9 +156,7 @@ ROUTES: Final = (
     ),
     Route("POST", f"{_SESSION}/redo", states.redo, "Take back an undo", gives=models.SessionInfo),
     Route("POST", f"{_SESSION}/clear", states.clear, "Forget all variables", gives=models.SessionInfo),
-    Route(
-        "POST", f"{_SESSION}/reset", states.reset, "Start again; files stay", gives=models.SessionInfo
-    ),
+    Route("POST", f"{_SESSION}/reset", states.reset, "Start again; files stay", gives=models.SessionInfo),
     Route(
         "POST",
         f"{_SESSION}/restore",

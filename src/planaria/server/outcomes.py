@@ -21,7 +21,9 @@ __all__ = ["encoded", "execution_of", "pending_calls", "plain", "waiting_executi
 def execution_of(named: ServedSession, outcome: Outcome, *, exact: bool = False) -> Execution:
     """What an execution has come to, as a response; with `exact` also in planaria's encoding."""
     execution, result = outcome.execution, outcome.result
-    report = as_json(result, result.exit_code)
+    report: dict[str, Any] = {**as_json(result, result.exit_code)}
+    if (written := _without_surrogates(report)) is not report:
+        report = {**written, "value": None}  # which UTF-8 cannot say exactly
     waits, over = execution.outcome is None, execution.outcome
     return Execution(
         session=named.id,
@@ -110,6 +112,17 @@ def encoded(value: object) -> str | None:
 def plain(value: object) -> Any:
     """A value as JSON has it, or its repr."""
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
+        found = json.loads(json.dumps(value, allow_nan=False))
+        return found if _without_surrogates(found) is found else ascii(value)
     except (TypeError, ValueError, RecursionError):
-        return repr(value)
+        return ascii(value)
+
+
+def _without_surrogates(value: Any) -> Any:
+    """A value of JSON, or one like it whose strings have "?" for the lone surrogates that UTF-8 cannot say."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-8", "replace"))
+    return value

@@ -21,7 +21,7 @@ from planaria.server.problems import PROBLEM, Problem, problem_of
 from planaria.server.sessions import ServedSessions
 from planaria.server.settings import ServerSettings, Token
 
-__all__ = ["Call", "Parameter", "Route", "Server", "problem_response"]
+__all__ = ["Call", "Parameter", "Route", "Server", "log", "problem_response"]
 
 log: Final = logging.getLogger("planaria.server")
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
-from planaria.errors import SnapshotConflict, SnapshotNotFound, Suspend
+from planaria.errors import SnapshotConflict, SnapshotNotFound
 from planaria.executors.messages import Answer as CallResult
 from planaria.executors.messages import Ok, Raised
 from planaria.integrations.named_sessions import NamedSession, NamedSessions
 from planaria.limits import Limits
+from planaria.server.client_callbacks import waiting_callback
 from planaria.server.metrics import Metrics
 from planaria.server.models import CallbackDeclaration, SessionInfo
 from planaria.server.output import listen, listen_to_bytes
@@ -25,7 +26,7 @@ from planaria.server.problems import Problem
 from planaria.server.records import Record
 from planaria.server.settings import ServerSettings, Token
 from planaria.session._async.session import AsyncSession
-from planaria.session.callbacks import Callback, CallbackRegistry
+from planaria.session.callbacks import CallbackRegistry
 from planaria.session.collector import Listeners
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
@@ -108,7 +109,7 @@ class ServedSession(NamedSession):
         is_program: bool = False,
         step: bool = False,
     ) -> Outcome:
-        """Execute code, or with `stdin` a script, as far as it goes; with `step` to its next timer at most."""
+        """Execute code, or with `stdin` a script, as far as it goes; with `step` to its next timer."""
         session = self.session
         program = Listeners(on_bytes=listen_to_bytes) if is_program else None
         async with session._turns.held():
@@ -141,7 +142,7 @@ class ServedSession(NamedSession):
         """Declare other functions of the client's to the code, set variables and the random numbers."""
         settings: dict[str, object] = {}
         if callbacks is not None:
-            registry = CallbackRegistry(map(_waiting, callbacks))
+            registry = CallbackRegistry(map(waiting_callback, callbacks))
             known = self.session._engine.settings.registry
             # Forks have the same registry, and may go on calling what this session forgets.
             for callback in registry:
@@ -236,7 +237,7 @@ class ServedSessions(NamedSessions):
             "limits": self.limits,
             "env": {**self.settings.arguments.get("env", {}), **record.env},
             "seed": record.seed,
-            "callbacks": CallbackRegistry(map(_waiting, record.callbacks)),
+            "callbacks": CallbackRegistry(map(waiting_callback, record.callbacks)),
             "on_bytes": listen_to_bytes,
             "on_output": listen,
         }
@@ -385,13 +386,3 @@ class ServedSessions(NamedSessions):
         if found is None:
             raise Problem(404, f"there is no snapshot {name!r}", code="no-snapshot")
         return found
-
-
-def _waiting(declared: CallbackDeclaration) -> Callback:
-    """A function of a client's, on the server."""
-    return Callback(declared.name, _wait, declared.description, declared.parameters)
-
-
-async def _wait(*_arguments: object, **_keywords: object) -> None:
-    """What the functions of clients are on the server: their calls wait for an answer."""
-    raise Suspend
