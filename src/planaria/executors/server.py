@@ -137,6 +137,7 @@ class ServerExecutor(Executor):
         #: How many bytes of each stream the present execution has printed.
         self._printed = {"stdout": 0, "stderr": 0}
         self._files: ServerFileSystem | None = None
+        self._end: Callable[[], object] = lambda: None
 
     # -- the session at the server -------------------------------------------------------------------------
 
@@ -148,7 +149,6 @@ class ServerExecutor(Executor):
         if self.session is None:
             self._create()
         _living.add(self)
-        self._end: Callable[[], object] = lambda: None
         if self.is_owned:
             assert self.session is not None
             self._end = weakref.finalize(self, _delete, self.connection, self.session)
@@ -418,6 +418,8 @@ class _Entry:
         self._was_lost = False
         #: The identifiers of the outputs that can be replaced.
         self._shown: set[str] = set()
+        #: How many other events were put, and how many the present connection has sent.
+        self._others_put = self._others_sent = 0
 
     def begin(self) -> None:
         threading.Thread(target=self._read, name="planaria server events", daemon=True).start()
@@ -440,6 +442,7 @@ class _Entry:
                 self.events.put(("failed", error))
                 return
             self._was_lost = True
+            self._others_sent = 0
             self._sent = dict.fromkeys(self._sent, 0)
             time.sleep(_PAUSE)
 
@@ -448,15 +451,19 @@ class _Entry:
             text = data["text"].encode("utf-8", "surrogateescape")
             self._sent[name] += len(text)
             self._put_new(name, text, self._began_at[name] + self._sent[name])
-        elif name == "display":
-            self._put_display(data)
+        elif name in ("display", "call"):
+            self._others_sent += 1
+            if self._others_sent > self._others_put:
+                self._others_put = self._others_sent
+                if name == "call":
+                    self.events.put((name, data))
+                else:
+                    self._put_display(data)
         elif name == "result":
             if self._was_lost:  # what was printed meanwhile is in the result only
                 for stream in self._sent:
                     text = data[stream].encode()
                     self._put_new(stream, text, len(text))
-            self.events.put((name, data))
-        else:
             self.events.put((name, data))
 
     def _put_new(self, name: str, text: bytes, end: int) -> None:

@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import select
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -195,7 +196,8 @@ class ServerConnection:
         """Close the connections with executions that run: they go on at the server."""
         with self._lock:
             for connection in self._streaming:
-                connection.close()
+                if connection.sock is not None:
+                    connection.sock.shutdown(socket.SHUT_RDWR)  # which the thread that reads from it notices
 
     def close(self) -> None:
         """Close all connections that are not in use."""

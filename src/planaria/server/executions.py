@@ -152,66 +152,109 @@ _on_blocked: Final[ContextVar[Callable[[str, BlockedCall], None] | None]] = Cont
 )
 
 
+class EventStream:
+    """The events of one execution, for each client that wants them from the beginning."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._events: list[str] = []
+        self._more = asyncio.Event()
+        self._has_ended = False
+
+    def put(self, event: str, data: Any) -> None:
+        """Add an event; from any thread."""
+        self._loop.call_soon_threadsafe(self._add, f"event: {event}\ndata: {json.dumps(data)}\n\n")
+
+    def end(self) -> None:
+        """There are no more."""
+        self._loop.call_soon_threadsafe(self._add, None)
+
+    def _add(self, text: str | None) -> None:
+        if text is None:
+            self._has_ended = True
+        else:
+            self._events.append(text)
+        self._more.set()
+        self._more = asyncio.Event()
+
+    async def lines(self) -> AsyncIterator[str]:
+        """What a client is sent."""
+        sent = 0
+        while True:
+            more = self._more
+            if sent < len(self._events):
+                text = "".join(self._events[sent:])
+                sent = len(self._events)
+                yield text
+            elif self._has_ended:
+                return
+            else:
+                try:
+                    with anyio.fail_after(_KEEP_ALIVE):
+                        await more.wait()
+                except TimeoutError:
+                    yield ": alive\n\n"
+
+
 async def _stream(call: Call, execute: Callable[[], Awaitable[Execution]], exact: bool) -> Response:
-    """Execute in a task of the server, which goes on without its client, and send events as they come."""
-    events: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
+    """Execute in a task of the server, which goes on without its client, and send events as they come.
+
+    A request with the Idempotency-Key of one that runs gets the events of that.
+    """
+    key, running = call.request.headers.get("idempotency-key"), call.server.running
+    identifier = (call.token.space, call.session, key or "", _digest(call) if key else "")
+    stream = running.get(identifier) if key else None
+    if stream is None:
+        stream = EventStream()
+        if key:
+            running[identifier] = stream
+        call.server.tasks.start_soon(
+            _work, call, execute, exact, stream, lambda: running.pop(identifier, None)
+        )
+    return StreamingResponse(stream.lines(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+
+
+async def _work(
+    call: Call,
+    execute: Callable[[], Awaitable[Execution]],
+    exact: bool,
+    stream: EventStream,
+    then: Callable[[], object],
+) -> None:
+    """Execute, and put what comes of it into a stream."""
     errors = "surrogateescape" if exact else "replace"
     decoders = {name: codecs.getincrementaldecoder("utf-8")(errors) for name in ("stdout", "stderr")}
-    most = call.sessions.limits.output
-    room = dict.fromkeys(decoders, most)
+    room = dict.fromkeys(decoders, call.sessions.limits.output)
 
-    def put(event: str, data: Any) -> None:
-        loop.call_soon_threadsafe(events.put_nowait, (event, data))
-
-    def take(stream: str, output: bytes | Output) -> None:
+    def take(name: str, output: bytes | Output) -> None:
         if isinstance(output, Output):
             data, metadata = output._repr_mimebundle_()
             shown = {"data": data, "metadata": metadata, "is_value": output.is_value}
             if exact:
                 shown["bundle_base64"] = encoded((output.data, metadata, output.display_id))
-            put("display", shown)
+            stream.put("display", shown)
             return
-        left = room[stream]
+        left = room[name]
         if left is not None:
             output = output[:left]
-            room[stream] = left - len(output)
-        text = decoders[stream].decode(output)
+            room[name] = left - len(output)
+        text = decoders[name].decode(output)
         if text:
-            put(stream, {"text": text})
+            stream.put(name, {"text": text})
 
-    def blocked(number: str, one: BlockedCall) -> None:
-        put("call", _call_of(number, one).model_dump())
-
-    async def work() -> None:
-        listener.set(take)
-        _on_blocked.set(blocked)
-        try:
-            put("result", json.loads((await execute()).model_dump_json()))
-        except Exception as error:
-            problem = problem_of(error)
-            if problem is None:
-                log.exception("%s failed", call.request.url.path)
-                problem = Problem(500, "the server failed; its log says how")
-            put("problem", problem.document())
-        finally:
-            loop.call_soon_threadsafe(events.put_nowait, None)
-
-    call.server.tasks.start_soon(work)
-    return StreamingResponse(_lines(events), media_type=EVENTS, headers={"Cache-Control": "no-store"})
-
-
-async def _lines(events: asyncio.Queue[tuple[str, Any] | None]) -> AsyncIterator[str]:
-    while True:
-        try:
-            with anyio.fail_after(_KEEP_ALIVE):
-                event = await events.get()
-        except TimeoutError:
-            yield ": alive\n\n"
-            continue
-        if event is None:
-            return
-        yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
+    listener.set(take)
+    _on_blocked.set(lambda number, one: stream.put("call", _call_of(number, one).model_dump()))
+    try:
+        stream.put("result", json.loads((await execute()).model_dump_json()))
+    except Exception as error:
+        problem = problem_of(error)
+        if problem is None:
+            log.exception("%s failed", call.request.url.path)
+            problem = Problem(500, "the server failed; its log says how")
+        stream.put("problem", problem.document())
+    finally:
+        stream.end()
+        then()
 
 
 def _call_of(number: str, call: BlockedCall) -> PendingCall:

@@ -119,7 +119,7 @@ def plain(value: object) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """A value of JSON, or one like it whose strings have "?" for the lone surrogates that UTF-8 cannot say."""
+    """A value of JSON, or one like it with "?" for the lone surrogates that UTF-8 cannot say."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
