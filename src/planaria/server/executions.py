@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import codecs
 import hashlib
 import json
@@ -30,11 +29,10 @@ from planaria.server.models import (
 )
 from planaria.server.outcomes import encoded, execution_of, pending_calls, waiting_execution
 from planaria.server.output import listener
-from planaria.server.problems import Problem, problem_of
+from planaria.server.problems import Problem, bytes_of_base64, problem_of, value_of_base64
 from planaria.server.routes import Call, log
 from planaria.server.sessions import BlockedCall, Outcome, ServedSession
 from planaria.session.result import Output
-from planaria_kernel.protocol import decode
 
 __all__ = ["EVENTS", "answer", "bash", "calls", "interrupt", "resume", "run"]
 
@@ -65,10 +63,7 @@ async def bash(call: Call) -> Response | Execution:
     if body.stdin_base64 is None:
         stdin = body.stdin.encode()
     else:
-        try:
-            stdin = base64.b64decode(body.stdin_base64, validate=True)
-        except ValueError as error:
-            raise Problem(422, f"stdin_base64: {error}") from None
+        stdin = bytes_of_base64("stdin_base64", body.stdin_base64)
     return await _execute(
         call,
         "bash",
@@ -305,17 +300,14 @@ async def answer(call: Call) -> BaseModel | Response:
 def _answer_of(body: Answer) -> Ok | Raised:
     if body.error is not None:
         return Raised(body.error_type, body.error)
-    field = "value_base64" if body.answer_base64 is None else "answer_base64"
-    given = body.value_base64 if body.answer_base64 is None else body.answer_base64
-    if given is None:
+    if body.value_base64 is not None:
+        return Ok(value_of_base64("value_base64", body.value_base64))
+    if body.answer_base64 is None:
         return Ok(body.value)
     try:
-        decoded = decode(base64.b64decode(given, validate=True))
-        if body.answer_base64 is None:
-            return Ok(decoded)
-        answer = answer_of(decoded)
-    except (ValueError, ProtocolError) as error:
-        raise Problem(422, f"{field}: {error}") from None
+        answer = answer_of(value_of_base64("answer_base64", body.answer_base64))
+    except ProtocolError as error:
+        raise Problem(422, f"answer_base64: {error}") from None
     if isinstance(answer, EndOfInput):
         return Raised("EOFError", "EOF when reading a line")
     return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 __all__ = [
     "Answer",
@@ -54,6 +54,17 @@ Text = Annotated[str, StringConstraints(max_length=4096)]
 Seconds = Annotated[float, Field(gt=0, le=86400)]
 
 
+def _integral(value: Any) -> Any:
+    """JSON has one kind of numbers: 2.0 is an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Seed = Annotated[int, Field(ge=-(1 << 53), lt=1 << 53), BeforeValidator(_integral)]
+Copies = Annotated[int, Field(ge=1, le=100), BeforeValidator(_integral)]
+Steps = Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_integral)]
+Count = Annotated[int, Field(ge=0, lt=1 << 53), BeforeValidator(_integral)]
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -99,7 +110,7 @@ class CreateSession(_Request):
     input: bool = Field(
         default=False, description="Whether `input()` waits for a line, as a call named input"
     )
-    seed: int | None = None
+    seed: Seed | None = None
 
 
 #: What `step` means.
@@ -115,7 +126,7 @@ class ChangeSession(_Request):
     env: Environment | None = Field(default=None, description="Variables to set, beside those there are")
     input: bool | None = None
     metadata: Annotated[dict[str, str], Field(max_length=100)] | None = None
-    seed: int | None = Field(default=None, description="Start the random numbers from here")
+    seed: Seed | None = Field(default=None, description="Start the random numbers from here")
 
 
 class RunRequest(_Request):
@@ -145,7 +156,7 @@ class BashRequest(_Request):
 class ForkRequest(_Request):
     """Copies to make."""
 
-    n: int = Field(default=1, ge=1, le=100)
+    n: Copies = 1
     ids: list[Name] | None = Field(
         default=None, description="Their names; random ones without", max_length=100
     )
@@ -156,13 +167,13 @@ class CheckpointRequest(_Request):
 
 
 class RewindRequest(_Request):
-    to: Annotated[str, StringConstraints(max_length=200)] | Annotated[int, Field(ge=0)] = Field(
+    to: Annotated[str, StringConstraints(max_length=200)] | Count = Field(
         description="A label, or a number of executions"
     )
 
 
 class UndoRequest(_Request):
-    n: int = Field(default=1, ge=1, le=10_000)
+    n: Steps = 1
 
 
 class SnapshotRequest(_Request):
@@ -188,7 +199,7 @@ class Answer(_Request):
 class ResumeAnswer(Answer):
     """The answer to one of several calls."""
 
-    call: Annotated[int, Field(ge=1, lt=1 << 53)]
+    call: Count
 
 
 class ResumeRequest(_Request):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockedCall", "Outcome", "ServedSession", "ServedSessions"]
 
+#: The names that clients may give.
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: Between a name space and the name of a session, and between a name space and that of a snapshot.
 _SESSION: Final = "."
 _SNAPSHOT: Final = "@"
@@ -268,7 +271,9 @@ class ServedSessions(NamedSessions):
     # -- using ---------------------------------------------------------------------------------------------
 
     def full_name(self, token: Token, name: str | None) -> str:
-        """The name of a session in the store; a random one without a name."""
+        """The name of a session in the store; a random one without a name. Raises Problem."""
+        if name is not None and not _NAME.fullmatch(name):
+            raise Problem(404, f"there is no session {name!r}", code="no-session")
         return f"{token.space}{_SESSION}{secrets.token_hex(8) if name is None else name}"
 
     @asynccontextmanager
@@ -365,12 +370,14 @@ class ServedSessions(NamedSessions):
     # -- snapshots by name ---------------------------------------------------------------------------------
 
     def snapshot_name(self, token: Token, name: str) -> str:
-        """The name of a snapshot in the store."""
+        """The name of a snapshot in the store. Raises Problem."""
+        if not _NAME.fullmatch(name):
+            raise Problem(404, f"there is no snapshot {name!r}", code="no-snapshot")
         return f"{token.space}{_SNAPSHOT}{name}"
 
     async def snapshots(self, token: Token) -> dict[str, Version]:
         """The snapshots of a name space by name."""
-        start = self.snapshot_name(token, "")
+        start = f"{token.space}{_SNAPSHOT}"
         known = await to_thread.run_sync(self.store.newest_of_all)
         return {name[len(start) :]: one for name, one in known.items() if name.startswith(start)}
 

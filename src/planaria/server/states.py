@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Final
 
 from anyio import to_thread
 from starlette.responses import PlainTextResponse, Response
 
 from planaria import __version__
-from planaria.errors import ProtocolError
 from planaria.server.models import (
     ChangeSession,
     CheckpointRequest,
@@ -34,14 +31,13 @@ from planaria.server.models import (
     WorkspaceInfo,
 )
 from planaria.server.outcomes import encoded, plain
-from planaria.server.problems import Problem
+from planaria.server.problems import Problem, bytes_of_base64, value_of_base64
 from planaria.server.records import Record
 from planaria.server.routes import Call
 from planaria.server.sessions import ServedSession
 from planaria.session.engine import SessionEngine
 from planaria.session.history import Past
 from planaria.snapshot.snapshot import Snapshot
-from planaria_kernel.protocol import decode
 
 __all__ = [
     "change",
@@ -181,10 +177,7 @@ async def query(call: Call) -> QueryAnswer:
     body: Query = call.body
     arguments = tuple(body.arguments)
     if body.arguments_base64 is not None:
-        try:
-            given = decode(base64.b64decode(body.arguments_base64, validate=True))
-        except (ValueError, ProtocolError) as error:
-            raise Problem(422, f"arguments_base64: {error}") from None
+        given = value_of_base64("arguments_base64", body.arguments_base64)
         if not isinstance(given, tuple):
             raise Problem(422, "arguments_base64 must be a tuple")
         arguments = given
@@ -249,10 +242,7 @@ async def restore(call: Call) -> SessionInfo:
 
 
 def _decoded(text: str) -> Snapshot:
-    try:
-        return Snapshot(base64.b64decode(text, validate=True))
-    except binascii.Error as error:
-        raise Problem(422, f"snapshot_base64: {error}") from None
+    return Snapshot(bytes_of_base64("snapshot_base64", text))
 
 
 async def history(call: Call) -> History:
