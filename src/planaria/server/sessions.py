@@ -26,6 +26,7 @@ from planaria.server.output import listen, listen_to_bytes
 from planaria.server.problems import Problem
 from planaria.server.records import Record
 from planaria.server.settings import ServerSettings, Token
+from planaria.session import executing
 from planaria.session._async.session import AsyncSession
 from planaria.session.callbacks import CallbackRegistry
 from planaria.session.collector import Listeners
@@ -116,7 +117,7 @@ class ServedSession(NamedSession):
         session = self.session
         program = Listeners(on_bytes=listen_to_bytes) if is_program else None
         async with session._turns.held():
-            execution = session._engine.begin(source, timeout, name, stdin, program)
+            execution = executing.begin(session._engine, source, timeout, name, stdin, program)
             return Outcome(execution, await session._advance(execution, sleep=not step))
 
     async def resume(
