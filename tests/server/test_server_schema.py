@@ -1,4 +1,4 @@
-"""The native API does what its OpenAPI document says, for requests that nobody wrote (Schemathesis)."""
+"""The native API does what its OpenAPI document says, for requests that Schemathesis makes of it."""
 
 from __future__ import annotations
 

@@ -487,7 +487,7 @@ class _Entry:
 
 
 def _delete(connection: ServerConnection, session: str) -> None:
-    """End a session that nobody else knows."""
+    """End a session that no other client knows."""
     try:
         connection.request("DELETE", f"/v1/sessions/{session}")
     except PlanariaError:
