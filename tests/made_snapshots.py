@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
@@ -49,6 +50,9 @@ def address(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a store of this kind can be opened by any process."""
     if kind == "redis":
         return f"{request.getfixturevalue('redis_url')}?{tmp_path.name}"
+    if kind == "objects":
+        server = request.getfixturevalue("object_server")
+        return f"{server.bucket}/{tmp_path.parent.name}-{tmp_path.name}?{urlencode(server.options)}"
     return str(tmp_path / "store")
 
 
@@ -61,4 +65,6 @@ def open_store(kind: str, place: str) -> Store:
     if kind == "sqlite":
         return planaria.SqliteStore(place)
     url, _, prefix = place.partition("?")
+    if kind == "objects":
+        return planaria.ObjectStore(url, timeout=0.7, **dict(parse_qsl(prefix)))
     return planaria.RedisStore(url, prefix=f"{prefix}:")

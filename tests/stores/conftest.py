@@ -11,7 +11,7 @@ from made_snapshots import address, open_store
 from planaria.stores.store import Store
 
 
-@pytest.fixture(params=["memory", "file", "sqlite", "redis"])
+@pytest.fixture(params=["memory", "file", "sqlite", "redis", "objects"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """One of each kind, empty."""
     kind = request.param
