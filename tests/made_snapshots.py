@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
@@ -50,21 +49,18 @@ def address(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a store of this kind can be opened by any process."""
     if kind == "redis":
         return f"{request.getfixturevalue('redis_url')}?{tmp_path.name}"
-    if kind == "objects":
-        server = request.getfixturevalue("object_server")
-        return f"{server.bucket}/{tmp_path.parent.name}-{tmp_path.name}?{urlencode(server.options)}"
     return str(tmp_path / "store")
 
 
-def open_store(kind: str, place: str) -> Store:
-    """Open a store from what `address` gave."""
+def open_store(kind: str, place: str, *, grace: float = 2.0) -> Store:
+    """Open a store from what `address` gave; one of objects waits `grace` seconds before it removes garbage."""
     if kind == "memory":
         return planaria.MemoryStore()
     if kind == "file":
         return planaria.FileStore(place)
     if kind == "sqlite":
         return planaria.SqliteStore(place)
-    url, _, prefix = place.partition("?")
     if kind == "objects":
-        return planaria.ObjectStore(url, timeout=0.7, **dict(parse_qsl(prefix)))
+        return planaria.ObjectStore("memory:///", grace=grace)
+    url, _, prefix = place.partition("?")
     return planaria.RedisStore(url, prefix=f"{prefix}:")

@@ -15,6 +15,8 @@ from planaria.stores.store import Store
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """One of each kind, empty."""
     kind = request.param
-    opened = open_store(kind, address(kind, request, tmp_path))
+    # Only where nothing else writes meanwhile need no collection wait for writers.
+    grace = 2.0 if "threads" in request.node.name else 0.0
+    opened = open_store(kind, address(kind, request, tmp_path), grace=grace)
     yield opened
     opened.close()

@@ -33,7 +33,7 @@ while True:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-@pytest.mark.parametrize("kind", ["file", "sqlite", "redis", "objects"])
+@pytest.mark.parametrize("kind", ["file", "sqlite", "redis"])
 def test_killed_writers(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Whenever a writer is killed, what it had saved can be loaded, while others write and collect all the
     time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 #: Requests at once.
 _CONNECTIONS: Final = 16
-_SCHEMES: Final = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
+_SCHEMES: Final = ("s3", "gs", "az", "memory")
 
 #: Contents and ETag of an object.
 Found = tuple[bytes, str]
@@ -28,8 +28,9 @@ class Changed(Exception):
     """An object is not the one that a conditional put expects."""
 
 
-def open_bucket(url: str, timeout: float, options: dict[str, str]) -> Bucket:
+def open_bucket(url: str, timeout: float, options: Mapping[str, str]) -> Bucket:
     """The bucket at a URL such as `s3://bucket/prefix`; `options` are those of obstore, as strings.
+    `memory:///` is an empty one in memory, for tests.
 
     Raises ImportError, and ValueError for another URL or option.
     """
@@ -47,20 +48,18 @@ def open_bucket(url: str, timeout: float, options: dict[str, str]) -> Bucket:
     }
     retries = {"retry_timeout": timedelta(seconds=timeout)}
     try:
-        store = from_url(url, client_options=client, retry_config=retries, **options)  # type: ignore[arg-type, call-overload]
+        store = from_url(url, client_options=client, retry_config=retries, **options)  # type: ignore[call-overload]
     except (BaseError, TypeError, ValueError) as error:
         raise ValueError(f"{url}: {_first_line(error)}") from None
-    return Bucket(store, url, timeout)
+    return Bucket(store, url)
 
 
 class Bucket:
     """The objects of an obstore store. Methods raise StorageError where it cannot be used."""
 
-    def __init__(self, store: Any, name: str, timeout: float) -> None:
+    def __init__(self, store: Any, name: str) -> None:
         self._store = store
         self._name = name
-        self.timeout = timeout
-        """Seconds in which a request is answered, or has failed."""
         self._threads = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="planaria-objects")
 
     def get(self, path: str) -> Found | None:
@@ -127,7 +126,7 @@ class Bucket:
             except FileNotFoundError:
                 raise Changed(path) from None
 
-    def list(self, prefix: str) -> dict[str, Entry]:
+    def listing(self, prefix: str) -> dict[str, Entry]:
         """All objects below a prefix, by path."""
         import obstore
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from planaria.errors import ProtocolError, SnapshotCorrupt, StorageError
 from planaria.storage.documents import Backend, Documents, Entry, Revision, Upload, visible_folders
 from planaria.storage.paths import folder_of
-from planaria.stores.bucket import Bucket, Changed, open_bucket
+from planaria.stores.bucket import Bucket, Changed, Found, open_bucket
 from planaria.stores.collection import PLACE, Collection
 from planaria.stores.store import Store
 from planaria_kernel.protocol import decode, encode
@@ -37,8 +37,9 @@ _FOLDER: Final = "/versions"
 _ATTEMPTS: Final = 100
 #: Seconds between two attempts, at first and at most.
 _PAUSE: Final = (0.005, 0.5)
-#: A collection waits for so many times the time of a request, and is given up by others after a while.
+#: A collection waits for so many times the time of a request.
 _WAIT: Final = 3
+#: Seconds after which a collection that was not ended is taken for one that was killed.
 _GIVEN_UP: Final = 3600
 #: Paths that are remembered to be there.
 _MOST_KNOWN: Final = 100_000
@@ -51,23 +52,31 @@ class ObjectStore(Store):
 
     Args:
         url: the bucket, and what all paths begin with.
-        timeout: seconds in which a request is answered. A collection of garbage waits three times as long
-            before it removes anything, so all who use a store should give the same.
-        options: those of obstore for the service, such as `endpoint` and `region`. What is not given comes
-            from the usual environment variables (`AWS_ACCESS_KEY_ID` and so on).
+        timeout: seconds in which a request is answered, or has failed.
+        grace: seconds that a collection of garbage waits for writers before it removes anything; three times
+            the timeout unless given. It has to be longer than their requests take.
+        options: those of obstore for the service, as strings: `endpoint`, `region` and so on. What is not
+            given comes from the usual environment variables (`AWS_ACCESS_KEY_ID`).
 
     The service must support conditional puts, as S3, Google Cloud Storage, Azure, MinIO and R2 do. Raises
     ImportError without obstore and ValueError for another URL; the methods raise StorageError when the
     service cannot be reached.
     """
 
-    def __init__(self, url: str, *, timeout: float = 20.0, **options: str) -> None:
-        self._place = url, timeout, options
-        super().__init__(_ObjectBackend(open_bucket(url, timeout, options)))
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 20.0,
+        grace: float | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._reopen = partial(ObjectStore, url, timeout=timeout, grace=grace, options=options)
+        bucket = open_bucket(url, timeout, options or {})
+        super().__init__(_ObjectBackend(bucket, _WAIT * timeout if grace is None else grace))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        url, timeout, options = self._place
-        return partial(ObjectStore, timeout=timeout, **options), (url,)
+        return self._reopen, ()
 
 
 class _Overtaken(Exception):
@@ -77,8 +86,9 @@ class _Overtaken(Exception):
 class _ObjectBackend(Backend):
     """A transaction changes the documents of one folder at most, beside those that are named by contents."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: Bucket, grace: float) -> None:
         self._bucket = bucket
+        self._grace = grace
         #: Paths that were there in a generation of the collection.
         self._known: tuple[int, set[str]] = (-1, set())
 
@@ -104,9 +114,9 @@ class _ObjectBackend(Backend):
                 for path, change in documents.changes.items()
                 if change is None and path.startswith(_BY_DIGEST)
             )
-            if doomed:
-                return self._collect(action, doomed)
             try:
+                if doomed:
+                    return self._collect(action, doomed)
                 documents.commit(partial(self._check, before, documents))
             except _Overtaken:
                 continue
@@ -147,32 +157,26 @@ class _ObjectBackend(Backend):
             raise _Overtaken
 
     def _wait_for_end(self, collection: Collection) -> None:
-        end = time.monotonic() + _GIVEN_UP
+        """Wait for the end of a collection, unless that was killed."""
         while self._collection()[0].generation == collection.generation:
-            if time.monotonic() > end:
-                raise StorageError(
-                    "a collection of garbage of this object store was not ended; run collect_garbage() again"
-                )
+            entry = self._bucket.entry(PLACE)
+            if entry is not None and time.time() - entry.modified > _GIVEN_UP:
+                return
             time.sleep(_PAUSE[1])
 
     def _collect(self, action: Callable[[Documents], Result], doomed: frozenset[str]) -> Result:
         bucket, token = self._bucket, uuid.uuid4().hex
         state, tag = self._collection()
         if state.is_active:
-            entry = bucket.entry(PLACE)
-            if entry is not None and time.time() - entry.modified < _GIVEN_UP:
-                raise StorageError(
-                    "another process collects the garbage of this object store; try again later"
-                )
-        begun = state.begun(doomed, token)
+            self._wait_for_end(state)
+            if self._collection()[0].generation != state.generation:
+                raise _Overtaken
         try:
-            bucket.put_if(PLACE, begun.encode(), tag)
+            bucket.put_if(PLACE, state.begun(doomed, token).encode(), tag)
         except Changed:
-            raise StorageError(
-                "another process collects the garbage of this object store; try again later"
-            ) from None
+            raise _Overtaken from None
         try:
-            time.sleep(_WAIT * bucket.timeout)
+            time.sleep(self._grace)
             # Only writers that saw the state could still have saved a name, and those need nothing of it.
             documents = _Objects(bucket, set(), only=doomed)
             result = action(documents)
@@ -245,19 +249,19 @@ class _Objects(Documents):
         if f"{folder}/".startswith(_BY_DIGEST):
             return {
                 path.rpartition("/")[2]: entry
-                for path, entry in self._bucket.list(f"{folder}/").items()
+                for path, entry in self._bucket.listing(f"{folder}/").items()
                 if self._only is None or path in self._only
             }
         return {name: Entry(data, len(data), 0.0) for name, data in self._folder(folder).items()}
 
     def folders(self, below: str) -> list[str]:
-        paths = self._bucket.list(f"{below}/")
+        paths = self._bucket.listing(f"{below}/")
         if f"{below}/" in _BY_DIGEST:
             return sorted({folder_of(path)[0] for path in paths})
         folders = [path.removesuffix(_FOLDER) for path in paths]
         new = [folder for folder in folders if folder not in self._folders]
-        for folder, found in zip(new, self._bucket.get_all(one + _FOLDER for one in new), strict=True):
-            self._folders[folder] = _read_folder(folder, found)
+        objects = self._bucket.get_all(one + _FOLDER for one in new)
+        self._folders |= {one: _read_folder(one, found) for one, found in zip(new, objects, strict=True)}
         return visible_folders(folders, below)
 
     def chunks(self, path: str) -> Iterator[bytes] | None:
@@ -319,7 +323,7 @@ class _Objects(Documents):
             raise
 
 
-def _read_folder(folder: str, found: tuple[bytes, str] | None) -> tuple[dict[str, bytes], str | None]:
+def _read_folder(folder: str, found: Found | None) -> tuple[dict[str, bytes], str | None]:
     if found is None:
         return {}, None
     try:

@@ -14,9 +14,9 @@ def open_store(place: str) -> Store:
     """The store at a path or URL.
 
     `./directory`, `file:///absolute/directory`, `sqlite:///relative.db` (`sqlite:////absolute.db`),
-    `redis://host/0?prefix=planaria:` (also `rediss:` and `unix:`), `s3://bucket/prefix?region=eu-west-1` (also
-    `gs:` and `az:`, with the options of `ObjectStore`), and `memory:`. Raises StorageError for another one, and
-    when it cannot be used.
+    `redis://host/0?prefix=planaria:` (also `rediss:` and `unix:`), `s3://bucket/prefix?region=…`
+    (also `gs:` and `az:`, with the options of `ObjectStore`), and `memory:`. Raises StorageError for another
+    one, and when it cannot be used.
     """
     if place == "memory:":
         from planaria.stores.memory import MemoryStore
@@ -39,7 +39,7 @@ def open_store(place: str) -> Store:
         from planaria.stores.objects import ObjectStore
 
         try:
-            return ObjectStore(place.partition("?")[0], **dict(parse_qsl(url.query)))
+            return ObjectStore(place.partition("?")[0], options=dict(parse_qsl(url.query)))
         except (ImportError, ValueError) as error:
             raise StorageError(str(error)) from None
     if scheme == "sqlite" and separator:
