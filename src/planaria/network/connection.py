@@ -12,6 +12,7 @@ import contextlib
 import inspect
 import math
 import re
+import select
 import ssl
 import time
 from collections.abc import Iterable, Mapping
@@ -20,12 +21,13 @@ from typing import Final, NoReturn
 
 import anyio
 import h11
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, SocketAttribute
 
 from planaria.errors import Suspend
-from planaria.event_loops import running_loop
+from planaria.event_loops import EventLoop, running_loop
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
+from planaria.network.byte_queue import ByteQueue
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
 from planaria.network.requests import Body, forwarded, overriding, wants_upgrade
@@ -36,6 +38,8 @@ from planaria.network.upstream import connect, start_tls
 __all__ = ["Connection"]
 
 _CHUNK: Final = 1 << 16
+#: How much is read from a server at once: reads of the event loop's are no longer.
+_MOST_READ: Final = 1 << 18
 #: How much of an answer is kept before the code asks for it, and the part of `max_received` that it may take:
 #: what is read ahead may never be asked for.
 _AHEAD: Final = 2 << 20
@@ -68,6 +72,8 @@ class Connection:
         self._stream: ByteStream | None = None
         self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
         self._server: h11.Connection | None = None
+        #: Whether the server answers a further request on its connection.
+        self._is_reusable = False
         self._answer: AnswerReader | None = None
         self._request: NetworkRequest | None = None
         #: A request that waits for a decision.
@@ -78,8 +84,10 @@ class Connection:
         self._due = math.inf
         #: When something was last sent to the server, or received.
         self._active = 0.0
-        self._out = bytearray()
+        self._out = ByteQueue()
         self._ended = False
+        #: Whether a read was given up, so that what the server sent since may be in the stream's own buffer.
+        self._was_reading = False
         self._is_broken = False
         self._has_sent = False
         self._sending = anyio.Lock()
@@ -105,7 +113,7 @@ class Connection:
         except (PermissionError, ssl.SSLError) as error:
             problem = str(error)
         text = problem.encode()[:1000]
-        self._out += _HELLO + bytes([not problem]) + len(text).to_bytes(2) + text
+        self._out.extend([_HELLO + bytes([not problem]) + len(text).to_bytes(2) + text])
         self._asked.set()
 
     async def encrypt(self, name: str = "") -> None:
@@ -381,28 +389,25 @@ class Connection:
     async def _ensure_server(self) -> None:
         """A connection to the server that is ready for the next request."""
         server = self._server
-        if (
-            server is not None
-            and server.our_state is server.their_state is h11.DONE
-            and not server.trailing_data[0]  # which would be read as the next answer
-            and await self._is_alive()
-        ):
-            server.start_next_cycle()
-            return
-        if server is not None and self._stream is not None:
+        is_sent = server is not None and server.our_state is h11.DONE
+        is_kept = is_sent and self._is_reusable and await self._is_alive()
+        if server is not None and self._stream is not None and not is_kept:
             stream, self._stream = self._stream, None
             await anyio.aclose_forcefully(stream)
         if self._stream is None:
             self._stream = await connect(self._policy, self.host, self.port)
             if self.tls:
                 self._stream = await start_tls(self._policy, self._stream, self.host)
-        self._ended = False
+            self._was_reading = False
+        self._ended = self._is_reusable = False
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
 
     async def _is_alive(self) -> bool:
         """Whether an idle connection to the server is still open: no server speaks unasked."""
         if self._stream is None or self._ended:
             return False
+        if not self._was_reading and not _has_input(self._stream):
+            return True
         with anyio.move_on_after(_SHORTEST):
             await self._read_idle()
             return False
@@ -477,12 +482,28 @@ class Connection:
 
     async def receive(self, size: int, seconds: float | None) -> bytes | None:
         """At most `size` bytes for the code, none at the end, None when there are none within `seconds`."""
-        if not await self._fill(seconds):
-            return None
-        data = bytes(memoryview(self._out)[:size])
-        del self._out[:size]
-        self._read_ahead()
+        while await self._fill(seconds):
+            data = self._out.take(size)
+            if data or self._ended:
+                self._read_ahead()
+                return data
+        return None
+
+    def receive_at_once(self, size: int, loop: EventLoop) -> bytes:
+        """What `receive` would return without waiting, or nothing; for threads other than that of the loop.
+
+        A loop that is asked for each part would have the code and the network wait for each other.
+        """
+        data = self._out.take(size)
+        if data and self._has_room() and (self._reader is None or self._reader.done()):
+            loop.call_soon(self._read_ahead)
         return data
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing can be received before the code sends something."""
+        is_quiet = self._answer is None and not self._is_raw
+        return is_quiet and not (self._out or self._ended or self._failure)
 
     async def receive_when_due(self, size: int) -> bytes:
         """As `receive`, for a side that listens all the time: the time is limited only while an answer is
@@ -516,6 +537,8 @@ class Connection:
                 async with self._receiving:
                     await self._read_on()
                 is_late = False
+            if is_late:
+                self._was_reading = True
             if is_late and not self._out and not self._ended and anyio.current_time() >= deadline:
                 if seconds is None:
                     raise TimeoutError(f"{self.host} sent nothing for {limit:g} s")
@@ -563,7 +586,9 @@ class Connection:
             self._asked = anyio.Event()
             return None
         try:
-            return await stream.receive(_CHUNK)
+            # What is read and not wanted counts too.
+            part = self._budget.receivable() // _PART_AHEAD
+            return await stream.receive(min(_MOST_READ, max(_CHUNK, part)))
         except anyio.EndOfStream:
             return b""
         except ssl.SSLError as error:
@@ -578,14 +603,14 @@ class Connection:
             self._break(str(error))
             raise
         if self._is_raw:
-            self._out += data
+            self._out.extend([data])
             self._ended = not data
             return
         if self._answer is None:
             self._ended = not data  # without a request there is no answer
             return
         try:
-            self._out += self._answer.feed(data)
+            self._out.extend(self._answer.feed(data))
         except h11.ProtocolError as error:
             # After the colon is what the server sent, which may have a value in it.
             reason = f"{self.host} sent an answer that is not valid HTTP/1.1: {str(error).partition(':')[0]}"
@@ -594,6 +619,7 @@ class Connection:
         if self._request is not None and self._answer.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
             self._due = math.inf
+            self._is_reusable = self._answer.is_reusable
         self._ended = self._answer.is_closed or (self._answer.is_done and self._is_broken)
         if self._answer.is_upgraded:
             self._is_raw = True
@@ -605,3 +631,10 @@ class Connection:
         if self._guest.our_state is self._guest.their_state is h11.DONE:
             self._guest.start_next_cycle()
             self._answer = None
+
+
+def _has_input(stream: ByteStream) -> bool:
+    """Whether the socket under a stream has data or an end to read."""
+    poll = select.poll()
+    poll.register(stream.extra(SocketAttribute.raw_socket).fileno(), select.POLLIN)
+    return bool(poll.poll(0))
