@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import h11
 import pytest
 from hypothesis import given
@@ -28,7 +30,9 @@ def test_queue(chunks: list[bytes], sizes: list[int]) -> None:
     assert not queue
 
 
-def read(answer: bytes, cuts: list[int], secrets: list[Secret], method: str = "GET") -> tuple[bytes, AnswerReader]:
+def read(
+    answer: bytes, cuts: list[int], secrets: list[Secret], method: str = "GET"
+) -> tuple[bytes, AnswerReader]:
     """What the code gets of an answer that comes cut at these places, and its reader."""
     guest, server = h11.Connection(h11.SERVER), h11.Connection(h11.CLIENT)
     guest.receive_data(f"{method} / HTTP/1.1\r\nHost: a\r\n\r\n".encode())
@@ -39,7 +43,7 @@ def read(answer: bytes, cuts: list[int], secrets: list[Secret], method: str = "G
     reader = AnswerReader(guest, server, NetworkRequest(method, "/"), IssuedValues(secrets).scrubber())
     out = b""
     places = [0, *sorted(cut % (len(answer) + 1) for cut in cuts), len(answer)]
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         if start < end and not reader.is_done:
             out += b"".join(reader.feed(answer[start:end]))
     if not reader.is_done:
@@ -51,7 +55,9 @@ BODY = bytes(range(256)) * 3
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 768\r\n"
 
 
-@pytest.mark.parametrize("secrets", [[], [Secret("KEY", "not in this answer", hosts=["a"])]], ids=["as it is", "scrubbed"])
+@pytest.mark.parametrize(
+    "secrets", [[], [Secret("KEY", "not in this answer", hosts=["a"])]], ids=["as it is", "scrubbed"]
+)
 @pytest.mark.parametrize(
     ("answer", "body", "is_reusable"),
     [
@@ -66,7 +72,18 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 768\r\n"
         (b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", b"", True),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + b"\r\n" + BODY, BODY, True),
     ],
-    ids=["whole", "close", "close, listed", "HTTP/1.0", "more than asked for", "cut off", "twice", "empty", "204", "100"],
+    ids=[
+        "whole",
+        "close",
+        "close, listed",
+        "HTTP/1.0",
+        "more than asked for",
+        "cut off",
+        "twice",
+        "empty",
+        "204",
+        "100",
+    ],
 )
 @given(cuts=st.lists(st.integers(0, 2000), max_size=4))
 def test_body(answer: bytes, body: bytes, is_reusable: bool, secrets: list[Secret], cuts: list[int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, cast
 
 import h11
 
@@ -209,7 +209,8 @@ class AnswerReader:
         return plain
 
     def _data(self, body: bytes | bytearray) -> Sequence[bytes | bytearray]:
-        return self._sent(h11.Data(data=body)) if body else []
+        # Any object with a length may be the data (h11's manual, "Sendfile").
+        return self._sent(h11.Data(data=cast(bytes, body))) if body else []
 
     def _sent(self, event: h11.Event) -> Sequence[bytes | bytearray]:
         return self._guest.send_with_data_passthrough(event) or []

@@ -28,12 +28,13 @@ from planaria.event_loops import EventLoop, running_loop
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
 from planaria.network.byte_queue import ByteQueue
+from planaria.network.forward_proxy import ForwardProxy, proxy_for
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
-from planaria.network.requests import Body, forwarded, overriding, wants_upgrade
+from planaria.network.requests import Body, by_proxy, forwarded, overriding, wants_upgrade
 from planaria.network.rules import DEFAULT_PORTS, canonical_path
 from planaria.network.secrets import IssuedValues
-from planaria.network.upstream import connect, start_tls
+from planaria.network.upstream import connect, connect_by_proxy, start_tls
 
 __all__ = ["Connection"]
 
@@ -74,6 +75,8 @@ class Connection:
         self._server: h11.Connection | None = None
         #: Whether the server answers a further request on its connection.
         self._is_reusable = False
+        #: The proxy that it goes by, and whether that sees no more than bytes.
+        self._way: tuple[ForwardProxy | None, bool] = (None, False)
         self._answer: AnswerReader | None = None
         self._request: NetworkRequest | None = None
         #: A request that waits for a decision.
@@ -100,7 +103,9 @@ class Connection:
 
     async def open(self) -> None:
         """Connect, unless whether that is allowed is decided for each request."""
-        if self._is_raw or self._policy.covers(self.host, self.port):
+        # Whether there is a proxy for a request depends on its scheme.
+        is_request = self._policy.proxy is not None or not self._policy.covers(self.host, self.port)
+        if self._is_raw or not is_request:
             self._stream = await connect(self._policy, self.host, self.port)
             if self._is_raw:
                 self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
@@ -362,14 +367,20 @@ class Connection:
             self._issued.add(one.name, value)
         scrubber = self._issued.scrubber()
         try:
+            proxy = proxy_for(self._policy.proxy, scheme, self.host, self.port)
+        except ValueError as error:
+            raise ConnectionRefusedError(f"the environment names no usable proxy: {error}") from None
+        try:
             head = forwarded(event, headers, values, self._authority(event), is_scrubbed=scrubber.is_needed)
+            if proxy is not None and scheme == "http":
+                head = by_proxy(head, self._place(), proxy.authorization)
         except (h11.LocalProtocolError, UnicodeError):
             # The message of this error has the header in it, perhaps with a value.
             self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
         request.allowed = True
         self._due = anyio.current_time() + (self._policy.request_timeout or math.inf)
         with anyio.CancelScope(deadline=self._due) as scope:
-            await self._ensure_server()
+            await self._ensure_server(proxy, is_tunnel=scheme != "http")
         if scope.cancelled_caught:
             raise self._took_too_long()
         assert self._server is not None
@@ -386,19 +397,26 @@ class Connection:
         assert found is not None
         return (f"{host}:{self.port}" if found[2] else host).encode()
 
-    async def _ensure_server(self) -> None:
+    async def _ensure_server(self, proxy: ForwardProxy | None, *, is_tunnel: bool) -> None:
         """A connection to the server that is ready for the next request."""
         server = self._server
         is_sent = server is not None and server.our_state is h11.DONE
-        is_kept = is_sent and self._is_reusable and await self._is_alive()
+        is_same = (proxy, is_tunnel) == self._way
+        is_kept = is_sent and is_same and self._is_reusable and await self._is_alive()
         if server is not None and self._stream is not None and not is_kept:
             stream, self._stream = self._stream, None
             await anyio.aclose_forcefully(stream)
         if self._stream is None:
-            self._stream = await connect(self._policy, self.host, self.port)
+            if proxy is None:
+                self._stream = await connect(self._policy, self.host, self.port)
+            else:
+                self._stream = await connect_by_proxy(
+                    self._policy, proxy, self.host, self.port, is_tunnel=is_tunnel
+                )
             if self.tls:
                 self._stream = await start_tls(self._policy, self._stream, self.host)
             self._was_reading = False
+        self._way = (proxy, is_tunnel)
         self._ended = self._is_reusable = False
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
 

@@ -10,7 +10,7 @@ import h11
 
 from planaria.network.secrets import Secret, substitute_bytes, substitute_header, substitute_query
 
-__all__ = ["Body", "forwarded", "overriding", "wants_upgrade"]
+__all__ = ["Body", "by_proxy", "forwarded", "overriding", "wants_upgrade"]
 
 #: Headers that are for one connection only (RFC 9110, section 7.6.1).
 _HOP_BY_HOP: Final = frozenset(
@@ -94,6 +94,14 @@ def forwarded(
         sent = [(name, value) for name, value in sent if name != b"accept-encoding"]
         sent.append((b"accept-encoding", b"identity"))
     return h11.Request(method=event.method, target=substitute_query(event.target, values), headers=sent)
+
+
+def by_proxy(head: h11.Request, place: str, authorization: bytes | None) -> h11.Request:
+    """A request to the server at a place, as a proxy gets it: with its URL (RFC 9112, section 3.2.2)."""
+    headers = list(head.headers)
+    if authorization is not None:
+        headers.append((b"proxy-authorization", authorization))
+    return h11.Request(method=head.method, target=b"http://" + place.encode() + head.target, headers=headers)
 
 
 class Body:

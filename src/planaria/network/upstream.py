@@ -11,13 +11,14 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.streams.tls import TLSStream
 
+from planaria.network.forward_proxy import ForwardProxy, tunnel
 from planaria.network.hosts import Address, address_of
 from planaria.network.policy import Network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["connect", "start_tls"]
+__all__ = ["connect", "connect_by_proxy", "start_tls"]
 
 
 async def connect(policy: Network, host: str, port: int) -> ByteStream:
@@ -33,14 +34,45 @@ async def connect(policy: Network, host: str, port: int) -> ByteStream:
     failure: OSError | None = None
     for address in permitted:
         try:
-            with anyio.fail_after(policy.timeout):
-                return await anyio.connect_tcp(str(address), port)
-        except TimeoutError:
-            failure = TimeoutError(f"{host}:{port} did not answer within {policy.timeout:g} s")
+            return await _connect(policy, f"{host}:{port}", str(address), port)
         except OSError as error:
-            failure = ConnectionRefusedError(f"{host}:{port} could not be reached: {_reason(error)}")
+            failure = error
     assert failure is not None
     raise failure
+
+
+async def connect_by_proxy(
+    policy: Network, proxy: ForwardProxy, host: str, port: int, *, is_tunnel: bool
+) -> ByteStream:
+    """A connection to a proxy, and with `is_tunnel` by it to a host. Raises PermissionError for an address
+    that may not be reached, and other OSErrors.
+
+    The proxy resolves names; an address, and this machine's own name, are checked here.
+    """
+    address = ipaddress.IPv4Address("127.0.0.1") if host == "localhost" else address_of(host)
+    if address is not None and not policy.may_connect(host, port, address):
+        raise PermissionError(f"{host} is not allowed: {address} is not a public address")
+    stream = await _connect(policy, f"the proxy {proxy.host}:{proxy.port}", proxy.host, proxy.port)
+    try:
+        if proxy.is_tls:
+            stream = await start_tls(policy, stream, proxy.host)
+        if is_tunnel:
+            with anyio.fail_after(policy.timeout):
+                await tunnel(stream, proxy, host, port)
+    except BaseException:
+        await anyio.aclose_forcefully(stream)
+        raise
+    return stream
+
+
+async def _connect(policy: Network, name: str, address: str, port: int) -> ByteStream:
+    try:
+        with anyio.fail_after(policy.timeout):
+            return await anyio.connect_tcp(address, port)
+    except TimeoutError:
+        raise TimeoutError(f"{name} did not answer within {policy.timeout:g} s") from None
+    except OSError as error:
+        raise ConnectionRefusedError(f"{name} could not be reached: {_reason(error)}") from None
 
 
 async def _resolve(host: str, port: int) -> Sequence[Address]:

@@ -118,8 +118,7 @@ class _Encoder:
             if kind is bytearray or len(value) < _LARGE or self.hashed:
                 out += value
             else:
-                # Copied once, at the end. A bytearray could change until then; what may be taken back is within
-                # `out`.
+                # Copied once, at the end. A bytearray could change until then.
                 self.parts += (out, value)
                 self.size += len(out) + len(value)
                 self.out = bytearray()
