@@ -67,7 +67,9 @@ class _Memory:
                 at = STACK_BASE + page * PAGE_BYTES
                 size = min(at + count * PAGE_BYTES, self.end) - at
                 if size > 0:
+                    self.private.before_call()
                     self.map[at : at + size] = bytes([value]) * size
+                    self.private.after_call()
             case "look at", page, count:
                 assert self.map[STACK_BASE + page * PAGE_BYTES :][: count * PAGE_BYTES]
             case ("read",):
@@ -76,7 +78,7 @@ class _Memory:
                 possible = [one for one in self.states if one[2] == self.end]
                 if possible:
                     pages, contents, _ = possible[number % len(possible)]
-                    self.private.find(self.end, self.image, to_write=True)
+                    self.private.find(self.end, self.image)
                     self.private.go_back(pages, self.image)
                     assert self.contents() == contents
             case "reach", count:

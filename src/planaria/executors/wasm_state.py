@@ -28,3 +28,6 @@ class WasmState:
     files: FileSystemSnapshot
     deferred: Mapping[str, object] | None = None
     """Settings that the kernel has yet to take, before its next command."""
+    copied: int = 0
+    """The bytes of pages that the executor copied up to here: two of its states differ by no more than what
+    was copied between them."""

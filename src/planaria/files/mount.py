@@ -19,6 +19,7 @@ from planaria.files.filesystem import (
 from planaria.files.manifest import text_of
 from planaria.files.node import MountPoint, Node, NodeStore
 from planaria.files.resolution import NodeFileSystem
+from planaria.files.stateless import StatelessFileSystem
 
 __all__ = ["MountFileSystem", "MountSnapshot", "Mounted"]
 
@@ -44,12 +45,14 @@ class MountFileSystem(NodeFileSystem):
     renames across are refused (EXDEV), and a directory with a mount on it is busy (EBUSY).
     """
 
-    __slots__ = ("_last_device",)
+    __slots__ = ("_last_device", "_latest")
 
     def __init__(self, root: FileSystem, *, read_only: bool = False) -> None:
         filesystem = _with_nodes(root)
         super().__init__(path_limit=filesystem.path_limit, name_limit=filesystem.name_limit)
         self._last_device = 1
+        #: The latest snapshot with what was mounted then.
+        self._latest: tuple[list[MountPoint], MountSnapshot] | None = None
         self.top = MountPoint(
             filesystem, filesystem.top.root, read_only=read_only or filesystem.top.read_only
         )
@@ -124,7 +127,8 @@ class MountFileSystem(NodeFileSystem):
         while pending:
             mount = pending.pop()
             yield mount
-            pending += sorted(mount.points.values(), key=lambda point: point.device, reverse=True)
+            if mount.points:
+                pending += sorted(mount.points.values(), key=lambda point: point.device, reverse=True)
 
     def mount_of(self, device: int) -> MountPoint | None:
         return next((mount for mount in self._points() if mount.device == device), None)
@@ -141,7 +145,12 @@ class MountFileSystem(NodeFileSystem):
     # -- as a value --------------------------------------------------------------------------------
 
     def snapshot(self) -> MountSnapshot:
-        return MountSnapshot(
+        points = list(self._points())
+        if self._latest is not None:
+            known, latest = self._latest
+            if known == points and all(map(self._is_in, points, latest.mounts)):
+                return latest
+        latest = MountSnapshot(
             [
                 _Captured(
                     mount.path() or b"/",
@@ -150,8 +159,23 @@ class MountFileSystem(NodeFileSystem):
                     mount.filesystem if mount.shared else None,
                     None if mount.shared else mount.filesystem.snapshot(),
                 )
-                for mount in self._points()
+                for mount in points
             ]
+        )
+        self._latest = points, latest
+        return latest
+
+    def _is_in(self, mount: MountPoint, captured: _Captured) -> bool:
+        """Whether a mount is as it was captured, on a directory that has the same path."""
+        if (mount.device, mount.read_only) != (captured.device, captured.read_only):
+            return False
+        if mount.parent is not None and mount.parent is not self.top:
+            return False
+        # A rename in the root, where it is mounted, is a change of that filesystem's state.
+        return (
+            mount.shared
+            or (isinstance(mount.filesystem, StatelessFileSystem) and mount is not self.top)
+            or mount.filesystem.snapshot() is captured.state
         )
 
     def restore(self, snapshot: FileSystemSnapshot) -> None:

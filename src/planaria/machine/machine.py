@@ -123,6 +123,8 @@ class Machine:
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
+        #: Whether the guest has called the system since this was last set to False.
+        self.has_called_system = True
         store = wasmtime.Store(engine(metered))
         self._is_metered = metered
         #: The instructions of the last call, of a metered machine.
@@ -133,6 +135,7 @@ class Machine:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
         set_epoch_callback(store, weak_method(self._visited))
         self._store = store
+        self._running = False
         #: The ticker's count when the deadline was last set, one tick after it.
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
@@ -140,6 +143,8 @@ class Machine:
         _machines[id(self)] = None
         memory: wasmtime.Memory = export(store, instance, "memory")
         self._memory = memory
+        #: Its size in bytes, when that is known.
+        self._size: int | None = None
         self._base = memory_base(store, memory)
         self.memory = GuestMemory(partial(_view_of, store, memory, self._base))
         self._stack_pointer = RawGlobal(
@@ -168,7 +173,6 @@ class Machine:
         self._interrupted_at: float | None = None
         self._delivered = False
         self._kill = False
-        self._running = False
         self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
@@ -188,7 +192,16 @@ class Machine:
     @property
     def memory_bytes(self) -> int:
         """The present size of the linear memory."""
-        return memory_size(self._store, self._memory)
+        if self._running:
+            return memory_size(self._store, self._memory)
+        if self._size is None:
+            self._size = memory_size(self._store, self._memory)
+        return self._size
+
+    @property
+    def copied(self) -> int:
+        """The bytes of pages that were copied for states so far."""
+        return self._private.copied
 
     def load(self, image: MemoryFile, size: int, pages: ChangedPages) -> None:
         """Become what `image` with `pages` written over it is, `size` bytes in all.
@@ -227,7 +240,7 @@ class Machine:
         assert self._image is not None
         private, grown = self._parts()
         end = private[1]
-        self._private.find(end, self._image, to_write=True)
+        self._private.find(end, self._image)
         above: ChangedPages = {}
         below = pages
         if pages and max(pages) >= end:
@@ -243,6 +256,7 @@ class Machine:
         return ((0, size), []) if growth is None else ((0, growth.start), growth.span(size))
 
     def _grow(self, missing: int) -> int:
+        self._size = None
         try:
             return self._memory.grow(self._store, -(-missing // WASM_PAGE_BYTES))
         except wasmtime.WasmtimeError:
@@ -371,15 +385,18 @@ class Machine:
             thread.is_due, thread.take_raised = self.is_due, self.take_raised
             self._thread = threading.get_ident()
             self._running = True
+            self._size = None
             if guard.cpu is not None:
                 self._cpu_deadline = time.thread_time() + guard.cpu
                 self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
             fuel = _UNLIMITED if guard.fuel is None else guard.fuel
             if self._is_metered:
                 self._store.set_fuel(fuel)
+            self._private.before_call()
             try:
                 return function()
             finally:
+                self._private.after_call()
                 if self._is_metered:
                     self.fuel_used = fuel - self._store.get_fuel()
                 self._running = False
