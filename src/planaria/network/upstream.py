@@ -109,7 +109,7 @@ class Upstream:
             raise ConnectionResetError(f"{self._host} closed the connection") from None
 
     async def receive(self, size: int) -> bytes:
-        """What the server sends next, at most `size` bytes; nothing at the end. Raises ConnectionResetError."""
+        """What the server sends next, at most `size` bytes; none at its end. Raises ConnectionResetError."""
         assert self._stream is not None
         try:
             return await self._stream.receive(size)
