@@ -20,7 +20,7 @@ from planaria.network.policy import Network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Upstream", "connect"]
+__all__ = ["Upstream", "connect", "has_input", "resolve"]
 
 _CHUNK: Final = 1 << 16
 #: The shortest wait that takes what is there already, in seconds.
@@ -85,7 +85,7 @@ class Upstream:
         stream = self._stream
         if stream is None:
             return False
-        if not self._was_cut and not _has_input(stream):
+        if not self._was_cut and not has_input(stream):
             return True
         with anyio.move_on_after(_SHORTEST):
             with contextlib.suppress(
@@ -124,7 +124,7 @@ class Upstream:
             raise
 
 
-def _has_input(stream: ByteStream) -> bool:
+def has_input(stream: ByteStream) -> bool:
     """Whether the socket under a stream has data or an end to read."""
     poll = select.poll()
     poll.register(stream.extra(SocketAttribute.raw_socket).fileno(), select.POLLIN)
@@ -135,7 +135,7 @@ async def connect(policy: Network, host: str, port: int) -> ByteStream:
     """A TCP connection to a host. Raises LookupError for a name without an address, PermissionError when its
     addresses may not be reached, and other OSErrors.
     """
-    addresses = await _resolve(host, port)
+    addresses = await resolve(host, port)
     permitted = [address for address in addresses if policy.may_connect(host, port, address)]
     if not permitted:
         raise PermissionError(
@@ -185,7 +185,8 @@ async def _connect(policy: Network, name: str, address: str, port: int) -> ByteS
         raise ConnectionRefusedError(f"{name} could not be reached: {_reason(error)}") from None
 
 
-async def _resolve(host: str, port: int) -> Sequence[Address]:
+async def resolve(host: str, port: int) -> Sequence[Address]:
+    """The addresses of a host. Raises LookupError."""
     address = address_of(host)
     if address is not None:
         return [address]
