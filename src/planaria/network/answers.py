@@ -149,7 +149,7 @@ class AnswerReader:
         dropped = _DROPPED if event.status_code != 101 else frozenset()
         return h11.InformationalResponse(
             status_code=event.status_code,
-            headers=self._clean(event.headers, dropped),
+            headers=self._clean(event.headers.raw_items(), dropped),
             reason=self._scrubber.scrubbed(bytes(event.reason)),
         )
 
@@ -159,12 +159,12 @@ class AnswerReader:
         return [
             (self._scrubber.scrubbed_name(name), self._scrubber.scrubbed(value))
             for name, value in headers
-            if name not in dropped
+            if name.lower() not in dropped
         ]
 
     def _head(self, event: h11.Response) -> h11.Response:
-        headers = self._clean(event.headers, _DROPPED)
-        codings = b",".join(value for name, value in headers if name == b"content-encoding").lower()
+        headers = self._clean(event.headers.raw_items(), _DROPPED)
+        codings = b",".join(value for name, value in headers if name.lower() == b"content-encoding").lower()
         coding = codings.strip() or b"identity"
         if self._scrubber.is_needed and coding != b"identity":
             # Asked for without compression, and compressed all the same.
@@ -175,7 +175,7 @@ class AnswerReader:
             self._window = _WINDOW[coding]
             self._inflate = zlib.decompressobj(self._window)
             dropped = (b"content-encoding", b"content-length")
-            headers = [(name, value) for name, value in headers if name not in dropped]
+            headers = [(name, value) for name, value in headers if name.lower() not in dropped]
         if not self._scrubber.is_needed:
             self._length, self._is_kept = _plain_length(event)
         return h11.Response(

@@ -307,11 +307,11 @@ class Connection:
         if decision is False or isinstance(decision, str):
             self._refuse(str(decision or f"{request.method} {request.url} was refused"), PermissionError)
         self._budget.count_request(request)
-        headers = list(event.headers)
+        headers = event.headers.raw_items()
         if isinstance(decision, Mapping):
             try:
                 headers = [
-                    (name.lower().encode("ascii"), value.encode("latin-1"))
+                    (name.encode("ascii"), value.encode("latin-1"))
                     for name, value in decision.items()
                 ]
             except (AttributeError, UnicodeError):
@@ -361,7 +361,12 @@ class Connection:
             and await self._upstream.is_alive()
         ):
             await self._upstream.close()
-        await self._upstream.open(proxy, is_tunnel=is_tunnel)
+        try:
+            await self._upstream.open(proxy, is_tunnel=is_tunnel)
+        except ssl.SSLCertVerificationError as error:
+            raise ConnectionAbortedError(error.verify_message) from None
+        except ssl.SSLError as error:
+            raise ConnectionResetError(f"{self.host}: {error}") from None
         self._ended = self._is_reusable = False
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
 
