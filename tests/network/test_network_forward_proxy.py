@@ -22,7 +22,7 @@ EXPECTED = "Basic " + base64.b64encode(f"me:{PASSWORD}".encode()).decode()
 
 
 class ForwardProxy(http.server.BaseHTTPRequestHandler):
-    """A proxy for whoever has the password."""
+    """A proxy for clients that have the password."""
 
     protocol_version = "HTTP/1.1"
     requests: list[tuple[str, str]]

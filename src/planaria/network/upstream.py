@@ -37,7 +37,7 @@ class Upstream:
         self._stream: ByteStream | None = None
         #: The proxy that it goes by, and whether that sees bytes alone.
         self._way: tuple[ForwardProxy | None, bool] = (None, False)
-        #: Whether a read was given up, so that what the server sent since may be in the stream's own buffer.
+        #: Whether a read was cancelled, so that what the server sent since may be in the stream's own buffer.
         self._was_cut = False
         self.tls = False
         """Whether it is encrypted, or will be when it is opened."""

@@ -322,7 +322,7 @@ class _SocketEnd:
         try:
             return Socket.send(self._socket, data)
         except ConnectionAbortedError as error:  # where the server is connected to at the first request
-            raise _not_verified(error.strerror) from None
+            raise _not_verified(error.strerror or "") from None
 
 
 class _BufferEnd:
