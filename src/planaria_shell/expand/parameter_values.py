@@ -170,7 +170,7 @@ class ParameterValues:
         def element(sh: Interpreter) -> str | None:
             variable = sh.table.get(name)
             if variable is None:
-                if (fixed if index is None else index(sh)) < 0:  # type: ignore[operator]
+                if (fixed if index is None else index(sh)) < 0 and not part.length:  # type: ignore[operator]
                     sh.complain(f"{name}: bad array subscript")
                 return None
             if variable.flags & SLOW_READ & ~(INDEXED | ASSOCIATIVE):
@@ -186,9 +186,13 @@ class ParameterValues:
             if array is None:
                 if variable.flags & INDEXED:
                     return None
+                if place < -1 and part.length:
+                    raise ShellError(f"{source}]: bad array subscript")
                 return variable.value if place in (0, -1) else None
             if place < 0:
                 place += variable.next_index()
+                if place < 0 and part.length:
+                    raise ShellError(f"{source}]: bad array subscript")
                 if place < 0:
                     sh.complain(f"{name}: bad array subscript")
                     return None
