@@ -80,6 +80,9 @@ def _store_associative(
     pending: str | None = None
     keyed = bool(elements) and elements[0][0] is not None
     for subscript, value, added in elements:
+        if subscript is not None and not keyed:
+            # Among keys and values in turn it is a word like the others.
+            subscript, value = None, f"[{subscript}]{'+' if added else ''}={value}"
         if subscript is None:
             if keyed:
                 variables.warn(f"{name}: '{value}': must use subscript when assigning associative array")

@@ -24,6 +24,7 @@ from planaria_shell.syntax.quoting import double_quoted, single_quoted
 
 __all__ = ["ParameterValues", "Value"]
 
+_EXPANDED = re.compile(r"[$`\"\\]")
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
 
 
@@ -47,7 +48,9 @@ class ParameterValues:
         self._words = words
 
     def index(self, word: Word) -> Callable[[Interpreter], int]:
-        """The value of an expression between brackets."""
+        """The value of an expression between brackets, where single quotes are part of it."""
+        if "'" in word.source and not _EXPANDED.search(word.source):
+            word = Word([Literal(word.source)], word.source)
         calculate = self._words.arithmetic(word)
 
         def index(sh: Interpreter) -> int:
