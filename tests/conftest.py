@@ -27,6 +27,17 @@ for profile, derandomize in (("planaria", True), ("random", False)):
 hypothesis.settings.load_profile("planaria")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In a parallel run, the tests that share a fixture of their module run in one process: it is made once."""
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
+            continue
+        definitions = item._fixtureinfo.name2fixturedefs
+        if any(definition.scope == "module" for found in definitions.values() for definition in found):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture
 def new_session() -> Iterator[Callable[..., Any]]:
     """A function that makes sessions, which are closed after the test."""
