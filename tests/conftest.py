@@ -10,21 +10,28 @@ from typing import Any
 
 import hypothesis
 import pytest
+from example_counts import ORDINARY
 from redis_server import RedisServer
 
 # Before planaria is imported: a test run must not start a compilation that outlives it.
 os.environ["PLANARIA_BACKGROUND_COMPILE"] = "0"
 
 # How long an example takes says nothing on a machine that has other work to do. The examples are the same each
-# time, so that a change is judged by what it does; `--hypothesis-profile=random` looks for new ones.
-for profile, derandomize in (("planaria", True), ("random", False)):
+# time, so that a change is judged by what it does; `--hypothesis-profile=random` looks for new ones, and
+# `--hypothesis-profile=thorough` tries three times as many of the same.
+for profile, thorough, derandomize in (
+    (ORDINARY, False, True),
+    ("thorough", True, True),
+    ("random", True, False),
+):
     hypothesis.settings.register_profile(
         profile,
         deadline=None,
+        max_examples=100 if thorough else 33,
         derandomize=derandomize,
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
-hypothesis.settings.load_profile("planaria")
+hypothesis.settings.load_profile(ORDINARY)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups

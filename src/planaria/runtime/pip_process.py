@@ -28,9 +28,7 @@ _PATIENCE: Final = 600
 _LOADED_PIP: Final = f"""\
 import contextlib, importlib, json, os, runpy, signal, sys, tempfile
 
-for part in (
-    "cli.main", "commands.download", "commands.install", "metadata.importlib", "resolution.resolvelib.resolver"
-):
+for part in "cli.main", "commands.download", "commands.install", "metadata.importlib":
     with contextlib.suppress(ImportError):
         importlib.import_module("pip._internal." + part)
 
