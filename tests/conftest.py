@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -43,6 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         definitions = item._fixtureinfo.name2fixturedefs
         if any(definition.scope == "module" for found in definitions.values() for definition in found):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays to the end: no garbage collection looks at it again, nor copies its pages in a fork."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -52,12 +52,11 @@ def serve(connection: socket.socket) -> bool:
 
 
 if __name__ == "__main__":
-    import planaria
     import planaria.cli
 
     for module in pkgutil.iter_modules(planaria.cli.__path__, "planaria.cli."):
         importlib.import_module(module.name)
-    assert planaria.Session  # which imports what a session needs
+    importlib.import_module("planaria.session._sync.session")
     gc.freeze()  # or the collector writes to every page that the processes share
     if serve(socket.socket(fileno=int(sys.argv[1]))):
         planaria.cli.main()

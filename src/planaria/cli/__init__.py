@@ -12,7 +12,6 @@ def main() -> None:
 
     from planaria.cli.commands import commands
 
-    # The last collection of a process would look at every object, a sixth of a short run, for nothing: the memory
-    # goes back to the system.
+    # The last collection of a process would look at every object, a tenth of a short run, for nothing.
     atexit.register(gc.freeze)
     commands(prog_name="planaria")
