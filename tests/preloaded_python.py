@@ -50,9 +50,10 @@ class PreloadedPython:
         environment: Mapping[str, str],
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a program to its end; `arguments` are its `sys.argv`."""
+        command = [*arguments]
         request = {
             "source": source,
-            "arguments": [*arguments],
+            "arguments": command,
             "directory": str(directory),
             "environment": {**environment},
         }
@@ -76,7 +77,7 @@ class PreloadedPython:
             status += received
         for thread in threads:
             thread.join()
-        return subprocess.CompletedProcess(request["arguments"], int(status), bytes(output), bytes(errors))
+        return subprocess.CompletedProcess(command, int(status), bytes(output), bytes(errors))
 
 
 def _feed(pipe: BinaryIO, data: bytes) -> None:

@@ -89,7 +89,7 @@ def settle(call_host: Callable[[bytes], bytes]) -> None:
     gc.collect()
     alive = _alive()  # held until the host has written: an address must not be used again before
     addresses = array("I", map(id, alive))
-    last = max(addresses)
+    last = max(addresses, default=0)
     addresses.insert(0, id(None))
     call_host(b"Z" + addresses.tobytes())
     del alive, addresses
