@@ -37,8 +37,10 @@ hypothesis.settings.load_profile(ORDINARY)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In a parallel run, the tests that share a fixture of their module run in one process: it is made once."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
     for item in items:
         if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
             continue
