@@ -331,7 +331,7 @@ def test_progress_is_told_while_waiting(cache, recipe):
 
 def test_current_directory_is_not_on_the_compilers_path(cache, recipe, tmp_path, monkeypatch):
     """A file in the current directory cannot pose as a module of the compiling process."""
-    (tmp_path / "filelock.py").write_text("raise SystemExit(99)")
+    (tmp_path / "wasmtime.py").write_text("raise SystemExit(99)")
     monkeypatch.chdir(tmp_path)
     ensure(recipe, cache)
     assert cache.find(recipe.key) is not None

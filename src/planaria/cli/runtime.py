@@ -111,7 +111,10 @@ def clean_cache(*, dry_run: bool, as_json: bool) -> None:
         return
     console = Console(soft_wrap=True, highlight=False, markup=False)
     for one in found:
-        console.print(f"{one.kind}: {one.path} ({one.size / 1e6:.0f} MB)")
+        if one.kind != "lock":
+            console.print(f"{one.kind}: {one.path} ({one.size / 1e6:.0f} MB)")
+    if locks := sum(one.kind == "lock" for one in found):
+        console.print(f"locks: {locks} files")
     total = sum(one.size for one in found) / 1e6
     if not found:
         console.print("there is nothing that can be removed")

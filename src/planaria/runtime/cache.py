@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from planaria.errors import RuntimeSetupError
+from planaria.file_locks import file_lock
 
 __all__ = ["CompileCache", "EntryRecord", "EntryWriter", "cache_directory", "hash_file"]
 
@@ -249,19 +250,12 @@ class CompileCache:
 
     @contextlib.contextmanager
     def lock(self, key: str, *, blocking: bool = True) -> Iterator[bool]:
-        """Hold the lock of an entry; yields False when `blocking` is False and another process has it."""
-        import filelock
+        """Hold the lock of an entry, of an image or of something else in this directory.
 
-        lock = filelock.FileLock(self.directory / f"{key}.lock", mode=0o600)
-        try:
-            lock.acquire(blocking=blocking)
-        except filelock.Timeout:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.release()
+        Yields False when `blocking` is False and another process has it.
+        """
+        with file_lock(self.directory / f"{key}.lock", timeout=None if blocking else 0) as held:
+            yield held
 
     @contextlib.contextmanager
     def create(

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import zstandard
 
@@ -21,7 +21,14 @@ from planaria.errors import RuntimeSetupError
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import Tier, environment, module_digest, tier_recipe
 
-__all__ = ["CompiledModule", "export_runtime", "import_runtime", "processor_of", "write_runtime"]
+__all__ = [
+    "CompiledModule",
+    "decompressed",
+    "export_runtime",
+    "import_runtime",
+    "processor_of",
+    "write_runtime",
+]
 
 _DESCRIPTION: Final = "runtime.json"
 _FORMAT: Final = 2
@@ -114,6 +121,18 @@ def import_runtime(
         raise RuntimeSetupError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def decompressed(source: IO[bytes]) -> Iterator[memoryview]:
+    """What a file has, compressed by Zstandard, in chunks; each is valid until the next one is asked for.
+
+    Raises zstandard.ZstdError when it is damaged.
+    """
+    # One buffer: the pages of a new one each time would take longer than decompressing into them.
+    with memoryview(bytearray(_CHUNK)) as buffer:
+        reader = zstandard.ZstdDecompressor().stream_reader(source, read_size=_CHUNK)
+        while size := reader.readinto(buffer):
+            yield buffer[:size]
+
+
 def processor_of(path: Path) -> frozenset[str] | None:
     """The features of the processor that a file is for, None when it is not such a file."""
     try:
@@ -174,7 +193,7 @@ def _take(
             raise RuntimeSetupError(f"{path} is damaged: it lacks the {tier.value} runtime") from None
         with member, cache.create(key, origin=origin) as out:
             size = 0
-            for chunk in zstandard.ZstdDecompressor().read_to_iter(member, _CHUNK, _CHUNK):
+            for chunk in decompressed(member):
                 size += len(chunk)
                 if size > _MOST_BYTES:
                     raise RuntimeSetupError(f"{path} is damaged: a module is larger than any")
