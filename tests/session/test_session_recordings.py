@@ -247,13 +247,39 @@ def test_one_execution_beyond_the_limit_is_kept_as_its_state(new_session: Callab
     replay.close()
 
 
-def test_copies_and_others_are_not_recorded(session: Any, new_session: Callable[..., Any]) -> None:
-    """Without `record=True`, and in a fork, there is no recording."""
-    (copy,) = new_session(record=True).fork()
-    for one in (session, copy):
-        with pytest.raises(planaria.SessionError, match="record=True"):
-            one.recording()
-    copy.close()
+def test_other_sessions_are_not_recorded(session: Any) -> None:
+    """Without `record=True` there is no recording."""
+    with pytest.raises(planaria.SessionError, match="record=True"):
+        session.recording()
+
+
+def test_a_fork_of_a_recorded_session_is_recorded(new_session: Callable[..., Any], tmp_path: Path) -> None:
+    """The recording of a fork has what the session had executed, and what the fork read and was answered."""
+    (tmp_path / "in.txt").write_text("text")
+    session = new_session(
+        record=True,
+        limits=planaria.Limits(checkpoints=0),
+        callbacks=[{"name": "draw", "fn": lambda: "drawn"}],
+        mounts=[planaria.Mount(tmp_path, "/m")],
+    )
+    session.execute("import os, time; a = [time.time()]")
+    session.execute("a.append('before')")
+    copies = session.fork(2)
+    session.execute("a.append('the other way')")
+    for copy in copies:
+        copy.execute("a += [open('/m/in.txt').read(), time.time(), os.urandom(4), await draw()]")
+        copy.execute("a.append('more')")
+    recordings = [copy.recording() for copy in copies]
+    values = [copy.execute("a").value for copy in copies]
+    (tmp_path / "in.txt").unlink()
+    for copy, recording, value in zip(copies, recordings, values, strict=True):
+        with planaria.replay(recording) as replay:
+            assert len(replay.run().results) == 4
+            assert replay.evaluate("a").value == value
+        copy.undo(4)  # to before the fork, where no checkpoint is
+        assert copy.execute("len(a)").value == 1
+        copy.close()
+    assert len(session.recording().executions) == 3
 
 
 def test_a_fork_leaves_no_trace_in_the_recording(new_session: Callable[..., Any], tmp_path: Path) -> None:

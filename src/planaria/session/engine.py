@@ -608,13 +608,16 @@ class SessionEngine:
         """An engine that continues from `state`, which is this one's present one."""
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
-        other.workspace = other.network = other.recorder = None
+        other.workspace = other.network = None
+        other.recorder = None if self.recorder is None else self.recorder.fork()
         other.phase = Phase.READY
         other._out_of_time = 0
         other._setup = self._setup
         files = self.executor.files
         assert files is not None
-        other.executor = self.snapshots_for("fork").spawn(WeakHost(other), state.kernel, files.fork())
+        other.executor = self.snapshots_for("fork").spawn(
+            WeakHost(other), state.kernel, files.fork(), other.recorder
+        )
         other.host_calls = self.host_calls.copy_for(other.executor)
         other.history = self.history.fork()
         if self.workspace is not None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 from planaria.errors import PlanariaError, ReplayError, SessionError
 from planaria.executors.executor import SandboxSetup
-from planaria.executors.journal import Entry, Player
+from planaria.executors.journal import Entry, Player, outcome_inside
 from planaria.executors.messages import Done, Failed, HostCall, RunCode, RunScript, Waiting
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.journaled import JournaledFileSystem
@@ -349,11 +349,11 @@ def _setup(told: dict[str, Any], settings: SessionSettings, player: Player) -> S
     if told["vfs"] is not None:
         place = bytes_of(told["vfs"])
         make_directories(files, place)
-        files.mount(place, JournaledFileSystem(None, player.outcome), shared=True)
+        files.mount(place, JournaledFileSystem(None, outcome_inside), shared=True)
     for path, mode in told["mounts"]:
         place = bytes_of(path)
         make_directories(files, place)
-        recorded = JournaledFileSystem(None, player.outcome, read_only=mode != "rw")
+        recorded = JournaledFileSystem(None, outcome_inside, read_only=mode != "rw")
         files.mount(place, OverlayFileSystem(recorded, quota=quota) if mode == "overlay" else recorded)
     return SandboxSetup(
         image=image_of(Recipe()),
