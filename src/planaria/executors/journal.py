@@ -63,7 +63,7 @@ def report_digest(report: bytes) -> bytes:
 
 
 #: The journals of the kernels that are entered now, by their machines.
-_entered: Final[dict[Machine, Journal]] = {}
+_entered: Final[dict[object, Journal]] = {}
 
 
 def outcome_inside(kind: str, ask: Callable[[], Value]) -> Value:
@@ -71,8 +71,7 @@ def outcome_inside(kind: str, ask: Callable[[], Value]) -> Value:
 
     Without a journal that is what `ask` gives.
     """
-    machine = current.machine
-    journal = None if machine is None else _entered.get(machine)
+    journal = _entered.get(current.machine)
     return ask() if journal is None else journal.outcome(kind, ask)
 
 
