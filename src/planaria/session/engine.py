@@ -23,7 +23,7 @@ from planaria.errors import (
     SessionError,
 )
 from planaria.executors.executor import Executor, SandboxSetup, Snapshots, TierNeeded
-from planaria.executors.journal import Recorder
+from planaria.executors.journal import Journal, Recorder
 from planaria.executors.messages import (
     Done,
     Failed,
@@ -604,8 +604,11 @@ class SessionEngine:
                 virtual_time=self._is_deterministic,
             )
 
-    def copy(self, state: SessionState, *, reseed: bool) -> SessionEngine:
-        """An engine that continues from `state`, which is this one's present one."""
+    def copy(self, state: SessionState, *, reseed: bool, journal: Journal | None = None) -> SessionEngine:
+        """An engine that continues from `state`, which is this one's present one.
+
+        What comes from outside comes through `journal`, if one is given, or is recorded as it is here.
+        """
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
         other.workspace = other.network = None
@@ -616,7 +619,7 @@ class SessionEngine:
         files = self.executor.files
         assert files is not None
         other.executor = self.snapshots_for("fork").spawn(
-            WeakHost(other), state.kernel, files.fork(), other.recorder
+            WeakHost(other), state.kernel, files.fork(), journal or other.recorder
         )
         other.host_calls = self.host_calls.copy_for(other.executor)
         other.history = self.history.fork()
