@@ -1,8 +1,8 @@
 """Locks between processes, on files of their own.
 
-A lock is flock(2), which the kernel releases when its holder is killed. Whoever holds a lock may remove its
-file: one that is acquired on a file that has no name any more is acquired again on the one that has it. The
-locks of the package filelock take the place of these on systems without flock().
+A lock is flock(2), which the kernel releases when its holder is killed. The holder of a lock may remove its
+file: a lock that is acquired on a file that has no name any more is acquired again on the one that has it.
+The locks of the package filelock take the place of these on systems without flock().
 """
 
 from __future__ import annotations

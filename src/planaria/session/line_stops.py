@@ -1,8 +1,8 @@
 """Stopping at a line of an execution that is done again: in a copy of the session, which is discarded.
 
-Before the execution the kernel of the copy is told to count the lines that it is about to execute
-(sys.monitoring, PEP 669), and to describe one of them when it gets there. What is counted is the same each
-time, so that a line is found again by its number, also the one before.
+Before the execution the kernel of the copy begins to count the lines that it is about to execute
+(sys.monitoring, PEP 669), in order to describe one of them when it gets there. What is counted is the same
+each time, so that a line is found again by its number, also the one before.
 """
 
 from __future__ import annotations
