@@ -51,8 +51,8 @@ def take(
 ) -> Snapshot:
     """The snapshot of a state of the session `owner`; with `parent`, what changed since that one.
 
-    Memory that the guest has freed is left out, unless `with_free`: where the same code has to lead to the same
-    memory it counts, since an object need not write to all of the memory that it gets.
+    Memory that the guest has freed is left out, unless `with_free`: where the same code has to lead to the
+    same memory it counts, since an object need not write to all of the memory that it gets.
     Raises SnapshotMismatch when `parent` rests on another image, SnapshotKeyError when it is not signed
     with `key`, SnapshotError for arguments of waiting calls that have no form outside of this process.
     """
