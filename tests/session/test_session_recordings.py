@@ -178,7 +178,7 @@ def test_a_replay_goes_by_lines(lines: planaria.Recording) -> None:
     """`step_line` and `back_line` go by one line, into functions and out of them."""
     with planaria.replay(lines) as replay:
         replay.go_to(1)
-        places = []
+        places: list[tuple[str, int]] = []
         while (line := replay.step_line()) is not None and len(places) < 7:
             places.append((line.cell, line.line))
         one, two = "<cell 1>", "<cell 2>"
