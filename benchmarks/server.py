@@ -98,7 +98,7 @@ def store_of(kind: str) -> Iterator[str]:
 
 
 def round_trip(*kind: str) -> Task:
-    """A request that executes, less the same execution in a session of this process; with a store if named."""
+    """A request that executes, less the same execution here; with a store if one is named."""
 
     def task(watch: Stopwatch, repeats: int) -> None:
         if kind:
@@ -180,4 +180,4 @@ ROWS = (
 )
 
 if __name__ == "__main__":
-    main(__file__, ROWS, "The server")
+    main(__file__, ROWS, (__doc__ or "").splitlines()[0])
