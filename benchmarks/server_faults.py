@@ -21,7 +21,6 @@ import random
 import re
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -36,7 +35,7 @@ from typing import Any
 _PATIENCE = 120.0
 #: Of so many requests one has its connection cut after it was sent.
 _CUTS = 10
-#: What the memory of the server may grow by between the middle and the last third of its samples.
+#: What the highest memory of a server may grow by between the middle and the last third of its lives.
 _GROWTH = 1.15
 _SLACK = 32 << 20
 
@@ -50,9 +49,11 @@ class Service:
     live: int
     process: subprocess.Popen[str] | None = None
     kills: int = 0
-    resident: list[int] = field(default_factory=list)
+    highest: list[int] = field(default_factory=list)
+    """The most memory that each life had, in bytes."""
 
     def start(self) -> None:
+        self.highest.append(0)
         command = [sys.executable, "-m", "planaria", "serve", "--port", str(self.port), "--store", self.store]
         self.process = subprocess.Popen(
             [*command, "--max-sessions", str(self.live)], stderr=subprocess.PIPE, text=True
@@ -81,7 +82,7 @@ class Service:
             text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text("ascii")
             found = re.search(r"^Pss: +(\d+) kB", text, re.MULTILINE)
             if found:
-                self.resident.append(int(found[1]) * 1024)
+                self.highest[-1] = max(self.highest[-1], int(found[1]) * 1024)
 
 
 class Client(threading.Thread):
@@ -173,13 +174,12 @@ def free_port() -> int:
     raise RuntimeError("no port is free")
 
 
-def has_grown(samples: list[int]) -> bool:
-    """Whether memory has grown between the middle and the last third."""
-    third = len(samples) // 3
-    if third < 10:
+def has_grown(highest: list[int]) -> bool:
+    """Whether later lives took more memory than those in the middle; none of few."""
+    third = len(highest) // 3
+    if third < 2:
         return False
-    before, after = statistics.median(samples[third : 2 * third]), statistics.median(samples[2 * third :])
-    return after > before * _GROWTH + _SLACK
+    return max(highest[2 * third :]) > max(highest[third : 2 * third]) * _GROWTH + _SLACK
 
 
 def main() -> int:
@@ -216,11 +216,10 @@ def main() -> int:
         service.process.wait()
     done = sum((client.done for client in clients), Counter[str]())
     faults = [fault for client in clients for fault in client.faults]
-    if has_grown(service.resident):
+    if has_grown(service.highest):
         faults.append("the memory of the server has grown")
     print(f"{options.sessions} sessions of {options.clients} clients, {service.kills} kills, {dict(done)}")
-    if service.resident:
-        print(f"server: {max(service.resident) / 1e6:.0f} MB at most")
+    print(f"memory of each life, at most: {', '.join(f'{one / 1e6:.0f} MB' for one in service.highest)}")
     for fault in faults:
         print(fault)
     return 1 if faults else 0
