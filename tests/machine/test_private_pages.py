@@ -87,15 +87,20 @@ class _Memory:
                 self.private.forget()
 
 
-@pytest.mark.parametrize("price", [0, 1 << 40], ids=["protected", "never protected"])
+@pytest.mark.parametrize(
+    ("price", "most_vain"),
+    [(0, 1 << 40), (0, 2), (0, -1), (1 << 40, 0)],
+    ids=["protected once", "protected again", "protected always", "never protected"],
+)
 @settings(max_examples=25, deadline=None)
 @given(operations=st.lists(_OPERATIONS, max_size=14))
-def test_states_are_full_copies(price: int, operations: list[tuple[Any, ...]]) -> None:
+def test_states_are_full_copies(price: int, most_vain: int, operations: list[tuple[Any, ...]]) -> None:
     """Whatever is written to, read and taken back in which order, the pages read at any time and the file make
     the memory of that time.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(private_pages, "_PROTECTION", price)
+        patch.setattr(private_pages, "_MOST_VAIN", most_vain)
         patch.setattr(private_pages, "_SMALL_PART", 16 * PAGE_BYTES)
         memory = _Memory()
         for operation in operations:

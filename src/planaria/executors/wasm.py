@@ -209,9 +209,9 @@ class WasmExecutor(Executor):
             if self._journal is not None:
                 wasi.sleep = partial(_sleep, self._journal, wasi.sleep)
             if state is None:
-                machine.load(self._image.memory, self._image.memory.size, {})
+                machine.linear.load(self._image.memory, self._image.memory.size, {})
             else:
-                machine.load(state.memory, state.size, state.pages)
+                machine.linear.load(state.memory, state.size, state.pages)
         if state is not None:
             old = self._machine if goes_on else None
             wasi.restore(state.system, predecessor=None if old is None else old.wasi)
@@ -225,7 +225,7 @@ class WasmExecutor(Executor):
             # Only now: a file without a name exists as long as it is open.
             if goes_on:
                 old.wasi.locks.forget()
-            self._copied += old.copied
+            self._copied += old.linear.copied
             old.close()
             old.wasi.close()
 
@@ -250,7 +250,7 @@ class WasmExecutor(Executor):
             return False
         machine.wasi.restore(state.system)
         self._connect(machine.wasi)
-        machine.go_back(state.pages)
+        machine.linear.go_back(state.pages)
         self._begins(state)
         return True
 
@@ -329,7 +329,7 @@ class WasmExecutor(Executor):
             system,
             self.files.snapshot(),
             deferred,
-            self._copied + machine.copied,
+            self._copied + machine.linear.copied,
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:

@@ -51,7 +51,7 @@ class MountFileSystem(NodeFileSystem):
         filesystem = _with_nodes(root)
         super().__init__(path_limit=filesystem.path_limit, name_limit=filesystem.name_limit)
         self._last_device = 1
-        #: The latest snapshot with what was mounted then.
+        #: The latest snapshot with what was mounted then, as long as that has not changed.
         self._latest: tuple[list[MountPoint], MountSnapshot] | None = None
         self.top = MountPoint(
             filesystem, filesystem.top.root, read_only=read_only or filesystem.top.read_only
@@ -76,6 +76,7 @@ class MountFileSystem(NodeFileSystem):
         if covered.format != _DIRECTORY:
             raise failure(errno.ENOTDIR, path)
         self._last_device = max(self._last_device, device)
+        self._latest = None
         self._put_over(parent, covered, filesystem, device, read_only, shared)
 
     @staticmethod
@@ -109,6 +110,7 @@ class MountFileSystem(NodeFileSystem):
             raise failure(errno.EINVAL, path)
         if mount.points or (mount.opens and not lazy):
             raise failure(errno.EBUSY, path)
+        self._latest = None
         del mount.parent.points[mount.covered.inode]
 
     def mounts(self) -> list[Mounted]:
@@ -145,11 +147,9 @@ class MountFileSystem(NodeFileSystem):
     # -- as a value --------------------------------------------------------------------------------
 
     def snapshot(self) -> MountSnapshot:
+        if self._latest is not None and self._is_in(*self._latest):
+            return self._latest[1]
         points = list(self._points())
-        if self._latest is not None:
-            known, latest = self._latest
-            if known == points and all(map(self._is_in, points, latest.mounts)):
-                return latest
         latest = MountSnapshot(
             [
                 _Captured(
@@ -162,21 +162,22 @@ class MountFileSystem(NodeFileSystem):
                 for mount in points
             ]
         )
-        self._latest = points, latest
+        # A rename of a directory that has a mount must be seen, as a change of the root's filesystem.
+        if all(mount.parent is None or mount.parent is self.top for mount in points):
+            self._latest = points, latest
         return latest
 
-    def _is_in(self, mount: MountPoint, captured: _Captured) -> bool:
-        """Whether a mount is as it was captured, on a directory that has the same path."""
-        if (mount.device, mount.read_only) != (captured.device, captured.read_only):
-            return False
-        if mount.parent is not None and mount.parent is not self.top:
-            return False
-        # A rename in the root, where it is mounted, is a change of that filesystem's state.
-        return (
-            mount.shared
-            or (isinstance(mount.filesystem, StatelessFileSystem) and mount is not self.top)
-            or mount.filesystem.snapshot() is captured.state
-        )
+    @staticmethod
+    def _is_in(points: list[MountPoint], snapshot: MountSnapshot) -> bool:
+        """Whether all mounts are in the captured state."""
+        for mount, captured in zip(points, snapshot.mounts, strict=True):
+            if mount.shared or (
+                mount.parent is not None and isinstance(mount.filesystem, StatelessFileSystem)
+            ):
+                continue
+            if mount.filesystem.snapshot() is not captured.state:
+                return False
+        return True
 
     def restore(self, snapshot: FileSystemSnapshot) -> None:
         """As in `FileSystem`; mounts are matched by their path, and the table becomes what it was.
@@ -186,6 +187,7 @@ class MountFileSystem(NodeFileSystem):
         """
         if not isinstance(snapshot, MountSnapshot):
             raise TypeError(f"a MountFileSystem cannot restore the state of a {type(snapshot).__name__}")
+        self._latest = None
         present = {mount.path() or b"/": mount for mount in self._points()}
         for captured in snapshot.mounts:
             mount = present.get(captured.path)

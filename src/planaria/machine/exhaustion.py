@@ -68,7 +68,9 @@ def _exhausted(error: BaseException) -> str | None:
     if isinstance(error, OSError):
         if error.errno == errno.EMFILE:
             limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-            return f"this process has its limit of {limit} files open; close sessions, or raise it (ulimit -n)"
+            return (
+                f"this process has its limit of {limit} files open; close sessions, or raise it (ulimit -n)"
+            )
         return _BY_NUMBER.get(error.errno or 0)
     is_memory = isinstance(error, wasmtime.WasmtimeError) and ("mmap" in str(error) or "memory" in str(error))
     return _BY_NUMBER[errno.ENOMEM] if is_memory or isinstance(error, MemoryError) else None

@@ -62,10 +62,23 @@ class _Part:
 class PrivatePages:
     """Those of the memory at one address. The guest must be at rest."""
 
-    __slots__ = ("_base", "_faults", "_found", "_is_looked_at", "_parts", "_read", "_usual", "_vain", "_views", "copied")
+    __slots__ = (
+        "_base",
+        "_faults",
+        "_found",
+        "_is_looked_at",
+        "_parts",
+        "_read",
+        "_usual",
+        "_vain",
+        "_views",
+        "copied",
+    )
 
     def __init__(self, base: int) -> None:
         self._base = base
+        #: Whether no page of the protected parts but the open ones was written to since the last look.
+        self._is_looked_at = False
         self._parts: list[_Part] = []
         #: The bytes that were copied so far.
         self.copied = 0
@@ -91,10 +104,9 @@ class PrivatePages:
         self._read: ChangedPages | None = None
         #: What `find` has found and neither `read` nor `go_back` has taken.
         self._found: tuple[ChangedPages | None, list[Span]] | None = None
-        #: Whether no page of the protected parts but the open ones was written to since the last look.
         self._is_looked_at = False
-        #: How many open pages were read in vain since all were protected, beyond those of the first time: what
-        #: every execution writes to is better left open, also if it ends with the same contents.
+        #: How many open pages were read in vain since all were protected, beyond those of the first time:
+        #: what every execution writes to is better left open, also if it ends with the same contents.
         self._vain = 0
         self._usual: int | None = None
         for part in self._parts:

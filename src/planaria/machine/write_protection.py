@@ -103,7 +103,7 @@ if sys.platform.startswith("linux"):
     import resource
 
     def page_faults() -> int:
-        """The page faults of this thread so far; the first write to a protected page is one (getrusage(2))."""
+        """The page faults of this thread so far; the first write to a protected page is one."""
         usage = resource.getrusage(resource.RUSAGE_THREAD)
         return usage.ru_minflt + usage.ru_majflt
 

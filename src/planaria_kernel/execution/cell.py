@@ -92,12 +92,11 @@ class Cell:
         )
 
     @property
-    def is_left(self) -> bool:
+    def leaves_nothing(self) -> bool:
         """Whether nothing has its code but itself: no function that it has defined, and no traceback."""
-        body, last = self.body, self.last
         return (
-            (body is None or sys.getrefcount(body) == _UNUSED)
-            and (last is None or sys.getrefcount(last) == _UNUSED)
+            (self.body is None or _references(self.body) == _UNUSED)
+            and (self.last is None or _references(self.last) == _UNUSED)
             and self.is_flat
         )
 
@@ -114,11 +113,14 @@ class Cell:
         return cell
 
 
-def _references() -> int:
-    """How many references to a code object are counted in `Cell.is_left` when nothing else has it."""
-    cell = Cell(compile("", "", "exec"), None, 0, False)
-    body = cell.body
-    return sys.getrefcount(body)
+def _references(code: CodeType) -> int:
+    return sys.getrefcount(code)
+
+
+_unused = Cell(compile("", "", "exec"), None, 0, False)
+assert _unused.body is not None
+#: The references to code that nothing but its cell has, as `Cell.leaves_nothing` counts them.
+_UNUSED: Final = _references(_unused.body)
 
 
 def _renamed(code: CodeType, name: str) -> CodeType:
@@ -129,8 +131,6 @@ def _renamed(code: CodeType, name: str) -> CodeType:
             return code.replace(co_filename=name, co_consts=constants)
     return code.replace(co_filename=name)
 
-
-_UNUSED: Final = _references()
 
 #: Cells compiled lately, by what they were compiled from: compiling takes most of the time of a short cell.
 _compiled: dict[tuple[str, int, bool], Cell] = {}

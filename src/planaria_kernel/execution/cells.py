@@ -86,7 +86,7 @@ class Cells:
                 value = self._value
         except BaseException as error:
             return self._ended(None, error, True)
-        if cell.is_left:
+        if cell.leaves_nothing:
             forget_source(name)
         return self._ended(value, None, cell.silent)
 
