@@ -34,7 +34,7 @@ _KEEP_ALIVE: Final = 20.0
 _PAUSE: Final = 1.0
 
 Event = dict[str, Any]
-#: What a directory has: by name, what tells contents and modes apart.
+#: What a directory has: by name, what distinguishes contents and modes.
 State = dict[str, Stat]
 
 
