@@ -259,13 +259,13 @@ class SessionEngine:
 
     def recover(self, most: int) -> Point | None:
         """After a hard stop: go back to the newest checkpoint with at most `most` executions, and its
-        pending calls; restart when there is none.
+        pending calls; when there is none, to what the executor itself has of the state.
         """
         self.host_calls.drop_answers()
         point = self.history.newest(most)
         if point is None:
             self._open_network()
-            self.executor.reset()
+            self.executor.recover()
             self.configure()
         else:
             self.snapshots_for("rewind").restore(point.state.kernel)
@@ -275,7 +275,7 @@ class SessionEngine:
     def recover_into(self, stop: Stop, most: int) -> dict[int, HostCall]:
         """Recover, and record what that left of the session; the pending calls."""
         point = self.recover(most)
-        stop.state = StopState.LOST if point is None else StopState.REWOUND
+        stop.state = StopState(self.executor.left) if point is None else StopState.REWOUND
         if point is not None and point.state.count != most:
             stop.rewound_to = point.state.count
         return dict(self.pending)
