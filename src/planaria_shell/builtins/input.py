@@ -325,6 +325,8 @@ def _assign_array(shell: Interpreter, name: str, text: str, raw: bool) -> None:
         fields = [fields[0]] if fields and fields[0] else []
     variable.flags |= INDEXED
     variable.value = None
+    if variable.flags & SLOW_WRITE & ~INDEXED:
+        fields = [shell.variables.converted(variable, field, None, False) for field in fields]
     variable.array = dict(enumerate(fields))
     variable.ordered = True
 

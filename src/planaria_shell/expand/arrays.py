@@ -74,12 +74,15 @@ def store_array(
 def _store_associative(
     variables: Variables, name: str, variable: Variable, elements: list[Element], *, append: bool
 ) -> None:
-    array: dict[str, str] = {}
-    if append and variable.array is not None:
-        array = variable.array  # type: ignore[assignment]
+    #: What `[key]+=` appends to, also when the array is assigned anew.
+    before: dict[str, str] = variable.array or {}  # type: ignore[assignment]
+    array = before if append else {}
     pending: str | None = None
     keyed = bool(elements) and elements[0][0] is not None
     for subscript, value, added in elements:
+        if subscript is not None and not keyed:
+            # Among keys and values in turn it is a word like the others.
+            subscript, value = None, f"[{subscript}]{'+' if added else ''}={value}"
         if subscript is None:
             if keyed:
                 variables.warn(f"{name}: '{value}': must use subscript when assigning associative array")
@@ -93,7 +96,7 @@ def _store_associative(
             pending = None
             continue
         variables.grow(value)
-        array[subscript] = variables.converted(variable, value, array.get(subscript), added)
+        array[subscript] = variables.converted(variable, value, before.get(subscript), added)
     if pending is not None:
         array[pending] = ""
     variable.array = array

@@ -24,6 +24,7 @@ from planaria_shell.syntax.quoting import double_quoted, single_quoted
 
 __all__ = ["ParameterValues", "Value"]
 
+_EXPANDED = re.compile(r"[$`\"\\]")
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
 
 
@@ -47,7 +48,9 @@ class ParameterValues:
         self._words = words
 
     def index(self, word: Word) -> Callable[[Interpreter], int]:
-        """The value of an expression between brackets."""
+        """The value of an expression between brackets, where single quotes are part of it."""
+        if "'" in word.source and not _EXPANDED.search(word.source):
+            word = Word([Literal(word.source)], word.source)
         calculate = self._words.arithmetic(word)
 
         def index(sh: Interpreter) -> int:
@@ -170,7 +173,7 @@ class ParameterValues:
         def element(sh: Interpreter) -> str | None:
             variable = sh.table.get(name)
             if variable is None:
-                if (fixed if index is None else index(sh)) < 0:  # type: ignore[operator]
+                if (fixed if index is None else index(sh)) < 0 and not part.length:  # type: ignore[operator]
                     sh.complain(f"{name}: bad array subscript")
                 return None
             if variable.flags & SLOW_READ & ~(INDEXED | ASSOCIATIVE):
@@ -186,9 +189,13 @@ class ParameterValues:
             if array is None:
                 if variable.flags & INDEXED:
                     return None
+                if place < -1 and part.length:
+                    raise ShellError(f"{source}]: bad array subscript")
                 return variable.value if place in (0, -1) else None
             if place < 0:
                 place += variable.next_index()
+                if place < 0 and part.length:
+                    raise ShellError(f"{source}]: bad array subscript")
                 if place < 0:
                     sh.complain(f"{name}: bad array subscript")
                     return None

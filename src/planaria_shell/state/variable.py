@@ -62,10 +62,10 @@ def is_name(text: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _hash(key: str) -> int:
-    """The hash by which bash places a key (FNV-1, 32 bits)."""
+    """The hash by which bash places a key (FNV-1, 32 bits, over signed bytes)."""
     value = 2166136261
     for byte in key.encode("utf-8", "surrogateescape"):
-        value = (value * 16777619 & 0xFFFFFFFF) ^ byte
+        value = (value * 16777619 & 0xFFFFFFFF) ^ (byte if byte < 0x80 else byte | 0xFFFFFF00)
     return value
 
 

@@ -47,3 +47,12 @@ f() { local -a l=(1 2); l+=(3); declare -p l; local -A m=([k]=v); declare -p m; 
 f() { a=(g); declare b=(1); declare -g c=(2); }; f; declare -p a b c
 # ----
 f=abcd; echo ${f[@]:0:1} ${f[*]:1:2} "${f[@]: -1}" ${f[@]:1}; unset f; echo "[${f[@]:0:1}]"; f=(one two); echo ${f[@]:0:1} ${f:0:1}
+# ----
+declare -A h=([k]=v ['k 2']=w [é]=e [01]=o); declare -p h; h=(['k 2']+=x [k]='' [k]+=y [n]+=z); declare -p h; h+=([k]+=1 [k]+=2); declare -p h; declare -A g=(a 1 [b]=2 c); declare -p g
+declare -i a; read -a a <<< '1+1 x'; declare -p a; declare -u b; read -a b <<< 'p q'; declare -p b; h['q']=1; unset h['q']; echo "${h['k']}" ${#h['k']} ${h['z']-u}
+# ----
+a=(1 2); echo ${#a[-3]}; echo same
+echo $?; x=${#a[-9]}; echo $?
+echo "x${#b[-1]}" "${u['x']}" ${u['x']-d}; echo $?; i=1; echo ${a["i"]} $((a["i"]))
+a['i']=w; echo no
+echo $?; echo ${a['i']}; echo no
