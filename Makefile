@@ -88,14 +88,22 @@ FRAMEWORKS := tests/integrations/frameworks
 # What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
 NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
 
-integrations: $(INTEGRATIONS)/installed $(APART:%=integrations-%)
+# The conformance suite and the Inspector of MCP's authors, by npm.
+MCP_SUITES := tests/integrations/mcp_suites
+
+integrations: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py
+	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/integrations/test_mcp_suites.py
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e . -r $(FRAMEWORKS)/requirements.txt
+	touch $@
+
+$(INTEGRATIONS)/mcp-suites/installed: $(MCP_SUITES)/package.json $(INTEGRATIONS)/installed
+	mkdir -p $(@D) && cp $< $(@D)
+	npm install --prefix $(@D) --no-audit --no-fund --loglevel=error
 	touch $@
 
 .PHONY: $(APART:%=integrations-%)

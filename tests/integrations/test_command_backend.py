@@ -289,7 +289,7 @@ def test_errors_of_files_are_those_of_python(backend: CommandBackend) -> None:
 def test_awaited_command_with_wrong_arguments_ends(backend: CommandBackend) -> None:
     """What cannot be run raises at once, awaited too."""
     for wrong in ({"env": {"1x": ""}}, {"user": "root"}):
-        with pytest.raises(ValueError, match="1x|root"):
+        with pytest.raises(ValueError, match=r"1x|root"):
             asyncio.run(asyncio.wait_for(run_command(backend, ["true"], **wrong), 60))
 
 

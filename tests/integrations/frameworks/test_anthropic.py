@@ -60,8 +60,12 @@ def test_editor(session: planaria.Session, by_name: dict[str, BetaBuiltinFunctio
     """Each command of the editor, and what it says when it cannot be done."""
     editor = by_name["str_replace_based_edit_tool"]
     editor.call({"command": "create", "path": "/tmp/d/f", "file_text": "one\ntwo\none\n"})
-    assert "in lines 1, 3" in failure(editor, command="str_replace", path="/tmp/d/f", old_str="one", new_str="")
-    assert "not in the file" in failure(editor, command="str_replace", path="/tmp/d/f", old_str="x", new_str="")
+    assert "in lines 1, 3" in failure(
+        editor, command="str_replace", path="/tmp/d/f", old_str="one", new_str=""
+    )
+    assert "not in the file" in failure(
+        editor, command="str_replace", path="/tmp/d/f", old_str="x", new_str=""
+    )
     editor.call({"command": "str_replace", "path": "/tmp/d/f", "old_str": "two\n", "new_str": "2\n"})
     editor.call({"command": "insert", "path": "/tmp/d/f", "insert_line": 1, "insert_text": "new"})
     assert session.files.read_text("/tmp/d/f") == "one\nnew\n2\none\n"
@@ -93,7 +97,9 @@ def test_memory_is_a_directory_of_the_session(
     memory.call({"command": "delete", "path": "/memories/c"})
     assert session.files.listdir("/memories/a") == []
     for path in ("/etc/passwd", "/memories/../etc/passwd", "/memories2"):
-        assert failure(memory, command="view", path=path) == f"{path}: the files of this tool are in /memories"
+        assert (
+            failure(memory, command="view", path=path) == f"{path}: the files of this tool are in /memories"
+        )
 
 
 async def test_cancelled_run_stops_what_executes() -> None:

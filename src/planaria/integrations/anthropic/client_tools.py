@@ -121,7 +121,9 @@ def bash_function(
         session.bash(f"cd -- {shlex.quote(cwd)}")
     beginning = session._ask(kernel_queries.state)
 
-    def bash(command: str | None = None, restart: bool | None = None, timeout_ms: int | None = None) -> Answer:
+    def bash(
+        command: str | None = None, restart: bool | None = None, timeout_ms: int | None = None
+    ) -> Answer:
         if restart:
             session._ask(lambda engine: kernel_queries.restore_state(engine, beginning))
             return Answer("the shell was started again")

@@ -67,7 +67,9 @@ async def test_tools_of_adk(environment: PlanariaEnvironment) -> None:
     assert environment.session.files.read_text("w.txt") == "hello\n"
 
 
-def execute(executor: PlanariaCodeExecutor, code: str, conversation: str | None, *files: File) -> CodeExecutionResult:
+def execute(
+    executor: PlanariaCodeExecutor, code: str, conversation: str | None, *files: File
+) -> CodeExecutionResult:
     given = CodeExecutionInput(code=code, execution_id=conversation, input_files=list(files))
     return executor.execute_code(cast(InvocationContext, None), given)
 

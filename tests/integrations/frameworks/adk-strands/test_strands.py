@@ -51,7 +51,9 @@ async def test_directory_environment_and_limit(sandbox: PlanariaSandbox) -> None
 
 async def test_code(sandbox: PlanariaSandbox) -> None:
     """Programs of Python and bash run in processes of their own; other languages are refused."""
-    done = await sandbox.execute_code("import os; print(os.environ['X']); raise SystemExit(3)", "python", env={"X": "y"})
+    done = await sandbox.execute_code(
+        "import os; print(os.environ['X']); raise SystemExit(3)", "python", env={"X": "y"}
+    )
     assert (done.exit_code, done.stdout) == (3, "y\n")
     assert (await sandbox.execute_code("echo ${X-unset}", "bash")).stdout == "unset\n"
     with pytest.raises(ValueError, match="python3 and bash"):
@@ -96,7 +98,7 @@ async def test_tools_give_text_and_figures(sandbox: PlanariaSandbox) -> None:
     async def call(code: str) -> Any:
         use = {"toolUseId": "1", "name": "run_python", "input": {"code": code}}
         [event] = [event async for event in tools["run_python"].stream(use, {})]
-        return event["tool_result"] if "tool_result" in event else event.tool_result
+        return event["tool_result"]
 
     failed = await call("x = 3\nx / 0")
     assert failed["status"] == "error"
