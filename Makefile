@@ -94,7 +94,8 @@ MCP_SUITES := tests/integrations/mcp_suites
 integrations: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/integrations/test_mcp_suites.py
+	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/server/test_server_schema.py \
+		tests/integrations/test_mcp_suites.py
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)
