@@ -87,7 +87,7 @@ def agent_toolset(
     """
     backend = CommandBackend(session, cwd=cwd, closes_session=False)
     files = _Files(backend)
-    functions = {
+    functions: dict[str, Callable[..., Answer]] = {
         "bash": bash_function(session, _BASH_TIMEOUT, backend.cwd),
         "read": files.read,
         "write": files.write,
