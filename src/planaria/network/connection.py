@@ -311,8 +311,7 @@ class Connection:
         if isinstance(decision, Mapping):
             try:
                 headers = [
-                    (name.encode("ascii"), value.encode("latin-1"))
-                    for name, value in decision.items()
+                    (name.encode("ascii"), value.encode("latin-1")) for name, value in decision.items()
                 ]
             except (AttributeError, UnicodeError):
                 self._refuse(
