@@ -41,6 +41,8 @@ __all__ = [
     "new_image",
 ]
 
+#: The file of an image that has `Image.first_chunk`. It may be missing.
+_HEAP: Final = "heap"
 #: How much of a memory is looked at as one when zeros are left out, in bytes.
 _PIECE: Final = 1 << 16
 _ZEROS: Final = bytes(_PIECE)
@@ -65,16 +67,13 @@ class Image:
     """SHA-256 of the memory: the identity against which snapshots are deltas."""
     files: str | None = None
     """The digest of the files that sessions begin with, None for the standard ones (`image_files`)."""
+    first_chunk: int | None = None
+    """Where to begin to look for free memory, if that is known; see `heap.first_chunk`."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the cache has the files that sessions begin with, or they are loaded."""
         return self.files is None or "tree" in self.__dict__ or tree_path(self.files).exists()
-
-    @cached_property
-    def first_chunk(self) -> int | None:
-        """Where to begin to look for free memory; see `heap.first_chunk`. Takes 40 ms the first time."""
-        return first_chunk(self.memory, self.entry)
 
     @cached_property
     def tree(self) -> MemorySnapshot | None:
@@ -142,6 +141,8 @@ def _read(recipe: Recipe) -> Image | None:
         facts = json.loads((place / "image.json").read_text("utf-8"))
         system = decode((place / "system").read_bytes())
         memory = MemoryFile.open(place / "memory")
+        heap = place / _HEAP
+        chunk = json.loads(heap.read_text("ascii")) if heap.exists() else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -150,7 +151,7 @@ def _read(recipe: Recipe) -> Image | None:
         ) from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    image = Image(recipe, memory, system=system, **facts)
+    image = Image(recipe, memory, system=system, first_chunk=chunk, **facts)
     return image if image.is_whole else None
 
 
@@ -211,15 +212,16 @@ class NewImage:
             "digest": self.digest,
             "files": files,
         }
+        chunk = first_chunk(MemoryFile.open(self._folder / "memory"), entry)
+        (self._folder / _HEAP).write_text(json.dumps(chunk), "ascii")
         (self._folder / "system").write_bytes(encode(system))
         (self._folder / "image.json").write_text(json.dumps(facts), "utf-8")
         place = image_place(self._recipe)
         shutil.rmtree(place, ignore_errors=True)  # one whose files are gone
         os.rename(self._folder, place)
         # From the file, whose pages all processes share.
-        image = Image(
-            self._recipe, MemoryFile.open(place / "memory"), entry, settle, system, self.digest, files
-        )
+        memory = MemoryFile.open(place / "memory")
+        image = Image(self._recipe, memory, entry, settle, system, self.digest, files, chunk)
         _loaded[self._recipe] = image
         return image
 

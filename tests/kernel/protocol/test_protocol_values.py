@@ -195,6 +195,24 @@ def test_too_large() -> None:
         encode(b"x" * 2000, max_bytes=1000)
 
 
+@given(
+    st.lists(
+        st.integers(0, 99)
+        | st.sampled_from([b"a" * 65_535, b"b" * 65_536, b"c" * 100_000, bytearray(70_000)])
+    )
+)
+@settings(deadline=None, max_examples=30)
+def test_large_bytes_among_others(values: list[Any]) -> None:
+    """Bytes of any size keep their place among other values, and count towards the limit."""
+    value = {"values": values, b"k" * 70_000: (values, "end")}
+    data = encode(value)
+    plain = [bytes(one) if isinstance(one, bytearray) else one for one in values]
+    assert decode(data) == {"values": plain, b"k" * 70_000: (plain, "end")}
+    assert encode(value, max_bytes=len(data)) == data
+    with pytest.raises(EncodeError, match="more than"):
+        encode(value, max_bytes=len(data) - 1)
+
+
 def test_chosen_hashes() -> None:
     """Keys chosen to have one hash, which would take quadratic time, are refused."""
     keys = frozenset(1 + n * sys.hash_info.modulus for n in range(200))
