@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 INTEGRATIONS := .venv-integrations
 # Frameworks that want other versions of what the rest of them want, each set with an environment of its own.
-APART := crewai
+APART := crewai adk-strands
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
 # Each process of the tests would compile every module and rewrite every assertion anew.
@@ -85,19 +85,28 @@ $(ENGINE)/ready-for-tests: pyproject.toml
 
 # The adapters for frameworks, with the suites that those bring along; in environments of their own.
 FRAMEWORKS := tests/integrations/frameworks
-# What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
 SERVERS := test_server_schema.py test_server_e2b_javascript.py
+# What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
 NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
 
-integrations: $(INTEGRATIONS)/installed $(APART:%=integrations-%)
+# The conformance suite and the Inspector of MCP's authors, by npm.
+MCP_SUITES := tests/integrations/mcp_suites
+
+integrations: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py $(addprefix tests/server/,$(SERVERS))
+	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py $(addprefix tests/server/,$(SERVERS)) \
+		tests/integrations/test_mcp_suites.py
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e '.[server]' -r $(FRAMEWORKS)/requirements.txt
 	npm install --silent --no-save --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0
+	touch $@
+
+$(INTEGRATIONS)/mcp-suites/installed: $(MCP_SUITES)/package.json $(INTEGRATIONS)/installed
+	mkdir -p $(@D) && cp $< $(@D)
+	npm install --prefix $(@D) --no-audit --no-fund --loglevel=error
 	touch $@
 
 .PHONY: $(APART:%=integrations-%)

@@ -170,3 +170,45 @@ def test_a_failed_command_of_the_shell_says_its_status(terminal: Terminal) -> No
     assert "41\r\n" in terminal.run("40 + _exit_code")
     assert "exit status" not in terminal.run("!true")
     assert "40\r\n" in terminal.run("40 + _exit_code")
+
+
+def test_forks_at_the_prompt(terminal: Terminal) -> None:
+    """A copy is kept under a name and gone on in; what one does the other does not see."""
+    terminal.run("x = 1")
+    for line, answer in (
+        ("%fork other", "%switch other goes on from here"),
+        ("%fork other", "there is a session of that name"),
+        ("%switch none", "there is no session of that name"),
+        ("%forks", "main (cells run here)\r\nother"),
+    ):
+        terminal.type(line + ENTER)
+        terminal.wait_for(answer)
+        terminal.wait_for("[2]>")
+    terminal.run("x = 2")
+    terminal.type("%switch other" + ENTER)
+    terminal.wait_for("cells run in other now")
+    terminal.wait_for("[2]>")
+    terminal.cells = 1
+    assert "1\r\n" in terminal.run("x")
+
+
+def test_a_cell_in_parallel_forks(terminal: Terminal) -> None:
+    """A cell runs in forks, each with its number; cells go on from the one that is chosen."""
+    terminal.run("x = 10")
+    code = "print('wrote', FORK)\nx += FORK\n1 // (1 - FORK) if FORK == 1 else x"
+    terminal.type(f"%%parallel 3{ENTER}{code}\n{ENTER}".replace("\n", ENTER))
+    shown = terminal.wait_for("until then nothing has changed")
+    terminal.wait_for("[2]>")
+    first, second, third = shown.partition("--- fork 0 ---")[2].split("--- fork ")
+    assert "wrote 0\r\n10\r\n" in first
+    assert "ZeroDivisionError" in second
+    assert "wrote 2\r\n12\r\n" in third
+    terminal.type("%choose 2" + ENTER)
+    terminal.wait_for("cells go on from fork 2")
+    terminal.wait_for("[4]>")
+    terminal.cells = 3
+    assert "12\r\n" in terminal.run("x")
+    terminal.type("%choose 0" + ENTER)
+    terminal.wait_for("there are 0 forks")
+    terminal.type("%%parallel" + ENTER + "x" + ENTER + ENTER)
+    terminal.wait_for("usage: %%parallel N")

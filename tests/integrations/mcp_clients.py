@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -36,7 +37,12 @@ def http_server(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith("serving sessions at "), line
+        # What it logs must not fill the pipe.
+        reader = threading.Thread(target=process.stderr.read, daemon=True)
+        reader.start()
         yield line.split()[-1], process
+        process.terminate()
+        reader.join()
     finally:
         process.terminate()
         process.communicate()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 
 import pytest
 
 import planaria
+from planaria.integrations.awaited import run_command
 from planaria.integrations.command_backend import (
     BackendClosed,
     Cancellation,
@@ -282,3 +284,26 @@ def test_errors_of_files_are_those_of_python(backend: CommandBackend) -> None:
     for path in (".", backend.cwd, "/", "/home", "directory/.."):
         with pytest.raises(ValueError, match="working directory"):
             files.remove(path)
+
+
+def test_awaited_command_with_wrong_arguments_ends(backend: CommandBackend) -> None:
+    """What cannot be run raises at once, awaited too."""
+    for wrong in ({"env": {"1x": ""}}, {"user": "root"}):
+        with pytest.raises(ValueError, match=r"1x|root"):
+            asyncio.run(asyncio.wait_for(run_command(backend, ["true"], **wrong), 60))
+
+
+def test_command_cancelled_before_it_began_does_not_run(backend: CommandBackend) -> None:
+    """A task that is cancelled at any step ends, and its command has ended or never runs."""
+
+    async def cancelled_after(steps: int) -> None:
+        task = asyncio.create_task(run_command(backend, "sleep 1000; touch late"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 60)
+
+    for steps in range(6):
+        asyncio.run(cancelled_after(steps))
+    assert not backend.files.exists("late")

@@ -16,7 +16,9 @@ from planaria.cli.options import (
     sandbox_options,
     sandbox_options_without_image,
     seconds,
+    server_options,
     session_options,
+    workspace_options,
 )
 from planaria.cli.streams import abandon_output
 from planaria.errors import PlanariaError
@@ -126,55 +128,21 @@ def bash(arguments: tuple[str, ...], script: str | None, **options: Any) -> None
 @click.option(
     "--http", is_flag=True, help="Serve streamable HTTP, at /mcp, rather than standard input and output."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address to listen at.")
-@click.option(
-    "--port",
-    type=int,
-    default=8000,
-    show_default=True,
-    help="With --http: the port to listen at; 0 is any that is free.",
-)
-@click.option(
-    "--store",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Save each session here after every call; sessions then outlive the server.",
-)
-@click.option(
-    "--base",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="A workspace: code finds its tools (other MCP servers among them), workflows and artifacts.",
-)
-@click.option(
-    "--package",
-    "packages",
-    multiple=True,
-    metavar="REQUIREMENT",
-    help="Install this in each session, as in 'attrs>=24'. May be given several times.",
-)
-@click.option(
-    "--timeout",
-    type=seconds,
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Stop an execution after so many seconds.",
-)
+@server_options(port=8000)
 @sandbox_options
 def mcp(
     http: bool,
     host: str,
     port: int,
-    store: Path | None,
+    store: str | None,
     base: Path | None,
     packages: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Serve sessions to an MCP client (Claude, Codex, Cursor, VS Code ...), on standard input and output.
 
-    Its tools are run_python, run_bash, read_file, write_file and sessions. HTTP has no authentication: any
-    program that can connect can use the sessions.
+    Its tools are run_python, run_bash, read_file, write_file and sessions. With --http it listens at --host
+    and --port. HTTP has no authentication: any program that can connect can use the sessions.
     """
     from planaria.cli.mcp import Server, serve
 
@@ -182,10 +150,7 @@ def mcp(
 
 
 @commands.command(name="serve", short_help="Serve sessions over HTTP.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port", type=int, default=7700, show_default=True, help="The port to listen at; 0 is any that is free."
-)
+@server_options(port=7700)
 @click.option(
     "--token",
     metavar="TOKEN",
@@ -197,12 +162,6 @@ def mcp(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Several tokens with name spaces and quotas, as a TOML file.",
-)
-@click.option(
-    "--store",
-    metavar="URL",
-    help="Save each session here before each answer: a directory, sqlite:///FILE or redis://HOST/0. Sessions "
-    "then outlive the server, and other servers can share them.",
 )
 @click.option(
     "--image",
@@ -237,20 +196,6 @@ def mcp(
     metavar="FILE",
     help="Write each request to this file, as a line of JSON.",
 )
-@click.option(
-    "--base",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="A workspace: code finds its tools, workflows and artifacts.",
-)
-@click.option(
-    "--timeout",
-    type=seconds,
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Stop an execution after so many seconds.",
-)
 @sandbox_options_without_image
 def serve_http(
     host: str,
@@ -264,6 +209,7 @@ def serve_http(
     hosts: tuple[str, ...],
     audit: Path | None,
     base: Path | None,
+    packages: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Serve sessions over HTTP, until Ctrl-C.
@@ -273,7 +219,7 @@ def serve_http(
     from planaria.cli.mcp import Server
     from planaria.cli.serve import Service, serve
 
-    sessions = Server(SessionOptions(**options), base=base)
+    sessions = Server(SessionOptions(**options), base=base, packages=packages)
     serve(
         Service(
             sessions=sessions,
@@ -335,19 +281,7 @@ def install_jupyter(
     metavar="FILE",
     help="The connection file that Jupyter writes.",
 )
-@click.option(
-    "--base",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="A workspace: code finds its tools, workflows and artifacts, and %pip installs packages.",
-)
-@click.option(
-    "--package",
-    "packages",
-    multiple=True,
-    metavar="REQUIREMENT",
-    help="Install this, as in 'attrs>=24'. May be given several times.",
-)
+@workspace_options
 @click.option("--timeout", type=seconds, metavar="SECONDS", help="Stop a cell after so many seconds.")
 @sandbox_options
 def jupyter_kernel(

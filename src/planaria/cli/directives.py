@@ -11,16 +11,26 @@ from pathlib import Path
 from typing import Final
 
 from planaria import Session
+from planaria.cli.forks import Forks
 
-__all__ = ["PREFIX", "Cell", "DirectiveError", "directive_names", "obey"]
+__all__ = ["PREFIX", "Cell", "DirectiveError", "Parallel", "directive_names", "obey"]
 
 PREFIX: Final = "%"
+_PARALLEL: Final = "%%parallel"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """What a directive has the session execute."""
 
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """A cell for several forks of the session."""
+
+    count: int
     source: str
 
 
@@ -35,6 +45,7 @@ class _Directive:
     least: int
     most: int
     act: Callable[..., str | Cell]
+    takes_forks: bool
 
 
 _directives: Final[dict[str, _Directive]] = {}
@@ -42,15 +53,18 @@ _directives: Final[dict[str, _Directive]] = {}
 
 def directive_names() -> list[str]:
     """All directives with their prefix, sorted."""
-    return sorted(PREFIX + name for name in _directives)
+    return sorted([_PARALLEL, *(PREFIX + name for name in _directives)])
 
 
-def obey(line: str, session: Session) -> str | Cell:
+def obey(line: str, forks: Forks) -> str | Cell | Parallel:
     """Do what a line that begins with `%` says; returns what to show, or to execute.
 
     A line that is for no directive is code. Raises DirectiveError when the arguments are not understood,
     otherwise what the session raises.
     """
+    first, _, body = line.partition("\n")
+    if first.split()[0] == _PARALLEL:
+        return _parallel(first.split()[1:], body)
     name, _, rest = line.removeprefix(PREFIX).partition(" ")
     directive = _directives.get(name or "help")
     if directive is None:
@@ -61,25 +75,33 @@ def obey(line: str, session: Session) -> str | Cell:
         raise DirectiveError(f"{line}: {error}") from None
     if not directive.least <= len(arguments) <= directive.most:
         raise DirectiveError(f"usage: {PREFIX}{directive.usage}")
-    return directive.act(session, *arguments)
+    return directive.act(forks if directive.takes_forks else forks.session, *arguments)
 
 
-def _directive(usage: str, purpose: str) -> Callable[[Callable[..., str | Cell]], Callable[..., str | Cell]]:
+def _parallel(arguments: list[str], body: str) -> Parallel:
+    if len(arguments) != 1 or not body.strip():
+        raise DirectiveError(f"usage: {_PARALLEL} N, and the code below it")
+    return Parallel(_number(arguments[0], "forks"), body)
+
+
+def _directive(
+    usage: str, purpose: str, *, takes_forks: bool = False
+) -> Callable[[Callable[..., str | Cell]], Callable[..., str | Cell]]:
     """Make a function a directive; in `usage`, arguments in brackets may be left out."""
     name, *arguments = usage.split()
 
     def register(act: Callable[..., str | Cell]) -> Callable[..., str | Cell]:
         least = sum(not argument.startswith("[") for argument in arguments)
         most = sys.maxsize if usage.endswith("...]") else len(arguments)
-        _directives[name] = _Directive(usage, purpose, least, most, act)
+        _directives[name] = _Directive(usage, purpose, least, most, act, takes_forks)
         return act
 
     return register
 
 
-def _count(text: str) -> int:
+def _number(text: str, of: str) -> int:
     if not text.isdecimal():
-        raise DirectiveError(f"{text!r} is not a number of executions")
+        raise DirectiveError(f"{text!r} is not a number of {of}")
     return int(text)
 
 
@@ -87,6 +109,9 @@ def _count(text: str) -> int:
 def _help(_session: Session) -> str:
     width = max(len(directive.usage) for directive in _directives.values())
     lines = [f"{PREFIX}{one.usage:{width}}  {one.purpose}" for one in _directives.values()]
+    lines.append(
+        f"{_PARALLEL + ' N':{width + 1}}  run the code below it in N forks, where FORK is the number"
+    )
     others = (
         "!COMMAND runs in the shell, NAME? and NAME?? describe a value, Out[N] and _N are earlier values, "
         f"{PREFIX}lsmagic lists the magics that cells have as well, such as {PREFIX}who and {PREFIX}timeit."
@@ -97,7 +122,7 @@ def _help(_session: Session) -> str:
 
 @_directive("undo [N]", "make the last execution, or the last N, never have happened")
 def _undo(session: Session, count: str = "1") -> str:
-    session.undo(_count(count))
+    session.undo(_number(count, "executions"))
     return f"back to the state after execution {session.execution_count}"
 
 
@@ -117,6 +142,30 @@ def _checkpoint(session: Session, label: str) -> str:
 def _rewind(session: Session, place: str) -> str:
     session.rewind(int(place) if place.isdecimal() else place)
     return f"back to the state after execution {session.execution_count}"
+
+
+@_directive("fork NAME", "keep a running copy of the session", takes_forks=True)
+def _fork(forks: Forks, name: str) -> str:
+    forks.fork(name)
+    return f"{PREFIX}switch {shlex.quote(name)} goes on from here"
+
+
+@_directive("switch NAME", "go on in a copy", takes_forks=True)
+def _switch(forks: Forks, name: str) -> str:
+    forks.switch(name)
+    return f"cells run in {name} now"
+
+
+@_directive("forks", "the copies", takes_forks=True)
+def _list_forks(forks: Forks) -> str:
+    here, *others = forks.names()
+    return "\n".join([f"{here} (cells run here)", *others])
+
+
+@_directive("choose K", f"go on from fork K of the last {_PARALLEL}", takes_forks=True)
+def _choose(forks: Forks, number: str) -> str:
+    forks.choose(_number(number, "forks"))
+    return f"cells go on from fork {number}"
 
 
 @_directive("history", "the executions so far")

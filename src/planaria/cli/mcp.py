@@ -28,7 +28,7 @@ class Server:
     """What was asked of the server on the command line."""
 
     options: SessionOptions
-    store: Path | None = None
+    store: str | None = None
     base: Path | None = None
     packages: tuple[str, ...] = ()
 
@@ -58,7 +58,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
         raise click.ClickException(
             f"this needs the package {error.name}: pip install 'planaria[mcp]'"
         ) from None
-    from planaria.stores.file import FileStore
+    from planaria.stores.opening import open_store
 
     workspace, registry = server.workspace()
     network = server.options.network()
@@ -73,7 +73,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
     sessions = NamedSessions(
         lambda: AsyncSession(**arguments),
         lambda snapshot: AsyncSession.from_snapshot(snapshot, **arguments),
-        None if server.store is None else FileStore(server.store),
+        None if server.store is None else open_store(server.store),
     )
     mcp = create_server(
         sessions,

@@ -28,8 +28,10 @@ __all__ = [
     "sandbox_options",
     "sandbox_options_without_image",
     "seconds",
+    "server_options",
     "session_options",
     "size",
+    "workspace_options",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -189,3 +191,65 @@ def session_options(command: Command) -> Command:
     ):
         command = option(command)
     return sandbox_options(command)
+
+
+def workspace_options(command: Command) -> Command:
+    """Add what sessions of a server or kernel find: `base` and `packages`."""
+    for option in (
+        click.option(
+            "--package",
+            "packages",
+            multiple=True,
+            metavar="REQUIREMENT",
+            help="Install this in each session, as in 'attrs>=24'. May be given several times.",
+        ),
+        click.option(
+            "--base",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            metavar="DIR",
+            help="A workspace: code finds its tools (MCP servers among them), workflows and artifacts.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def server_options(port: int) -> Callable[[Command], Command]:
+    """Add what servers of sessions have in common: `host` and `port`, `store`, `timeout` and those of
+    `workspace_options`.
+
+    Args:
+        port: the port unless another one is given.
+    """
+    options = (
+        click.option(
+            "--timeout",
+            type=seconds,
+            default=60.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="Stop an execution after so many seconds.",
+        ),
+        workspace_options,
+        click.option(
+            "--store",
+            metavar="URL",
+            help="Save each session here after each call: a directory, sqlite:///FILE or redis://HOST/0. "
+            "Sessions then outlive the server, and other servers can share them.",
+        ),
+        click.option(
+            "--port",
+            type=int,
+            default=port,
+            show_default=True,
+            help="The port to listen at; 0 is any that is free.",
+        ),
+        click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at."),
+    )
+
+    def add(command: Command) -> Command:
+        for option in options:
+            command = option(command)
+        return command
+
+    return add

@@ -16,8 +16,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.python import PythonLexer
 
-from planaria import Session
 from planaria.cli.directives import PREFIX, directive_names
+from planaria.cli.forks import Forks
 from planaria.cli.prompt_syntax import indentation, is_complete, is_line, magics
 from planaria.errors import PlanariaError
 
@@ -27,12 +27,12 @@ __all__ = ["CellPrompt", "kept_history"]
 class CellPrompt:
     """Asks for one cell after another."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, forks: Forks) -> None:
+        self._forks = forks
         self._reader: PromptSession[str] = PromptSession(
             history=kept_history("history"),
             lexer=PygmentsLexer(PythonLexer),
-            completer=_SessionCompleter(session),
+            completer=_SessionCompleter(forks),
             complete_while_typing=False,
             multiline=True,
             prompt_continuation=lambda width, _number, _wrapped: "... ".rjust(width),
@@ -41,7 +41,7 @@ class CellPrompt:
 
     def read(self) -> str:
         """A cell. Raises EOFError after Ctrl-D and KeyboardInterrupt after Ctrl-C."""
-        return self._reader.prompt(f"[{self._session.execution_count + 1}]> ")
+        return self._reader.prompt(f"[{self._forks.session.execution_count + 1}]> ")
 
 
 def kept_history(name: str) -> History:
@@ -58,8 +58,8 @@ def kept_history(name: str) -> History:
 class _SessionCompleter(Completer):
     """Asks the session, which knows what its variables hold."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, forks: Forks) -> None:
+        self._forks = forks
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         typed = document.text_before_cursor
@@ -69,7 +69,7 @@ class _SessionCompleter(Completer):
                     yield Completion(name, -len(typed))
             return
         try:
-            found = self._session.complete(document.text, document.cursor_position)
+            found = self._forks.session.complete(document.text, document.cursor_position)
         except PlanariaError:
             return  # a session that cannot complete now says why when the cell is run
         for match in found.matches:

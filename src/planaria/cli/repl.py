@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planaria import Session, __version__
 from planaria.cli import program_files, prompt_syntax
 from planaria.cli.figures import save, shows_picture
+from planaria.cli.forks import Forks
 from planaria.cli.options import SessionOptions
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import ExecutionError, Exited, Interrupted, PlanariaError
 from planaria.session.result import Output, Result
 
+if TYPE_CHECKING:
+    from planaria.cli.directives import Parallel
+
 __all__ = ["Repl", "interact"]
+
+#: Output of a fork: a descriptor and bytes, or the name of a stream and a rich output.
+_Held = tuple[int | str, bytes | Output]
 
 
 def interact(options: SessionOptions) -> int:
@@ -24,7 +34,7 @@ def interact(options: SessionOptions) -> int:
     Without a terminal, all of standard input is one cell.
     """
     repl = Repl(options)
-    with repl.session:
+    with contextlib.closing(repl.forks):
         if sys.stdin is None or not sys.stdin.isatty():
             result = repl.execute("" if sys.stdin is None else sys.stdin.read())
             return 130 if result is None else result.exit_code
@@ -38,16 +48,24 @@ class Repl:
         self._write = StandardOutput()
         self._directory = options.save or Path()
         self._colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        self.session = Session(
+        #: What forks write, by the thread that runs them; it is shown when they have ended.
+        self._held = threading.local()
+        session = Session(
             limits=options.limits(output=0),  # it is shown as it comes and need not be kept
             mounts=options.mounts,
             image=options.image,
             network=options.network(),
             env=program_files.terminal_environment(),
             stdin=StandardInput(prompts=self._write),
-            on_bytes=self._write,
+            on_bytes=self._pass_on,
             on_output=self._display,
         )
+        self.forks = Forks(session)
+
+    @property
+    def session(self) -> Session:
+        """The session in which cells run now."""
+        return self.forks.session
 
     def converse(self) -> int:
         """Read and run cells until Ctrl-D or `exit()`; returns the exit status."""
@@ -55,7 +73,7 @@ class Repl:
         from planaria.cli.directives import PREFIX
         from planaria.cli.prompt import CellPrompt
 
-        prompt = CellPrompt(self.session)
+        prompt = CellPrompt(self.forks)
         print(f"planaria {__version__}: Python in a sandbox. {PREFIX}help lists commands, Ctrl-D leaves.")
         while True:
             try:
@@ -82,13 +100,49 @@ class Repl:
             self._write.line_is_open = True  # the terminal shows ^C
             self._tell(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"))
             return None
+        self._show(self.session, result)
+        return result
+
+    def _show(self, session: Session, result: Result) -> None:
+        """Show what an execution gave beside its output."""
         if result.repr is not None:
-            self._print(prompt_syntax.pretty(self.session, result.repr, shutil.get_terminal_size().columns))
-            prompt_syntax.keep_value(self.session)
+            self._print(prompt_syntax.pretty(session, result.repr, shutil.get_terminal_size().columns))
+            prompt_syntax.keep_value(session)
         if result.error is not None:
             self._tell(result.error)
         self._write.end_line()
-        return result
+
+    def _run_parallel(self, cell: Parallel) -> None:
+        """Run a cell in forks side by side, and show one after the other what came of it."""
+
+        def run(number: int, fork: Session) -> tuple[Session, list[_Held], Result]:
+            held: list[_Held] = []
+            self._held.output = held
+            fork.run(f"FORK = {number}")
+            return fork, held, fork.run(cell.source)
+
+        try:
+            ended = self.forks.parallel(cell.count, run)
+        except KeyboardInterrupt:
+            self._write.line_is_open = True
+            self._complain("interrupted")
+            return
+        for number, (fork, held, result) in enumerate(ended):
+            self._print(f"--- fork {number} ---")
+            for stream, output in held:
+                if isinstance(output, bytes):
+                    self._write(int(stream), output)
+                else:
+                    self._display(str(stream), output)
+            self._show(fork, result)
+        self._print("%choose K goes on from fork K; until then nothing has changed")
+
+    def _pass_on(self, stream: int, data: bytes) -> None:
+        held = getattr(self._held, "output", None)
+        if held is None:
+            self._write(stream, data)
+        else:
+            held.append((stream, data))
 
     def _run_command(self, script: str) -> None:
         try:
@@ -107,7 +161,10 @@ class Repl:
     def _display(self, _stream: str, output: str | Output) -> None:
         if not isinstance(output, Output):
             return
-        if shows_picture(output):
+        held = getattr(self._held, "output", None)
+        if held is not None:
+            held.append((_stream, output))
+        elif shows_picture(output):
             try:
                 self._print(f"saved {save(output, self._directory)}")
             except OSError as error:
@@ -116,12 +173,14 @@ class Repl:
             self._print(str(output))
 
     def _obey(self, line: str) -> None:
-        from planaria.cli.directives import Cell, DirectiveError, obey
+        from planaria.cli.directives import Cell, DirectiveError, Parallel, obey
 
         try:
-            shown = obey(line.strip(), self.session)
+            shown = obey(line.strip(), self.forks)
             if isinstance(shown, Cell):
                 self.execute(shown.source)
+            elif isinstance(shown, Parallel):
+                self._run_parallel(shown)
             elif shown:
                 self._print(shown)
         except (DirectiveError, PlanariaError) as error:

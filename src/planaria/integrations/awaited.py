@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
@@ -57,19 +58,24 @@ async def run_command(
 async def in_thread_until_cancelled(function: Callable[[], T], cancellation: Cancellation) -> T:
     """`in_thread`, for a function that `cancellation` stops: cancelling the task does, and waits for it."""
     outcome: list[T | Exception] = []
+    #: Taken by what comes first: the beginning of the function, or the cancellation that prevents it.
+    first = threading.Lock()
+
+    def begin() -> T | None:
+        return function() if first.acquire(blocking=False) else None
 
     async def cancel_with_this_task() -> None:
         try:
             await anyio.sleep_forever()
         finally:
-            if not cancellation.ended.is_set():
+            if not first.acquire(blocking=False) and not cancellation.ended.is_set():
                 with anyio.CancelScope(shield=True):
                     await in_thread(cancellation.cancel)
 
     async with anyio.create_task_group() as group:
         group.start_soon(cancel_with_this_task)
         try:
-            outcome.append(await in_thread(function))
+            outcome.append(cast(T, await in_thread(begin)))
         except Exception as error:
             # Not raised in here, where it would become a group of one.
             outcome.append(error)

@@ -134,6 +134,17 @@ class BackendFiles:
             else:
                 self._files.remove(place)
 
+    def rename(self, path: str, new_path: str) -> None:
+        """Move a file, a link or a directory, creating the directories above its new name. Raises
+        FileExistsError when there is something of the new name.
+        """
+        with self._operation(path) as source, self._operation(new_path) as target:
+            self._files.stat(source, follow=False)
+            if self._files.is_symlink(target) or self._files.exists(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+            self._files.mkdir(posixpath.dirname(target) or "/", parents=True, exist_ok=True)
+            self._files.rename(source, target)
+
     def real_path(self, path: str) -> str:
         """The path without links and dots, as os.path.realpath; names that do not exist stay as they are.
         Raises OSError (ELOOP) for links in a circle.

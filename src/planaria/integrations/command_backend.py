@@ -170,9 +170,9 @@ class CommandBackend:
         CommandTimeout, CommandCancelled, CommandOutputLimit (see `Limits.output`), BackendClosed, and
         ValueError for arguments that cannot be.
         """
-        script = self._script(command, cwd, env, user, after=" 2>&1" if merge_streams else "")
         given = cancellation or Cancellation()
         try:
+            script = self._script(command, cwd, env, user, after=" 2>&1" if merge_streams else "")
             self._take_turn(given)
             try:
                 result = self._run(script, stdin, timeout, on_output)

@@ -5,6 +5,7 @@ What a framework calls a tool is in the module that has its name.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from planaria.session.callbacks import Callback
     from planaria.session.result import Result
 
-__all__ = ["Answer", "Argument", "SessionTool", "session_tools"]
+__all__ = ["Answer", "Argument", "SessionTool", "answer_of", "session_tools"]
 
 _BASH: Final = (
     "Execute a bash script in the sandbox of run_python, on the same files. Variables, functions and the "
@@ -93,7 +94,7 @@ class SessionTool:
         return create_model(self.name, **fields)
 
     def call(self, **arguments: Any) -> Answer:
-        """Call it; what fails is in the answer. Raises TypeError for arguments that it does not have."""
+        """Call it; what fails is in the answer, arguments that it does not have among it."""
         return self._called(Cancellation(), arguments)
 
     async def acall(self, **arguments: Any) -> Answer:
@@ -101,10 +102,24 @@ class SessionTool:
         cancellation = Cancellation()
         return await in_thread_until_cancelled(partial(self._called, cancellation, arguments), cancellation)
 
+    def beside(
+        self,
+        name: str,
+        description: str,
+        arguments: tuple[Argument, ...],
+        function: Callable[..., Answer],
+    ) -> SessionTool:
+        """Another tool of the same session: the two run one after the other."""
+        return SessionTool(name, description, arguments, function, self._interrupt, self._turn)
+
     def _called(self, cancellation: Cancellation, arguments: dict[str, Any]) -> Answer:
         with self._turn, cancellation.stops_with(self._interrupt):
             if cancellation.requested:
                 return Answer("cancelled", is_error=True)
+            try:
+                inspect.signature(self._function).bind(**arguments)
+            except TypeError as error:
+                return Answer(f"{self.name}: {error}", is_error=True)
             try:
                 return self._function(**arguments)
             except (PlanariaError, OSError, ValueError) as error:
@@ -113,19 +128,14 @@ class SessionTool:
 
 def session_tools(session: Session) -> list[SessionTool]:
     """`run_python`, `run_bash`, `read_file` and `write_file` on a session, which stays open."""
-    turn = threading.Lock()
-
-    def tool(name: str, description: str, arguments: tuple[Argument, ...], function: Any) -> SessionTool:
-        return SessionTool(name, description, arguments, function, session.interrupt, turn)
-
     timeout = Argument("timeout", float, "Stop after so many seconds", is_required=False)
     path = Argument("path", str, "Its path, in /home/user unless it is absolute")
 
     def run_python(code: str, timeout: float | None = None) -> Answer:
-        return _answer(session.run(code, NOT_GIVEN if timeout is None else timeout))
+        return answer_of(session.run(code, NOT_GIVEN if timeout is None else timeout))
 
     def run_bash(command: str, timeout: float | None = None) -> Answer:
-        return _answer(session._run_script(command, NOT_GIVEN if timeout is None else timeout, ""))
+        return answer_of(session._run_script(command, NOT_GIVEN if timeout is None else timeout, ""))
 
     def read_file(path: str) -> Answer:
         return Answer(session.files.read_bytes(path).decode())
@@ -138,11 +148,19 @@ def session_tools(session: Session) -> list[SessionTool]:
         session.files.write_bytes(path, data)
         return Answer(f"wrote {len(data)} bytes to {path}")
 
+    python = SessionTool(
+        "run_python",
+        _described(session),
+        (Argument("code", str, "The program"), timeout),
+        run_python,
+        session.interrupt,
+        threading.Lock(),
+    )
     return [
-        tool("run_python", _described(session), (Argument("code", str, "The program"), timeout), run_python),
-        tool("run_bash", _BASH, (Argument("command", str, "The script"), timeout), run_bash),
-        tool("read_file", "Read a text file of the sandbox.", (path,), read_file),
-        tool(
+        python,
+        python.beside("run_bash", _BASH, (Argument("command", str, "The script"), timeout), run_bash),
+        python.beside("read_file", "Read a text file of the sandbox.", (path,), read_file),
+        python.beside(
             "write_file",
             "Write a text file of the sandbox, in place of one that is there; its directories are created.",
             (path, Argument("content", str, "The whole text")),
@@ -151,7 +169,8 @@ def session_tools(session: Session) -> list[SessionTool]:
     ]
 
 
-def _answer(result: Result) -> Answer:
+def answer_of(result: Result) -> Answer:
+    """What an execution gave, for a model."""
     images = result_images(result)
     text = result_text(result)
     if result.suspended:

@@ -8,13 +8,15 @@ from runnable_markdown import run_blocks
 
 __all__ = ["names", "run_page"]
 
+#: Tests of the pages themselves, and of what is on another page.
+_WITHOUT_PAGE = {"pages", "openai-sandbox"}
 _PAGES = Path(__file__).parents[3] / "docs" / "integrations"
 
 
 def names(folder: Path) -> list[str]:
     """The names of the pages: a test file of the name is there."""
     found = (path.stem.removeprefix("test_").replace("_", "-") for path in folder.glob("test_*.py"))
-    return sorted(name for name in found if name != "pages")
+    return sorted(name for name in found if name not in _WITHOUT_PAGE)
 
 
 def run_page(name: str) -> None:
