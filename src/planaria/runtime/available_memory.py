@@ -63,7 +63,7 @@ def _left(group: Path, limit: str, used: str, cached: str) -> int | None:
             name, _, number = line.partition(" ")
             if name == cached:  # files, which are dropped when memory is wanted
                 taken -= int(number)
-    except (OSError, ValueError):  # "max" is no number
+    except (OSError, ValueError):  # "max" is not a number
         return None
     return max(0, most - taken)
 
