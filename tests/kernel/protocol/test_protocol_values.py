@@ -18,6 +18,7 @@ import zoneinfo
 from typing import Any
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,14 +98,14 @@ def same(a: Any, b: Any) -> bool:
 
 
 @given(VALUES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_round_trip(value: Any) -> None:
     """Every value comes back equal and of the same type, whatever it is made of."""
     assert same(decode(encode(value)), value)
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_bytes(data: bytes) -> None:
     """Any bytes give a value or a ProtocolError, nothing else."""
     try:
@@ -114,7 +115,7 @@ def test_any_bytes(data: bytes) -> None:
 
 
 @given(VALUES, st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_damaged_bytes(value: Any, data: st.DataObject) -> None:
     """An encoded value with bytes changed, cut or added gives a value or a ProtocolError."""
     encoded = bytearray(encode(value))
@@ -128,7 +129,7 @@ def test_damaged_bytes(value: Any, data: st.DataObject) -> None:
 
 
 @given(VALUES)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_every_prefix_is_refused(value: Any) -> None:
     """No proper prefix of an encoded value is one, and neither is one with something after it."""
     encoded = encode(value)
