@@ -42,6 +42,26 @@ def test_of_a_container(tmp_path: Path) -> None:
     assert "takes 2.3 GB of memory, and 1.4 GB are available" in (shortage(Tier.FULL, root) or "")
 
 
+def test_of_groups_within_groups(tmp_path: Path) -> None:
+    """Of the groups that a process is in, the one that leaves the least counts, in either version."""
+    root = system(tmp_path)
+    (root / "proc/self").mkdir()
+    (root / "proc/self/cgroup").write_text("7:cpu,memory:/job\n0::/user.slice/app\n")
+    for place, limit in (("user.slice", "1500000000\n"), ("user.slice/app", "max\n")):
+        group = root / "sys/fs/cgroup" / place
+        group.mkdir()
+        (group / "memory.max").write_text(limit)
+        (group / "memory.current").write_text("100000000\n")
+        (group / "memory.stat").write_text("inactive_file 5\n")
+    assert available_memory(root) == 1_400_000_005
+    job = root / "sys/fs/cgroup/memory/job"
+    job.mkdir(parents=True)
+    (job / "memory.limit_in_bytes").write_text("900000000\n")
+    (job / "memory.usage_in_bytes").write_text("300000000\n")
+    (job / "memory.stat").write_text("inactive_file 7\ntotal_inactive_file 50000000\n")
+    assert available_memory(root) == 650_000_000
+
+
 def test_where_the_system_does_not_say(tmp_path: Path) -> None:
     """Where nothing is known, nothing is said to be short."""
     assert available_memory(tmp_path) is None
