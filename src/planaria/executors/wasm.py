@@ -43,6 +43,7 @@ from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.clock import JournaledClock, SystemClock, VirtualClock
+from planaria.machine.wasi.held_output import checked_state
 from planaria.machine.wasi.process import ProcessExit
 from planaria.machine.wasi.random import JournaledRandom, SeededRandom, SystemRandom, take
 from planaria.machine.wasi.system import Wasi
@@ -215,6 +216,8 @@ class WasmExecutor(Executor):
             # An image may have had files open; the plain one has none but those that every machine has. The
             # random numbers of a seed begin anew: they are the session's and not the image's.
             wasi.restore({**self._image.system, "random": wasi.random.state()})
+        else:
+            wasi.held.restore(checked_state(self._image.system["held"]))
         old, self._machine = self._machine, machine
         self._begins(state)
         if old is not None:
@@ -230,7 +233,7 @@ class WasmExecutor(Executor):
             self.files,
             clock=time.time_ns if self._clock is None else self._clock.realtime,
             random=partial(take, wasi.random),
-            output=self._host.output,
+            output=wasi.output,
             descriptors=wasi.table.paths,
         )
 

@@ -159,7 +159,7 @@ class Machine:
         #: What of the rest differs from the image.
         self._private = PrivatePages(self._base)
         # What the ticker looks at while a call runs.
-        self.on_main_thread = False
+        self.wants_visits = False
         self._guard = Guard()
         self._cpu_clock: int | None = None
         self._cpu_deadline: float | None = None
@@ -399,7 +399,9 @@ class Machine:
         except Trap as trap:
             # A trap below a call of ours is the guest's end like any other.
             if self.failure is not None and not isinstance(self.failure, Trap):
+                self.wasi.take_held_output()
                 raise self.failure from None
+            self.wasi.take_held_output()
             out_of_fuel = trap.code is TrapCode.OUT_OF_FUEL
             raise Stopped(trap.message, "fuel" if out_of_fuel else self._reason) from None
         finally:
@@ -487,6 +489,7 @@ class Machine:
         """
         if self._kill:
             raise Trap("stopped hard")
+        self.wasi.take_held_output()
         if self._reason is not None and not self._delivered:
             self._raise_interrupt()
         return 1
@@ -531,8 +534,9 @@ class Machine:
 
         Python's own handler would raise KeyboardInterrupt in the middle of one of our host functions.
         """
-        self.on_main_thread = threading.get_ident() == _main_thread
-        if not self.on_main_thread or _signal.getsignal(_SIGINT) is not _signal.default_int_handler:
+        is_main = threading.get_ident() == _main_thread
+        self.wants_visits = is_main or bool(self.wasi.held)
+        if not is_main or _signal.getsignal(_SIGINT) is not _signal.default_int_handler:
             return None
 
         def handler(_number: int, _frame: FrameType | None) -> None:
