@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from planaria_kernel.execution.streams import Streams
 from planaria_kernel.protocol import encode
 
 __all__ = ["HeldStreams"]
+
+_Buffer: TypeAlias = "io.BufferedWriter[io.RawIOBase]"
 
 #: The size of each buffer in bytes.
 _BUFFER_BYTES: Final = 1 << 14
@@ -31,12 +33,12 @@ class HeldStreams(Streams):
     """
 
     def __init__(self, call_host: Callable[[bytes], bytes]) -> None:
-        buffers = [
+        buffers: list[_Buffer] = [
             io.BufferedWriter(io.FileIO(number, "w", closefd=False), _BUFFER_BYTES) for number in (1, 2)
         ]
         #: Kept for good: the host looks at their places in memory.
         self._buffers = buffers
-        self._held = []
+        self._held: list[_Buffer] = []
         for number, buffer in enumerate(buffers, 1):
             buffer.write(_MARK)
             if call_host(b"H" + encode((number, id(buffer), _MARK))):
@@ -48,7 +50,7 @@ class HeldStreams(Streams):
         if len(held) < 2:
             super().reopen()
             return
-        self.stdout, self.stderr = (
+        self.stdout, self.stderr = (  # type: ignore[assignment]
             io.TextIOWrapper(
                 buffer, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True
             )
@@ -59,14 +61,14 @@ class HeldStreams(Streams):
         _keep_order(*held)
 
 
-def _keep_order(one: io.BufferedWriter, other: io.BufferedWriter) -> None:
+def _keep_order(one: _Buffer, other: _Buffer) -> None:
     """Have each of two buffers write out what the other one holds before it takes something itself.
 
     The one that was not written to last has an attribute `write` which does that, and gives it to the other;
     the other one is written to without a detour.
     """
 
-    def taking_over(mine: io.BufferedWriter, theirs: io.BufferedWriter) -> Callable[[Any], int]:
+    def taking_over(mine: _Buffer, theirs: _Buffer) -> Callable[[Any], int]:
         def write(data: Any, /) -> int:
             try:
                 theirs.flush()

@@ -32,7 +32,7 @@ _END_OFFSET: Final = 32
 _POINTER_OFFSET: Final = -8
 #: The buffer's object is no larger than this, in bytes.
 _MOST_OBJECT: Final = 256
-#: No buffer holds more than this, in bytes; the guest may be anyone's.
+#: A buffer holds at most this, in bytes; the guest may be anyone's.
 _MOST_HELD: Final = 1 << 20
 _STREAMS: Final = (1, 2)
 _MOST_ADDRESS: Final = 1 << 32
@@ -71,7 +71,7 @@ class HeldOutput:
         self._taken[stream] = 0
 
     def written(self, memory: GuestMemory, stream: int) -> None:
-        """The guest has written out the buffer, and is about to say so in it: it holds nothing from now on."""
+        """The guest has written out the buffer, but not yet noted it: it holds nothing from now on."""
         self._taken[stream] = 0
         _END.pack_into(memory.view, self._positions[stream] + _END_OFFSET, -1)
 
