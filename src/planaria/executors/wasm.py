@@ -28,7 +28,15 @@ from planaria.executors.executor import (
 )
 from planaria.executors.host_endpoint import HostEndpoint, unknown_request
 from planaria.executors.journal import Entry, Journal, Keyframe, Player
-from planaria.executors.messages import Command, Configure, Done, Refused, Request
+from planaria.executors.messages import (
+    Command,
+    Configure,
+    Done,
+    Refused,
+    Request,
+    RunCode,
+    RunScript,
+)
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
@@ -407,6 +415,8 @@ class WasmExecutor(Executor):
         deferred, self._deferred = self._deferred, None
         self.fuel_used = 0
         endpoint = self._endpoint
+        if self._machine is not None and isinstance(command, (RunCode, RunScript)):
+            self._machine.set_timer(0)
         try:
             endpoint.begin(command, deferred, guard=guard)
         except BaseException:
@@ -522,6 +532,8 @@ class WasmExecutor(Executor):
                     return ("ok", wasi.dup(descriptor, to))
                 case "usage", int(device):
                     return ("ok", self._usage(device))
+                case "timer", *setting:
+                    return ("ok", self._timer(*setting))
                 case "umask", int(mask):
                     wasi.umask = mask & 0o777
                 case "bounds", (int() | None) as size, (int() | None) as more:
@@ -533,6 +545,18 @@ class WasmExecutor(Executor):
         except OSError as error:
             return ("errno", errno_of(error) or int(Errno.IO))
         return ("ok", None)
+
+    def _timer(self, seconds: object = None, interval: object = None) -> tuple[float, float]:
+        """What is left of the timer of the guest, and its interval; with arguments it is set."""
+        if self._journal is not None or isinstance(self._clock, VirtualClock):
+            raise OSError(errno.ENOTSUP, "what a timer interrupts could not be repeated")
+        machine = self._running()
+        before = machine.timer()
+        if isinstance(seconds, float) and isinstance(interval, float):
+            machine.set_timer(seconds, interval)
+        elif seconds is not None:
+            raise ProtocolError(f"the guest set its timer to {seconds!r}")
+        return before
 
     def _usage(self, device: int) -> tuple[int | None, ...]:
         """Bytes used and at most, nodes used and at most, of the filesystem with this device number."""

@@ -29,6 +29,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         subprocesses,
         tables,
         threads,
+        timers,
         users,
         walking,
     )
@@ -39,6 +40,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     walking.install()
     modes.install(call_host)
     mapping.install()
+    timers.install(call_host)
     threads.install()
     network.install()
     notebooks.install()
