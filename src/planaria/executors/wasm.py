@@ -285,7 +285,8 @@ class WasmExecutor(Executor):
             raise Stopped(f"it does not become idle: {error}", None) from error
         finally:
             self._settles = False
-        return machine.capture(), machine.wasi.state()
+        with host_resources("capturing the state of a session"):
+            return machine.capture(), machine.wasi.state()
 
     def configure(self, settings: Mapping[str, object]) -> Entered:
         entered = super().configure(settings)

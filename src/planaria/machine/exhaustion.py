@@ -1,4 +1,6 @@
-"""Resources of the host that run out while a sandbox is made or captured, as errors that name them."""
+"""Resources of the host that run out while a session is made, captured or called back, as errors that name
+them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
-
-import wasmtime
 
 from planaria.errors import SessionError
 
@@ -24,6 +24,8 @@ _BY_NUMBER: Final = {
     errno.EFBIG: "a file in memory would be too large for this process; raise its limit (ulimit -f)",
 }
 
+#: What `threading` raises.
+_NO_THREAD: Final = "can't start new thread"
 
 #: What of the process's memory mappings sandboxes may have, so that the process itself goes on: each thread
 #: and each large object of the host needs some as well.
@@ -49,6 +51,12 @@ def check_mappings(mappings: int) -> None:
         )
 
 
+def _engine_error() -> type[Exception]:
+    from wasmtime import WasmtimeError  # not every executor has loaded it
+
+    return WasmtimeError
+
+
 @contextmanager
 def host_resources(what: str) -> Iterator[None]:
     """Raise SessionError when a resource of the host is used up; `what` says what for."""
@@ -65,9 +73,16 @@ def host_resources(what: str) -> Iterator[None]:
         else:
             raise
         raise SessionError(f"{what} is not possible: {reason}") from error
+    except RuntimeError as error:
+        if str(error) != _NO_THREAD:
+            raise
+        raise SessionError(
+            f"{what} is not possible: this process cannot start another thread, for want of memory or by its "
+            "limit; end threads, close sessions, or raise the limit (ulimit -u)"
+        ) from error
     except MemoryError as error:
         raise SessionError(f"{what} is not possible: {_BY_NUMBER[errno.ENOMEM]}") from error
-    except wasmtime.WasmtimeError as error:
+    except _engine_error() as error:
         if "mmap" not in str(error) and "memory" not in str(error):
             raise
         raise SessionError(f"{what} is not possible: {_BY_NUMBER[errno.ENOMEM]}") from error

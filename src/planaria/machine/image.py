@@ -26,7 +26,7 @@ from planaria.machine.image_files import find_tree, tree_path
 from planaria.machine.memory import MemoryFile
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.memory import GuestMemory
-from planaria.runtime.cache import CompileCache
+from planaria.runtime.cache import CompileCache, cache_failure
 from planaria_kernel.protocol import decode, encode
 
 __all__ = [
@@ -137,10 +137,10 @@ def _read(recipe: Recipe) -> Image | None:
         memory = MemoryFile.open(place / "memory")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise RuntimeSetupError(
-            f"the image in {place} cannot be read ({error}); remove that folder"
-        ) from error
+    except OSError as error:
+        raise cache_failure(f"the image in {place}", "read", error) from error
+    except ValueError as error:
+        raise RuntimeSetupError(f"the image in {place} is damaged ({error}); remove that folder") from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
     image = Image(recipe, memory, system=system, **facts)
@@ -185,7 +185,7 @@ def keep_image(
             shutil.rmtree(partial, ignore_errors=True)
             raise
     except OSError as error:
-        raise RuntimeSetupError(f"the image in {place} cannot be written: {error.strerror}") from error
+        raise cache_failure(f"the image in {place}", "written", error) from error
     # From the file, whose pages all processes share, rather than from the copy just captured.
     image = Image(recipe, MemoryFile.open(place / "memory"), entry, settle, system, digest, files)
     _loaded[recipe] = image

@@ -34,11 +34,22 @@ from typing import BinaryIO, Final
 
 from planaria.errors import RuntimeSetupError
 
-__all__ = ["CompileCache", "EntryRecord", "EntryWriter", "cache_directory", "hash_file"]
+__all__ = ["CompileCache", "EntryRecord", "EntryWriter", "cache_directory", "cache_failure", "hash_file"]
 
 _POSIX: Final = os.name == "posix"
 _SUFFIX: Final = ".cwasm"
 _STAMP_FIELDS: Final = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+
+_ELSEWHERE: Final = "free some, or set PLANARIA_CACHE to a directory elsewhere"
+_ADVICE: Final = {
+    errno.ENOSPC: f"space is needed: {_ELSEWHERE}",
+    errno.EDQUOT: f"the quota is used up: {_ELSEWHERE}",
+    errno.EFBIG: "raise the limit of this process for files (ulimit -f)",
+    errno.EMFILE: "close files or sessions, or raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "the system has too many open files; close some and try again",
+    errno.EROFS: "set PLANARIA_CACHE to a directory that can be written to",
+    errno.EACCES: "set PLANARIA_CACHE to a directory of your own",
+}
 
 _log = logging.getLogger("planaria.runtime")
 
@@ -53,6 +64,14 @@ def cache_directory() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("planaria", appauthor=False))
+
+
+def cache_failure(what: object, done: str, error: OSError) -> RuntimeSetupError:
+    """The error of something in the cache that cannot be "read" or "written", with what to do about it."""
+    advice = _ADVICE.get(error.errno or 0)
+    return RuntimeSetupError(
+        f"{what} cannot be {done}: {error.strerror}" + ("" if advice is None else f"; {advice}")
+    )
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -258,6 +277,8 @@ class CompileCache:
         except filelock.Timeout:
             yield False
             return
+        except OSError as error:
+            raise cache_failure(lock.lock_file, "written", error) from error
         try:
             yield True
         finally:
@@ -296,11 +317,9 @@ class CompileCache:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise RuntimeSetupError(
                     f"no space is left in {self.directory} for the compiled runtime (up to 300 MB); "
-                    "free some, or set PLANARIA_CACHE to a directory elsewhere"
+                    f"{_ELSEWHERE}"
                 ) from error
-            raise RuntimeSetupError(
-                f"{error.filename or partial} cannot be written: {error.strerror}"
-            ) from error
+            raise cache_failure(error.filename or partial, "written", error) from error
         finally:
             partial.unlink(missing_ok=True)
 
