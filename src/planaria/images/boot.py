@@ -44,6 +44,8 @@ _WARMING: Final = (
 _BOOT: Final = """\
 import sys
 sys.path[:] = ["", {library!r}, {path!r}]
+from planaria_kernel.sandbox import own_builtins
+own_builtins.install()
 from planaria_kernel.sandbox import library
 library.move({archive!r}, {library!r})
 from planaria_kernel.shims import users
