@@ -91,7 +91,7 @@ NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_
 integrations: $(INTEGRATIONS)/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py
+	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/server/test_server_schema.py
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)

@@ -21,18 +21,20 @@ import tokenize
 from pathlib import Path
 
 SESSION = Path(__file__).resolve().parent.parent / "src" / "planaria" / "session"
-MODULES = ("bash", "constructors", "sandbox", "session", "workspace")
+MODULES = ("bash", "constructors", "remote", "sandbox", "session", "workspace")
 
 NAMES = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_async": "_sync",
+    "connect_async": "connect",
     **{
         f"Async{name}": name
         for name in (
             "Bash",
             "Execution",
             "Sandbox",
+            "ServerSession",
             "Session",
             "SessionArtifacts",
             "SessionConstructors",
@@ -59,6 +61,9 @@ TEXTS = {
     One execution at a time, others wait for their turn. Plain callbacks run on threads (see
     `Callback.on_caller_thread`), asynchronous ones on one event loop that all sessions of the process share.
 """,
+    },
+    "remote": {
+        '__all__ = ["AsyncServerSession", "connect_async"]': '__all__ = ["ServerSession", "connect"]',
     },
     "sandbox": {
         "Several executions may be awaited together; they run in parallel.": (

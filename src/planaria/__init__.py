@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from planaria.errors import ProtocolError as ProtocolError
     from planaria.errors import ReplayError as ReplayError
     from planaria.errors import RuntimeSetupError as RuntimeSetupError
+    from planaria.errors import ServerError as ServerError
     from planaria.errors import SessionBusy as SessionBusy
     from planaria.errors import SessionClosed as SessionClosed
     from planaria.errors import SessionError as SessionError
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from planaria.executors.inprocess import InProcessExecutor as InProcessExecutor
     from planaria.executors.messages import HostCall as HostCall
     from planaria.executors.pickled_variables import Variables as Variables
+    from planaria.executors.server import ServerConfig as ServerConfig
+    from planaria.executors.server import ServerExecutor as ServerExecutor
     from planaria.executors.subprocess import SubprocessConfig as SubprocessConfig
     from planaria.executors.subprocess import SubprocessExecutor as SubprocessExecutor
     from planaria.executors.wasm import WasmExecutor as WasmExecutor
@@ -73,11 +76,15 @@ if TYPE_CHECKING:
     from planaria.network.policy import NetworkRequest as NetworkRequest
     from planaria.network.secrets import Secret as Secret
     from planaria.session._async.bash import AsyncBash as AsyncBash
+    from planaria.session._async.remote import AsyncServerSession as AsyncServerSession
+    from planaria.session._async.remote import connect_async as connect_async
     from planaria.session._async.sandbox import AsyncSandbox as AsyncSandbox
     from planaria.session._async.session import AsyncExecution as AsyncExecution
     from planaria.session._async.session import AsyncSession as AsyncSession
     from planaria.session._async.workspace import AsyncSessionWorkspace as AsyncSessionWorkspace
     from planaria.session._sync.bash import Bash as Bash
+    from planaria.session._sync.remote import ServerSession as ServerSession
+    from planaria.session._sync.remote import connect as connect
     from planaria.session._sync.replay import Replay as Replay
     from planaria.session._sync.replay import replay as replay
     from planaria.session._sync.sandbox import Sandbox as Sandbox
@@ -135,6 +142,7 @@ _MODULES = {
     "AsyncBash": "planaria.session._async.bash",
     "AsyncExecution": "planaria.session._async.session",
     "AsyncSandbox": "planaria.session._async.sandbox",
+    "AsyncServerSession": "planaria.session._async.remote",
     "AsyncSession": "planaria.session._async.session",
     "AsyncSessionWorkspace": "planaria.session._async.workspace",
     "Bash": "planaria.session._sync.bash",
@@ -177,6 +185,11 @@ _MODULES = {
     "RedisStore": "planaria.stores.redis",
     "Recording": "planaria.snapshot.recording",
     "Replay": "planaria.session._sync.replay",
+    "connect": "planaria.session._sync.remote",
+    "connect_async": "planaria.session._async.remote",
+    "ServerConfig": "planaria.executors.server",
+    "ServerExecutor": "planaria.executors.server",
+    "ServerSession": "planaria.session._sync.remote",
     "replay": "planaria.session._sync.replay",
     "Repr": "planaria_kernel.protocol",
     "Result": "planaria.session.result",

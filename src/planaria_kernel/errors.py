@@ -31,6 +31,7 @@ PlanariaError
  |    +-- ToolArgumentError    the arguments do not fit (also a TypeError)
  |    +-- ToolTimeout          it took longer than the tool may (also a builtin TimeoutError)
  |    +-- ToolDenied           a middleware, or who was asked, said no (also a PermissionError)
+ +-- ServerError               a server of sessions cannot be reached, or refuses a request
  +-- StorageError              a workspace cannot be read or written
  +-- WorkflowError             a workflow cannot be kept, or run, as it is
  |    +-- WorkflowNotFound     there is none of that name (also a LookupError)
@@ -63,6 +64,7 @@ __all__ = [
     "ProtocolError",
     "ReplayError",
     "RuntimeSetupError",
+    "ServerError",
     "SessionBusy",
     "SessionClosed",
     "SessionError",
@@ -225,6 +227,19 @@ class RuntimeSetupError(PlanariaError):
 
 class ImageError(PlanariaError):
     """An image cannot be built, found, saved or removed; the message says why and what to do."""
+
+
+class ServerError(PlanariaError):
+    """A server of sessions cannot be reached, or refuses a request.
+
+    `status` is the status of its response, None without one; `code` is the short name of the problem, if the
+    server has one for it.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, code: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
 
 
 class SnapshotError(PlanariaError):

@@ -12,6 +12,7 @@ from planaria import (
     ContainerExecutor,
     Executor,
     InProcessExecutor,
+    ServerExecutor,
     Session,
     SubprocessExecutor,
     WasmExecutor,
@@ -41,10 +42,24 @@ def engine() -> Iterator[str]:
     running.__exit__(None, None, None)
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The address of a server of sessions."""
+    try:
+        from session_server import served
+    except ImportError:
+        pytest.skip("SERVERS ARE NOT TESTED: the extra 'server' is not installed")
+    with served() as running:
+        yield running.url
+
+
 # One engine serves all tests with containers: they run in one process of a parallel run.
-@pytest.fixture(params=[*HOMES, pytest.param("container", marks=pytest.mark.xdist_group("engine"))])
+@pytest.fixture(params=[*HOMES, "server", pytest.param("container", marks=pytest.mark.xdist_group("engine"))])
 def home(request: pytest.FixtureRequest) -> Callable[[], Executor]:
     """Makes executors of one kind."""
+    if request.param == "server":
+        url = request.getfixturevalue("server")
+        return lambda: ServerExecutor(url)
     if request.param == "container":
         config = ContainerConfig(image=IMAGE, engine=request.getfixturevalue("engine"))
         return lambda: ContainerExecutor(config)

@@ -157,6 +157,44 @@ def test_snapshots_hold_mounts(tree: MountFileSystem) -> None:
     assert opened.stat(b"/m/d/f") == tree.stat(b"/m/d/f")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tree: write(tree, b"/f", b"changed"),
+        lambda tree: write(tree, b"/m/d/f", b"changed"),
+        lambda tree: tree.unlink(b"/m/d/f"),
+        lambda tree: tree.chmod(b"/m/d", 0o700),
+        lambda tree: tree.mount(b"/m/d", MemoryFileSystem()),
+        lambda tree: tree.unmount(b"/m"),
+        lambda tree: tree.restore(MountFileSystem(MemoryFileSystem()).snapshot()),
+    ],
+    ids=["the root", "a mount", "a name", "a mode", "another mount", "one less", "a restore"],
+)
+def test_snapshots_are_new_when_something_has_changed(tree: MountFileSystem, change: Any) -> None:
+    """A tree that has not changed is the same snapshot as before; any change makes another one, and each has
+    the contents of its time.
+    """
+    before = tree.snapshot()
+    manifest = before.manifest()
+    assert tree.snapshot() is before
+    change(tree)
+    after = tree.snapshot()
+    assert after is not before
+    assert after.manifest() != manifest == before.manifest()
+    assert after.manifest() == after.open().snapshot().manifest()
+
+
+def test_paths_of_mounts_follow_renames() -> None:
+    """A snapshot has the paths that mounts have when it is taken, also when directories above were renamed."""
+    tree = MountFileSystem(MemoryFileSystem())
+    tree.mkdir(b"/a")
+    tree.mkdir(b"/a/b")
+    tree.mount(b"/a/b", MemoryFileSystem())
+    assert [mount.path for mount in tree.snapshot().mounts] == [b"/", b"/a/b"]
+    tree.rename(b"/a", b"/c")
+    assert [mount.path for mount in tree.snapshot().mounts] == [b"/", b"/c/b"]
+
+
 def test_handles_of_the_root_outlive_a_restore(tree: MountFileSystem) -> None:
     """The root directory that a guest has open from the start stays usable when the state is replaced."""
     root = tree.open(b"/", R | OpenFlags.DIRECTORY)

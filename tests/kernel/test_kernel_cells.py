@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import gc
+import linecache
+import pickle
 import sys
 from typing import Any
 
@@ -289,3 +291,37 @@ def test_finalizers_that_parse(host: Any) -> None:
             assert host.value(f"{source} + [{number}]") == [99, (1, 2), {"a": 3}, number]
     finally:
         gc.set_threshold(*thresholds)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_kept"),
+    [
+        ("x = 1", False),
+        ("x = 1\nx", False),
+        ("def f(): 1 / 0", True),
+        ("f = lambda: 1 / 0", True),
+        ("class A: x = 1", True),
+        ("try:\n    1 / 0\nexcept Exception as error:\n    kept = error", True),
+        ("import sys; frame = sys._getframe()", True),
+        ("1 / 0", True),
+    ],
+)
+def test_sources_are_kept_while_something_may_show_them(host: Any, source: str, is_kept: bool) -> None:
+    """The source of a cell can be looked up by its name as long as a function, a frame or a traceback of it
+    may be left, and is forgotten with it otherwise.
+    """
+    host.run(source)
+    name = f"<cell {host.count}>"
+    assert (name in linecache.cache) == is_kept
+    for _ in range(3):  # from the cells compiled before, too
+        host.run(source)
+        assert (f"<cell {host.count}>" in linecache.cache) == is_kept
+
+
+def test_name_of_a_cell_is_a_string(host: Any) -> None:
+    """What code sees of the name of its cell can be pickled and sent as the string that it is."""
+    code = "import pickle, sys; sys._getframe().f_code.co_filename"
+    assert host.value(code) == f"<cell {host.count}>"
+    host.run("import pickle, sys; data = pickle.dumps(sys._getframe().f_code.co_filename)")
+    found = pickle.loads(host.value("data"))
+    assert (type(found), found) == (str, f"<cell {host.count - 1}>")

@@ -75,7 +75,7 @@ class Memories:
             case "write at the end", before, count, value:
                 self.write(self.machine.memory_bytes // PAGE_BYTES - _FIRST - 1 - before, count, value)
             case "grow", pages:
-                assert self.machine._grow(pages * WASM_PAGE_BYTES) >= 0
+                assert self.machine.linear.grow(pages * WASM_PAGE_BYTES) >= 0
                 self.machine.memory.refresh()
                 self.current._at_rest = None
             case "capture", shared:

@@ -67,7 +67,9 @@ class _Memory:
                 at = STACK_BASE + page * PAGE_BYTES
                 size = min(at + count * PAGE_BYTES, self.end) - at
                 if size > 0:
+                    self.private.before_call()
                     self.map[at : at + size] = bytes([value]) * size
+                    self.private.after_call()
             case "look at", page, count:
                 assert self.map[STACK_BASE + page * PAGE_BYTES :][: count * PAGE_BYTES]
             case ("read",):
@@ -76,7 +78,7 @@ class _Memory:
                 possible = [one for one in self.states if one[2] == self.end]
                 if possible:
                     pages, contents, _ = possible[number % len(possible)]
-                    self.private.find(self.end, self.image, to_write=True)
+                    self.private.find(self.end, self.image)
                     self.private.go_back(pages, self.image)
                     assert self.contents() == contents
             case "reach", count:
@@ -85,15 +87,20 @@ class _Memory:
                 self.private.forget()
 
 
-@pytest.mark.parametrize("price", [0, 1 << 40], ids=["protected", "never protected"])
+@pytest.mark.parametrize(
+    ("price", "most_vain"),
+    [(0, 1 << 40), (0, 2), (0, -1), (1 << 40, 0)],
+    ids=["protected once", "protected again", "protected always", "never protected"],
+)
 @settings(max_examples=25, deadline=None)
 @given(operations=st.lists(_OPERATIONS, max_size=14))
-def test_states_are_full_copies(price: int, operations: list[tuple[Any, ...]]) -> None:
+def test_states_are_full_copies(price: int, most_vain: int, operations: list[tuple[Any, ...]]) -> None:
     """Whatever is written to, read and taken back in which order, the pages read at any time and the file make
     the memory of that time.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(private_pages, "_PROTECTION", price)
+        patch.setattr(private_pages, "_MOST_VAIN", most_vain)
         patch.setattr(private_pages, "_SMALL_PART", 16 * PAGE_BYTES)
         memory = _Memory()
         for operation in operations:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
-from served import Served, client_of, served
+from session_server import Served, client_of, served
 
 import planaria
 

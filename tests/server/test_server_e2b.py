@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from served import Served, served
+from session_server import Served, served
 
 import planaria
 from planaria.server import Token

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from served import client_of, served
+from session_server import client_of, served
 
 import planaria
 from planaria.cli.commands import commands

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from served import client_of, process, served
+from session_server import client_of, process, served
 
 import planaria
 

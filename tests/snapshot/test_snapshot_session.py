@@ -160,6 +160,28 @@ def test_large_memory(session: planaria.Session) -> None:
     assert planaria.Session.from_snapshot(third).execute("last").value == 255
 
 
+@pytest.mark.parametrize("is_delta", [False, True], ids=["complete", "delta"])
+def test_free_memory_is_left_out(session: planaria.Session, is_delta: bool) -> None:
+    """What code has freed takes no room in a snapshot, and the state is the same without it."""
+    session.execute("kept = list(range(1000)); files = [open('/tmp/f', 'w')]")
+    parent = session.snapshot_state() if is_delta else None
+    session.execute(
+        "import os\nblocks = [os.urandom(30_000) for _ in range(800)]\n"
+        "other = blocks[::8]\nlast = blocks[-1]\ndel blocks"
+    )
+    size = len(session.snapshot_state(parent=parent))
+    session.execute("del other")
+    snapshot = session.snapshot_state(parent=parent)
+    assert size > 101 * 30_000 > 1_000_000 > len(snapshot)
+    given = Snapshot(bytes(snapshot), parent=parent)
+    other = planaria.Session.from_snapshot(given, reseed=False)
+    assert other.state_digest() == session.state_digest()
+    for one in (session, other):
+        code = "more = [bytes([n]) * 30_000 for n in range(200)]; sum(map(len, more)) + sum(kept) + len(last)"
+        assert one.execute(code).value == 6_000_000 + 499_500 + 30_000
+        assert one.execute("more[7] == bytes([7]) * 30_000, files[0].write('x')").value == (True, 1)
+
+
 def test_memory_that_shrank_and_grew(session: planaria.Session) -> None:
     """A delta after going back to a smaller memory does not bring back what was beyond it."""
     session.execute("base = bytearray(b'b') * 20_000_000")

@@ -267,6 +267,15 @@ class Executor(ABC):
     def reset(self) -> None:
         """Start again, as after `start`; files stay."""
 
+    def recover(self) -> None:
+        """After it was stopped hard: be ready to be entered again, with what `left` says of the state."""
+        self.reset()
+
+    @property
+    def left(self) -> Literal["kept", "rewound", "lost"]:
+        """What `recover` leaves of the state: the one reached, an earlier one, or none."""
+        return "lost"
+
     @abstractmethod
     def close(self) -> None:
         """Release everything; closing twice is harmless."""

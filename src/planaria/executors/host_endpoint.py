@@ -42,7 +42,16 @@ from planaria.limits import Guard, Stopped, StopReason
 from planaria_kernel.errors import DecodeLimitError
 from planaria_kernel.protocol import Budget, Undecodable, decode, encode
 
-__all__ = ["HostEndpoint", "answer_frame", "call_name", "command_frame", "unknown_request"]
+__all__ = [
+    "HostEndpoint",
+    "answer_frame",
+    "answer_of",
+    "call_name",
+    "command_frame",
+    "report_frame",
+    "report_of",
+    "unknown_request",
+]
 
 Frame = tuple[object, ...]
 
@@ -102,7 +111,7 @@ class HostEndpoint:
         if self._report == _PLAINLY_DONE:
             return Entered(_DONE, reason)
         refused: list[str] = []
-        report = _report_of(self.decode(self._report, refused))
+        report = report_of(self.decode(self._report, refused))
         if refused and isinstance(report, Waiting):
             report = replace(report, calls=_without_undecodable(report.calls, refused[0]))
         return Entered(report, reason)
@@ -273,10 +282,45 @@ def answer_frame(answer: Answer) -> Frame:
             raise AssertionError("a pending call is not answered")
 
 
+def report_frame(report: Done | Failed) -> Frame:
+    """The report of an execution that is over, as a kernel writes it."""
+    details: dict[str, object] = {
+        "exit_code": report.exit_code,
+        "given_up": list(report.abandoned),
+    }
+    if isinstance(report, Done):
+        return ("done", {**details, "value": report.value, "repr": report.repr})
+    return (
+        "error",
+        {
+            **report.details,
+            **details,
+            "type": report.type,
+            "message": report.message,
+            "traceback": report.traceback,
+            "lineno": report.lineno,
+        },
+    )
+
+
 # -- frames to values -------------------------------------------------------------------------------------
 
 
-def _report_of(frame: object) -> Report:
+def answer_of(frame: object) -> Ok | Raised | EndOfInput:
+    """An answer that was written by `answer_frame`; anything else raises ProtocolError."""
+    match frame:
+        case ("ok", value):
+            return Ok(value)
+        case ("error", str(kind), str(message)):
+            return Raised(kind, message)
+        case ("error", str(kind), str(message), dict(fields)):
+            return Raised(kind, message, fields)
+        case ("eof",):
+            return EndOfInput()
+    raise ProtocolError(f"this is not an answer to a call: {str(frame)[:200]}")
+
+
+def report_of(frame: object) -> Report:
     """What a kernel reported; anything else raises ProtocolError."""
     match frame:
         case ("done", dict(details)):

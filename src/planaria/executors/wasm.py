@@ -118,6 +118,10 @@ class WasmExecutor(Executor):
         #: read: a memory, and what is written over it.
         self._at_rest: tuple[MemoryFile, ChangedPages] | None = None
         self._machine: Machine | None = None
+        #: What the system had of tables when it was last captured; None when it may have others.
+        self._tables: dict[str, Any] | None = None
+        #: The bytes of pages that earlier machines copied for states.
+        self._copied = 0
         #: The clock's state when the kernel, at rest since, was first captured.
         self._clock_at_rest: dict[str, int] | None = None
 
@@ -214,9 +218,9 @@ class WasmExecutor(Executor):
             if self._journal is not None:
                 wasi.sleep = partial(_sleep, self._journal, wasi.sleep)
             if state is None:
-                machine.load(self._image.memory, self._image.memory.size, {})
+                machine.linear.load(self._image.memory, self._image.memory.size, {})
             else:
-                machine.load(state.memory, state.size, state.pages)
+                machine.linear.load(state.memory, state.size, state.pages)
         if state is not None:
             old = self._machine if goes_on else None
             wasi.restore(state.system, predecessor=None if old is None else old.wasi)
@@ -232,6 +236,7 @@ class WasmExecutor(Executor):
             # Only now: a file without a name exists as long as it is open.
             if goes_on:
                 old.wasi.locks.forget()
+            self._copied += old.linear.copied
             old.close()
             old.wasi.close()
 
@@ -256,7 +261,7 @@ class WasmExecutor(Executor):
             return False
         machine.wasi.restore(state.system)
         self._connect(machine.wasi)
-        machine.go_back(state.pages)
+        machine.linear.go_back(state.pages)
         self._begins(state)
         return True
 
@@ -264,7 +269,7 @@ class WasmExecutor(Executor):
         """The kernel is that of the image, or of `state`, and nothing was done since."""
         if self._journal is not None:
             self._journal.jump()
-        self._clock_at_rest = self._birth = None
+        self._clock_at_rest = self._birth = self._tables = None
         self._at_rest = (self._image.memory, {}) if state is None else (state.memory, state.pages)
         self._deferred = None if state is None else state.deferred
 
@@ -322,11 +327,21 @@ class WasmExecutor(Executor):
                 self._journal.captured()
         memory, pages = self._at_rest
         deferred = {**(self._birth or {}), **(self._deferred or {})} or None
-        system = machine.wasi.state()
+        if self._tables is None or machine.has_called_system:
+            self._tables = machine.wasi.tables()
+            machine.has_called_system = False
+        system = {**self._tables, **machine.wasi.running()}
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
         return WasmState(
-            self._image, memory, machine.memory_bytes, pages, system, self.files.snapshot(), deferred
+            self._image,
+            memory,
+            machine.memory_bytes,
+            pages,
+            system,
+            self.files.snapshot(),
+            deferred,
+            self._copied + machine.linear.copied,
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -373,6 +388,7 @@ class WasmExecutor(Executor):
         other._endpoint = HostEndpoint(host, weak_method(other._outside), memory=self._value_memory)
         other._image = state.image
         other._tier = self._tier
+        other._copied = state.copied
         other.restore(state, files=False)
         return other
 
@@ -523,6 +539,7 @@ class WasmExecutor(Executor):
     def _change(self, request: tuple[object, ...]) -> tuple[object, ...]:
         """What WASI has no functions for: permission bits, and other numbers for descriptors."""
         wasi = self._running().wasi
+        self._tables = None
         try:
             match request:
                 case "chmod", bytes(path), int(mode), bool(follow):

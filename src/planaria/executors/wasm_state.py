@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from planaria.files.filesystem import FileSystemSnapshot
 from planaria.machine.changes import ChangedPages
+from planaria.machine.heap import free_pages
 from planaria.machine.image import Image
-from planaria.machine.memory import MemoryFile
+from planaria.machine.memory import PAGE_BYTES, MemoryFile
 
 __all__ = ["WasmState"]
+
+#: Of fewer changed pages, free ones are not looked for.
+_MANY_PAGES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +32,17 @@ class WasmState:
     files: FileSystemSnapshot
     deferred: Mapping[str, object] | None = None
     """Settings that the kernel has yet to take, before its next command."""
+    copied: int = 0
+    """The bytes of pages that the executor copied up to here: two of its states differ by no more than what
+    was copied between them."""
+
+    def free_pages(self) -> frozenset[int]:
+        """The numbers of pages that are free in the guest, where so much has changed that it is worth a look.
+
+        Whatever they have, the guest goes on in the same way.
+        """
+        changed = self.memory.layer_bytes // PAGE_BYTES + len(self.pages)
+        if changed < _MANY_PAGES or (start := self.image.first_chunk) is None:
+            return frozenset()
+        # Many chunks are many small objects, with little between them that is free.
+        return free_pages(self.memory, self.pages, self.size, start, changed)

@@ -104,9 +104,12 @@ class MemoryFileSystem(MemoryNodeStore):
                     changes[inode] = None if node is None else node.freeze()
                 self.records = self.records.updated(changes)
                 self.changed.clear()
-            return MemorySnapshot(
-                self.records, self.next_inode, self.nodes, self.used, frozenset(self.orphans)
-            )
+            latest = self.latest
+            if not (isinstance(latest, MemorySnapshot) and latest.is_of(self)):
+                latest = self.latest = MemorySnapshot(
+                    self.records, self.next_inode, self.nodes, self.used, frozenset(self.orphans)
+                )
+            return latest
 
     def accepts(self, snapshot: FileSystemSnapshot) -> bool:
         return isinstance(snapshot, MemorySnapshot)
@@ -178,6 +181,16 @@ class MemorySnapshot(FileSystemSnapshot):
         self.nodes = nodes
         self.used = used
         self.orphans = orphans
+
+    def is_of(self, filesystem: MemoryFileSystem) -> bool:
+        """Whether a filesystem without changes since its last snapshot is in this state."""
+        return (
+            self.records is filesystem.records
+            and self.next_inode == filesystem.next_inode
+            and self.nodes == filesystem.nodes
+            and self.used == filesystem.used
+            and self.orphans == filesystem.orphans
+        )
 
     def open(self) -> MemoryFileSystem:
         return MemoryFileSystem.from_snapshot(self)

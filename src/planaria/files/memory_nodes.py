@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from planaria.files.filesystem import FileKind, OpenFlags, Stat, failure
+from planaria.files.filesystem import FileKind, FileSystemSnapshot, OpenFlags, Stat, failure
 from planaria.files.inodes import InodeRecord, RecordTable
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota
@@ -38,6 +38,7 @@ class MemoryNodeStore(NodeFileSystem):
         "file_limit",
         "handles",
         "handles_limit",
+        "latest",
         "lock",
         "next_inode",
         "nodes",
@@ -70,6 +71,8 @@ class MemoryNodeStore(NodeFileSystem):
         orphans: Iterable[int] = (),
     ) -> None:
         """Start with a state of which only the records exist yet."""
+        #: The latest snapshot, if there is one of this state.
+        self.latest: FileSystemSnapshot | None = None
         #: The state at the last snapshot, and the inodes that changed since then.
         self.records = records
         self.changed: set[int] = set()

@@ -19,6 +19,7 @@ from planaria.files.filesystem import (
 from planaria.files.manifest import text_of
 from planaria.files.node import MountPoint, Node, NodeStore
 from planaria.files.resolution import NodeFileSystem
+from planaria.files.stateless import StatelessFileSystem
 
 __all__ = ["MountFileSystem", "MountSnapshot", "Mounted"]
 
@@ -44,12 +45,14 @@ class MountFileSystem(NodeFileSystem):
     renames across are refused (EXDEV), and a directory with a mount on it is busy (EBUSY).
     """
 
-    __slots__ = ("_last_device",)
+    __slots__ = ("_last_device", "_latest")
 
     def __init__(self, root: FileSystem, *, read_only: bool = False) -> None:
         filesystem = _with_nodes(root)
         super().__init__(path_limit=filesystem.path_limit, name_limit=filesystem.name_limit)
         self._last_device = 1
+        #: The latest snapshot with what was mounted then, as long as that has not changed.
+        self._latest: tuple[list[MountPoint], MountSnapshot] | None = None
         self.top = MountPoint(
             filesystem, filesystem.top.root, read_only=read_only or filesystem.top.read_only
         )
@@ -73,6 +76,7 @@ class MountFileSystem(NodeFileSystem):
         if covered.format != _DIRECTORY:
             raise failure(errno.ENOTDIR, path)
         self._last_device = max(self._last_device, device)
+        self._latest = None
         self._put_over(parent, covered, filesystem, device, read_only, shared)
 
     @staticmethod
@@ -106,6 +110,7 @@ class MountFileSystem(NodeFileSystem):
             raise failure(errno.EINVAL, path)
         if mount.points or (mount.opens and not lazy):
             raise failure(errno.EBUSY, path)
+        self._latest = None
         del mount.parent.points[mount.covered.inode]
 
     def mounts(self) -> list[Mounted]:
@@ -124,7 +129,8 @@ class MountFileSystem(NodeFileSystem):
         while pending:
             mount = pending.pop()
             yield mount
-            pending += sorted(mount.points.values(), key=lambda point: point.device, reverse=True)
+            if mount.points:
+                pending += sorted(mount.points.values(), key=lambda point: point.device, reverse=True)
 
     def mount_of(self, device: int) -> MountPoint | None:
         return next((mount for mount in self._points() if mount.device == device), None)
@@ -141,7 +147,10 @@ class MountFileSystem(NodeFileSystem):
     # -- as a value --------------------------------------------------------------------------------
 
     def snapshot(self) -> MountSnapshot:
-        return MountSnapshot(
+        if self._latest is not None and self._is_in(*self._latest):
+            return self._latest[1]
+        points = list(self._points())
+        latest = MountSnapshot(
             [
                 _Captured(
                     mount.path() or b"/",
@@ -150,9 +159,25 @@ class MountFileSystem(NodeFileSystem):
                     mount.filesystem if mount.shared else None,
                     None if mount.shared else mount.filesystem.snapshot(),
                 )
-                for mount in self._points()
+                for mount in points
             ]
         )
+        # A rename of a directory that has a mount must be seen, as a change of the root's filesystem.
+        if all(mount.parent is None or mount.parent is self.top for mount in points):
+            self._latest = points, latest
+        return latest
+
+    @staticmethod
+    def _is_in(points: list[MountPoint], snapshot: MountSnapshot) -> bool:
+        """Whether all mounts are in the captured state."""
+        for mount, captured in zip(points, snapshot.mounts, strict=True):
+            if mount.shared or (
+                mount.parent is not None and isinstance(mount.filesystem, StatelessFileSystem)
+            ):
+                continue
+            if mount.filesystem.snapshot() is not captured.state:
+                return False
+        return True
 
     def restore(self, snapshot: FileSystemSnapshot) -> None:
         """As in `FileSystem`; mounts are matched by their path, and the table becomes what it was.
@@ -162,6 +187,7 @@ class MountFileSystem(NodeFileSystem):
         """
         if not isinstance(snapshot, MountSnapshot):
             raise TypeError(f"a MountFileSystem cannot restore the state of a {type(snapshot).__name__}")
+        self._latest = None
         present = {mount.path() or b"/": mount for mount in self._points()}
         for captured in snapshot.mounts:
             mount = present.get(captured.path)

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import errno
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -57,32 +55,37 @@ def _engine_error() -> type[Exception]:
     return WasmtimeError
 
 
-@contextmanager
-def host_resources(what: str) -> Iterator[None]:
+class host_resources:  # noqa: N801 - a context manager; one that is a generator costs more than what is in it
     """Raise SessionError when a resource of the host is used up; `what` says what for."""
-    try:
-        yield
-    except OSError as error:
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if error is not None and (reason := _exhausted(error)) is not None:
+            raise SessionError(f"{self._what} is not possible: {reason}") from error
+
+
+def _exhausted(error: BaseException) -> str | None:
+    """Which resource of the host an error says is used up."""
+    if isinstance(error, OSError):
         if error.errno == errno.EMFILE:
             limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-            reason = (
+            return (
                 f"this process has its limit of {limit} files open; close sessions, or raise it (ulimit -n)"
             )
-        elif error.errno in _BY_NUMBER:
-            reason = _BY_NUMBER[error.errno]
-        else:
-            raise
-        raise SessionError(f"{what} is not possible: {reason}") from error
-    except RuntimeError as error:
-        if str(error) != _NO_THREAD:
-            raise
-        raise SessionError(
-            f"{what} is not possible: this process cannot start another thread, for want of memory or by its "
-            "limit; end threads, close sessions, or raise the limit (ulimit -u)"
-        ) from error
-    except MemoryError as error:
-        raise SessionError(f"{what} is not possible: {_BY_NUMBER[errno.ENOMEM]}") from error
-    except _engine_error() as error:
-        if "mmap" not in str(error) and "memory" not in str(error):
-            raise
-        raise SessionError(f"{what} is not possible: {_BY_NUMBER[errno.ENOMEM]}") from error
+        return _BY_NUMBER.get(error.errno or 0)
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return (
+            "this process cannot start another thread, for want of memory or by its limit; end threads, "
+            "close sessions, or raise the limit (ulimit -u)"
+        )
+    is_memory = isinstance(error, MemoryError) or (
+        ("mmap" in str(error) or "memory" in str(error)) and isinstance(error, _engine_error())
+    )
+    return _BY_NUMBER[errno.ENOMEM] if is_memory else None

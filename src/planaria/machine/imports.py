@@ -38,6 +38,7 @@ class Guest(Protocol):
     find_answer: Callable[[], Callable[[bytes], bytes] | None]
     too_large: Callable[[bytes], bytes]
     failure: BaseException | None
+    has_called_system: bool
 
     @property
     def allocate(self) -> Callable[[int], int]: ...
@@ -88,6 +89,7 @@ def _system_function(index: int, signature: str) -> HostFunction:
 
     def callback(_environment: int | None, _caller: int, values: int, _count: int) -> int:
         machine = current.machine
+        machine.has_called_system = True  # type: ignore[union-attr]
         try:
             view = values_at[values]
             view[0] = machine.functions[index](*unpack(view))  # type: ignore[union-attr]

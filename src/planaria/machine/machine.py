@@ -8,16 +8,14 @@ the same image with those pages written over is a running copy.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps each call in conversions to enums, which cost more than the call
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakMethod, ref
+from weakref import WeakMethod
 
 import wasmtime
 from wasmtime import TrapCode
@@ -25,23 +23,16 @@ from wasmtime import TrapCode
 from planaria.errors import SessionError
 from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
-from planaria.machine.changes import ChangedPages, discard, read_pages, spans_of, write_pages
-from planaria.machine.exhaustion import check_mappings
-from planaria.machine.growth import Growth, begin_fork
+from planaria.machine.changes import ChangedPages
 from planaria.machine.imports import FUNCTION_NAMES, current, instantiate, weak_method
+from planaria.machine.linear_memory import LinearMemory, check_mappings_left
 from planaria.machine.memory import (
     WASM_PAGE_BYTES,
-    Mapped,
     MemoryFile,
-    Span,
-    length,
-    mapped_spans,
-    without,
 )
-from planaria.machine.private_pages import STACK_BASE, PrivatePages
+from planaria.machine.private_pages import STACK_BASE
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
-from planaria.machine.wasi.memory import GuestMemory, view_of_address
 from planaria.once import once
 from planaria.runtime.native import (
     RawFunction,
@@ -50,8 +41,6 @@ from planaria.runtime.native import (
     engine,
     export,
     increment_epochs,
-    memory_base,
-    memory_size,
     set_epoch_callback,
 )
 
@@ -73,10 +62,6 @@ _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
 #: Fuel that no call uses up.
 _UNLIMITED: Final = 1 << 62
-#: Memory mappings of a machine, without those of layers.
-_MAPPINGS: Final = 5
-#: What a memory has grown by, in bytes, is copied into a state up to here: that costs less than new mappings.
-_MOST_GROWN: Final = 256 << 10
 #: In seconds. A signal that arrives just before the system waits does not end that wait, so none is long.
 _LONGEST_WAIT: Final = 0.1
 
@@ -88,10 +73,6 @@ _shapes: dict[str, tuple[int, int]] = {}
 @once
 def _ticker() -> Ticker:
     return Ticker(increment_epochs)
-
-
-def _view_of(store: wasmtime.Store, memory: wasmtime.Memory, base: int) -> memoryview:
-    return view_of_address(base, memory_size(store, memory))
 
 
 _main_thread: Final = threading.main_thread().ident
@@ -114,7 +95,7 @@ class Machine:
         memory_limit: int | None = None,
         metered: bool = False,
     ) -> None:
-        check_mappings(mapped_spans() + _MAPPINGS * (len(_machines) + 1))
+        check_mappings_left()
         self.module = module
         #: Gives what answers requests; None when its object is gone.
         self.find_answer: Callable[[], Callable[[bytes], bytes] | None] = (
@@ -124,6 +105,8 @@ class Machine:
         self.too_large: Callable[[bytes], bytes] = lambda _request: b""
         self.wasi = wasi
         self.failure: BaseException | None = None
+        #: Whether the guest has called the system since this was last set to False.
+        self.has_called_system = True
         store = wasmtime.Store(engine(metered))
         self._is_metered = metered
         #: The instructions of the last call, of a metered machine.
@@ -134,15 +117,13 @@ class Machine:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
         set_epoch_callback(store, weak_method(self._visited))
         self._store = store
+        self._running = False
         #: The ticker's count when the deadline was last set, one tick after it.
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
         self._instance = instance = instantiate(store, module, metered=metered)
-        _machines[id(self)] = None
-        memory: wasmtime.Memory = export(store, instance, "memory")
-        self._memory = memory
-        self._base = memory_base(store, memory)
-        self.memory = GuestMemory(partial(_view_of, store, memory, self._base))
+        self.linear = LinearMemory(store, export(store, instance, "memory"))
+        self.memory = self.linear.view
         self._stack_pointer = RawGlobal(
             store, export(store, instance, "__stack_pointer"), checked=bool(_shapes)
         )
@@ -152,13 +133,6 @@ class Machine:
         self._set_interrupt = self._function(instance, "PyErr_SetInterruptEx")
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
-        self._image: MemoryFile | None = None
-        #: How many mappings of layers it has at most, and whether that is all of its layers.
-        self._mappings = Mapped(0, True)
-        #: What its memory grows by, if that can be part of a state without being copied.
-        self._growth: Growth | None = None
-        #: What of the rest differs from the image.
-        self._private = PrivatePages(self._base)
         # What the ticker looks at while a call runs.
         self.wants_visits = False
         self._guard = Guard()
@@ -172,7 +146,6 @@ class Machine:
         #: When the guest is to get SIGALRM, and the seconds after which again; `time.monotonic()`.
         self._alarm: float | None = None
         self._alarm_interval = 0.0
-        self._running = False
         self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
@@ -192,131 +165,24 @@ class Machine:
     @property
     def memory_bytes(self) -> int:
         """The present size of the linear memory."""
-        return memory_size(self._store, self._memory)
-
-    def load(self, image: MemoryFile, size: int, pages: ChangedPages) -> None:
-        """Become what `image` with `pages` written over it is, `size` bytes in all.
-
-        Raises SessionError when the memory may not grow so far.
-        """
-        missing = max(size, image.size) - self.memory_bytes
-        if missing > 0 and self._grow(missing) < 0:
-            raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
-        self._count_mappings(image.map_over(self._base))
-        self._image = image
-        self._private.forget()
-        self._reserve_growth(image.size)
-        write_pages(self._base, pages)
-        self.memory.refresh()
-
-    def _reserve_growth(self, start: int) -> None:
-        self._growth = Growth.reserve(self._base, start, self.memory_bytes)
-        if self._growth is not None:
-            _growing[id(self)] = ref(self)
+        return self.linear.size
 
     def can_go_back(self, image: MemoryFile, size: int) -> bool:
-        """Whether `go_back` can make this memory one of `size` bytes that began from `image`."""
-        return (
-            image is self._image
-            and size == self.memory_bytes
-            and self._mappings.is_whole
-            and self._is_at_rest()
-        )
-
-    def go_back(self, pages: ChangedPages) -> None:
-        """Become what `load` made of the same image, with `pages` written over it.
-
-        Only pages that have changed are touched, so what has not is as quick to use as before.
-        """
-        assert self._image is not None
-        private, grown = self._parts()
-        end = private[1]
-        self._private.find(end, self._image, to_write=True)
-        above: ChangedPages = {}
-        below = pages
-        if pages and max(pages) >= end:
-            above = {at: page for at, page in pages.items() if at >= end}
-            below = {at: page for at, page in pages.items() if at < end}
-        self._private.go_back(below, self._image)
-        discard(self._base, without(grown, spans_of(above)))
-        write_pages(self._base, above)
-
-    def _parts(self) -> tuple[Span, list[Span]]:
-        """The span of private memory, and that of what has grown since it was last part of a state."""
-        size, growth = self.memory_bytes, self._growth
-        return ((0, size), []) if growth is None else ((0, growth.start), growth.span(size))
-
-    def _grow(self, missing: int) -> int:
-        try:
-            return self._memory.grow(self._store, -(-missing // WASM_PAGE_BYTES))
-        except wasmtime.WasmtimeError:
-            return -1
+        """Whether `LinearMemory.go_back` can make the memory one of `size` bytes that began from `image`."""
+        return self._is_at_rest() and self.linear.can_go_back(image, size)
 
     def pages(self, most: int, known: ChangedPages) -> tuple[MemoryFile, ChangedPages]:
-        """The present memory as a file and what changed since it, by whole pages. The guest must be at rest.
-
-        More than `most` bytes of changes go into a new file, which this machine is then mapped over as
-        well, so that they are copied once however often the state is taken. By how much the memory has grown
-        is not copied at all. `known` is what an earlier state had (see `read_pages`).
-        """
+        """The present memory; see `LinearMemory.pages`. The guest must be at rest."""
         assert self._is_at_rest()
-        image, growth, size = self._image, self._growth, self.memory_bytes
-        assert image is not None
-        private, grown = self._parts()
-        self._private.find(private[1], image)
-        changed = self._private.bytes_up_to(most)
-        if growth is not None and grown and length(grown) > min(_MOST_GROWN, most - changed):
-            self._image = image = growth.freeze(size, image)
-            self._count_mappings(Mapped(1, True), added=True)
-            grown = []
-        if changed > most:
-            spans = self._private.spans()
-            self._private.forget()
-            self._image = image = MemoryFile.layer(self._base, size, spans, image)
-            self._count_mappings(image.map_own_over(self._base), added=True)
-            pages: ChangedPages = {}
-        else:
-            pages = self._private.read(known)
-        if grown:
-            pages = pages | read_pages(self._base, grown, known)
-        if growth is None:  # the process was forked
-            self._reserve_growth(size)
-        return image, pages
-
-    def __del__(self) -> None:
-        """A machine that was not closed releases its mappings with its memory."""
-        if hasattr(self, "_growth"):
-            self._count_mappings(Mapped(0, True))
-            _growing.pop(id(self), None)
-            _machines.pop(id(self), None)
-
-    def _count_mappings(self, mapped: Mapped, *, added: bool = False) -> None:
-        before = self._mappings
-        if added:
-            mapped = Mapped(before.mappings + mapped.mappings, before.is_whole and mapped.is_whole)
-        mapped_spans(mapped.mappings - before.mappings)
-        self._mappings = mapped
-
-    def detach_growth(self) -> None:
-        """Before a fork of the process. A machine that another thread is in is lost in the child."""
-        if self._running and self._thread != threading.get_ident():
-            return
-        if self._growth is not None:
-            assert self._image is not None
-            self._image = self._growth.detach(self.memory_bytes, self._image)
-            self._forget_growth()
-
-    def _forget_growth(self) -> None:
-        self._growth = None
-        _growing.pop(id(self), None)
-
-    def _is_at_rest(self) -> bool:
-        return not self._running and self._stack_pointer.get() == STACK_BASE
+        return self.linear.pages(most, known)
 
     def capture(self) -> MemoryFile:
         """The whole memory as a new file. The guest must be at rest."""
         assert self._is_at_rest()
-        return MemoryFile.capture(self._base, self.memory_bytes)
+        return self.linear.capture()
+
+    def _is_at_rest(self) -> bool:
+        return not self._running and self._stack_pointer.get() == STACK_BASE
 
     # -- calls ----------------------------------------------------------------------------------------
 
@@ -381,9 +247,11 @@ class Machine:
             fuel = _UNLIMITED if guard.fuel is None else guard.fuel
             if self._is_metered:
                 self._store.set_fuel(fuel)
+            self.linear.before_call()
             try:
                 return function()
             finally:
+                self.linear.after_call()
                 if self._is_metered:
                     self.fuel_used = fuel - self._store.get_fuel()
                 self._running = False
@@ -584,27 +452,5 @@ class Machine:
 
     def close(self) -> None:
         """Give the instance and its memory back; closing twice is harmless."""
-        self._count_mappings(Mapped(0, True))
         self._store.close()
-        _machines.pop(id(self), None)
-        if self._growth is not None:
-            self._growth.close()
-            self._forget_growth()
-
-
-#: The machines that are not closed, by their identity.
-_machines: Final[dict[int, None]] = {}
-#: The machines that have memory to grow by, by their identity.
-_growing: Final[dict[int, ref[Machine]]] = {}
-
-
-def _before_fork() -> None:
-    begin_fork()
-    for reference in list(_growing.values()):
-        machine = reference()
-        if machine is not None:
-            machine.detach_growth()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork)
+        self.linear.close()

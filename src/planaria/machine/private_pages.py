@@ -3,19 +3,32 @@
 All of them are found by a look at every page, and read. Where the system can notice writes, later looks find
 only what was written since, and only that is read. To have writes noticed costs something itself, so it is
 begun when looks have cost as much: a memory that is read once is never protected.
+
+The first write to a protected page is a page fault. A page that was written to stays *open*, without
+protection, and is read every time, since most executions write to the same few dozen pages. So most of them
+cause no fault at all, and then there is nothing to look for: what may have changed are the open pages. When
+more of these have been read in vain than usual, all are protected again.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from planaria.machine.changes import ChangedPages, dirty_spans, read_pages, revert, spans_of, write_pages
+from planaria.machine.changes import (
+    ChangedPages,
+    PageViews,
+    dirty_spans,
+    read_pages,
+    revert,
+    spans_of,
+    write_pages,
+)
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, Span, length, united, without
-from planaria.machine.write_protection import protect, see_written, take_written, unprotect
+from planaria.machine.write_protection import page_faults, protect, see_written, take_written, unprotect
 
 __all__ = ["STACK_BASE", "PrivatePages"]
 
@@ -27,6 +40,8 @@ _KEPT_STACK: Final = 256 << 10
 _OLD_FRAMES: Final[Span] = (0, STACK_BASE - _KEPT_STACK)
 #: About what protecting a page costs, in nanoseconds.
 _PROTECTION: Final = 15
+#: Open pages that are read in vain before all are protected again: about what that costs, with the faults.
+_MOST_VAIN: Final = 800
 #: What is added to a smaller part, or is smaller, is looked at together with it, in bytes.
 _SMALL_PART: Final = 16 << 20
 
@@ -40,17 +55,48 @@ class _Part:
     is_protected: bool = False
     cost: int = 0
     """What looks at it have cost, in nanoseconds."""
+    opened: list[Span] = field(default_factory=list)
+    """Where it is protected: the pages that were written to at the last look, which are not."""
 
 
 class PrivatePages:
     """Those of the memory at one address. The guest must be at rest."""
 
-    __slots__ = ("_base", "_found", "_parts", "_read")
+    __slots__ = (
+        "_base",
+        "_faults",
+        "_found",
+        "_is_looked_at",
+        "_parts",
+        "_read",
+        "_usual",
+        "_vain",
+        "_views",
+        "copied",
+    )
 
     def __init__(self, base: int) -> None:
         self._base = base
+        #: Whether no page of the protected parts but the open ones was written to since the last look.
+        self._is_looked_at = False
         self._parts: list[_Part] = []
+        #: The bytes that were copied so far.
+        self.copied = 0
+        self._faults = 0
+        self._views = PageViews(base, [])
         self.forget()
+
+    # Around each call of the guest, on the thread that makes it.
+
+    def before_call(self) -> None:
+        """The guest is going to run."""
+        if self._is_looked_at:
+            self._faults = page_faults()
+
+    def after_call(self) -> None:
+        """The guest has run."""
+        if self._is_looked_at and page_faults() != self._faults:
+            self._is_looked_at = False
 
     def forget(self) -> None:
         """Something is going to be mapped over the memory, or was."""
@@ -58,30 +104,37 @@ class PrivatePages:
         self._read: ChangedPages | None = None
         #: What `find` has found and neither `read` nor `go_back` has taken.
         self._found: tuple[ChangedPages | None, list[Span]] | None = None
+        self._is_looked_at = False
+        #: How many open pages were read in vain since all were protected, beyond those of the first time:
+        #: what every execution writes to is better left open, also if it ends with the same contents.
+        self._vain = 0
+        self._usual: int | None = None
         for part in self._parts:
             if part.is_protected:
                 unprotect(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
-            part.is_protected, part.cost = False, 0
+            part.is_protected, part.cost, part.opened = False, 0, []
 
-    def find(self, end: int, image: MemoryFile, *, to_write: bool = False) -> None:
-        """Find what may differ from `image`, which is mapped there, below `end`; perhaps `to_write` there."""
+    def find(self, end: int, image: MemoryFile) -> None:
+        """Find what may differ from `image`, which is mapped there, below `end`."""
         before, self._read = self._read, None
         if before is None:
             self.forget()
         self._reach(end)
-        ask = see_written if to_write else take_written
         unread: list[Span] = []
         for part in self._parts:
-            if part.is_protected:
-                written = ask(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
+            if not part.is_protected:
+                unread += self._look(part, image)
+                continue
+            if not self._is_looked_at:
+                written = see_written(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
                 if written is None:  # something was mapped there
                     self.forget()
                     return self.find(end, image)
+                part.opened = written
                 if not part.start:
                     revert(self._base, [_OLD_FRAMES], image)
-                unread += written
-            else:
-                unread += self._look(part, image)
+            unread += part.opened
+        self._is_looked_at = True
         self._found = before, unread
         return None
 
@@ -93,6 +146,7 @@ class PrivatePages:
         known = parts[-1].end if parts else 0
         if known > end:
             parts[-1].end = end
+            self._is_looked_at = False
         elif known < end:
             last = parts[-1] if parts else None
             if last is None or last.is_protected or min(end - known, known - last.start) > _SMALL_PART:
@@ -122,7 +176,7 @@ class PrivatePages:
         part.is_protected = True
         index = self._parts.index(part)
         if index and self._parts[index - 1].is_protected:
-            part.start = self._parts[index - 1].start
+            part.start, part.opened = self._parts[index - 1].start, self._parts[index - 1].opened
             self._parts = [*self._parts[: index - 1], *self._parts[index:]]
 
     def spans(self) -> list[Span]:
@@ -143,10 +197,30 @@ class PrivatePages:
         before, unread = self._take_found()
         if before is None:
             pages = read_pages(self._base, unread, known)
+            self.copied += len(pages) * PAGE_BYTES
         else:
-            pages = before | read_pages(self._base, unread, before)
+            if unread != self._views.spans:
+                self._views = PageViews(self._base, unread)
+            changed = self._views.changed(before)
+            pages = before | changed if changed else before
+            self.copied += len(changed) * PAGE_BYTES
+            vain = length(unread) // PAGE_BYTES - len(changed)
+            if self._usual is None:
+                self._usual = vain
+            self._vain += max(0, vain - self._usual)
+            if self._vain > _MOST_VAIN:
+                self._close()
         self._read = pages
         return pages
+
+    def _close(self) -> None:
+        """Protect the open pages again, which have just been read."""
+        self._vain, self._usual = 0, None
+        for part in self._parts:
+            if part.is_protected and part.opened:
+                if take_written(self._base, max(part.start, _OLD_FRAMES[1]), part.end) is None:
+                    self._is_looked_at = False  # the next look finds out
+                part.opened = []
 
     def go_back(self, pages: ChangedPages, image: MemoryFile) -> None:
         """Make `pages` those that differ from `image`; `find` was called."""
@@ -160,6 +234,7 @@ class PrivatePages:
         revert(self._base, spans_of(stale - pages.keys()), image)
         write_pages(self._base, {at: pages[at] for at in stale & pages.keys()})
         self._read = pages
+        self._is_looked_at = False
 
     def _take_found(self) -> tuple[ChangedPages | None, list[Span]]:
         assert self._found is not None

@@ -8,10 +8,8 @@ they are.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import math
-import re
 import ssl
 import time
 from collections.abc import Iterable, Mapping
@@ -20,22 +18,21 @@ from typing import Final, NoReturn
 
 import anyio
 import h11
-from anyio.abc import ByteStream
 
 from planaria.errors import Suspend
 from planaria.event_loops import running_loop
+from planaria.network.admission import Destination, judged, problem
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
-from planaria.network.requests import Body, forwarded, overriding, wants_upgrade
-from planaria.network.rules import DEFAULT_PORTS, canonical_path
+from planaria.network.requests import Body, forwarded, wants_upgrade
+from planaria.network.rules import canonical_path
 from planaria.network.secrets import IssuedValues
-from planaria.network.upstream import connect, start_tls
+from planaria.network.upstream import Upstream
 
 __all__ = ["Connection"]
 
-_CHUNK: Final = 1 << 16
 #: How much of an answer is kept before the code asks for it, and the part of `max_received` that it may take:
 #: what is read ahead may never be asked for.
 _AHEAD: Final = 2 << 20
@@ -44,8 +41,6 @@ _PART_AHEAD: Final = 16
 _SHORTEST: Final = 0.002
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
 _HELLO: Final = b"\x16planaria"
-_HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
-_CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 #: The longest head of a request.
 _MOST_HEAD: Final = 1 << 18
 
@@ -63,9 +58,9 @@ class Connection:
         self._issued = issued
         self.host = host
         self.port = port
-        self.tls = False
         self._is_raw = policy.is_raw(host, port)
-        self._stream: ByteStream | None = None
+        self._destination = Destination(host, port)
+        self._upstream = Upstream(policy, host, port)
         self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
         self._server: h11.Connection | None = None
         self._answer: AnswerReader | None = None
@@ -93,19 +88,19 @@ class Connection:
     async def open(self) -> None:
         """Connect, unless whether that is allowed is decided for each request."""
         if self._is_raw or self._policy.covers(self.host, self.port):
-            self._stream = await connect(self._policy, self.host, self.port)
+            await self._upstream.open()
             if self._is_raw:
                 self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
 
     async def _greet(self, data: bytes) -> None:
         """Encrypt the way to the server, and reply whether that is the one whose name the code expects."""
-        problem = ""
+        reason = ""
         try:
             await self.encrypt(data[len(_HELLO) + 2 :].decode("utf-8", "replace"))
         except (PermissionError, ssl.SSLError) as error:
-            problem = str(error)
-        text = problem.encode()[:1000]
-        self._out += _HELLO + bytes([not problem]) + len(text).to_bytes(2) + text
+            reason = str(error)
+        text = reason.encode()[:1000]
+        self._out += _HELLO + bytes([not reason]) + len(text).to_bytes(2) + text
         self._asked.set()
 
     async def encrypt(self, name: str = "") -> None:
@@ -123,15 +118,14 @@ class Connection:
                 raise PermissionError("TLS within TLS is not supported")
             if self._has_sent and not self._is_raw:
                 raise PermissionError("TLS cannot begin after HTTP")
-            self.tls = True
+            self._upstream.tls = True
             if not self._is_raw and not self._may_encrypt():
-                raise PermissionError(self._policy.refusal(f"https://{self._place()}/"))
-            if self._stream is not None:
-                self._stream = await start_tls(self._policy, self._stream, self.host)
+                raise PermissionError(self._policy.refusal(f"https://{self._authority()}/"))
+            await self._upstream.encrypt()
         except (PermissionError, ssl.SSLError) as error:
             reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error)
             self._is_broken = self._ended = True
-            self._budget.record(NetworkRequest("CONNECT", f"https://{self._place()}/", reason=reason))
+            self._budget.record(NetworkRequest("CONNECT", f"https://{self._authority()}/", reason=reason))
             if isinstance(error, ssl.SSLError):
                 raise ssl.SSLError(ssl.SSL_ERROR_SSL, reason) from None
             raise
@@ -139,6 +133,11 @@ class Connection:
     def _may_encrypt(self) -> bool:
         policy = self._policy
         return policy.on_request is not None or policy.covers_tls(self.host, self.port)
+
+    @property
+    def tls(self) -> bool:
+        """Whether the way to the server is encrypted."""
+        return self._upstream.tls
 
     @property
     def is_held(self) -> bool:
@@ -174,12 +173,10 @@ class Connection:
 
     async def close(self) -> None:
         """Close the connection to the server."""
-        stream, self._stream = self._stream, None
         self._ended = True
         if self._reader is not None:
             self._reader.cancel()
-        if stream is not None:
-            await anyio.aclose_forcefully(stream)
+        await self._upstream.close()
 
     # -- what the code sends ---------------------------------------------------------------------------------
 
@@ -262,28 +259,23 @@ class Connection:
     async def _check(self, event: h11.Request) -> None:
         """Find out whether a request may be made, and begin it."""
         target = event.target.decode("latin-1")
-        scheme = self._scheme(event)
+        scheme = ("ws" if wants_upgrade(event) else "http") + ("s" if self.tls else "")
         self._request = request = NetworkRequest(
             event.method.decode(),
-            f"{scheme}://{self._place()}{target}",
+            f"{scheme}://{self._authority()}{target}",
             [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers],
         )
         self._started = time.monotonic()
         self._budget.record(request)
-        problem = self._problem(event)
-        if problem:
-            self._refuse(problem, PermissionError)
-        method = request.method
-        methods, targets = overriding(event)
-        meanings = [(one, path) for one in (method, *methods) for path in (target, *targets)]
-        place = (scheme, self.host, self.port)
+        wrong = problem(event, self._destination, tls=self.tls)
+        if wrong:
+            self._refuse(wrong, PermissionError)
         try:
-            denied = any(self._policy.denies(*place, *one) for one in meanings)
-            allowed = all(self._policy.allows(*place, *one) for one in meanings)
+            verdict = judged(self._policy, event, self._destination, request.url)
         except ValueError as error:
             self._refuse(str(error), PermissionError)
-        if denied:
-            self._refuse(f"{method} {request.url} is denied by a rule", PermissionError)
+        if verdict.denial:
+            self._refuse(verdict.denial, PermissionError)
         decision: object = None
         if self._policy.on_request is not None:
             self._held = event
@@ -291,42 +283,12 @@ class Connection:
             if inspect.isawaitable(decision):
                 decision = await decision
             self._held = None
-        if decision is None and not allowed:
-            taken = "".join(f" (which may be taken for {one})" for one in (methods + targets)[:1])
-            self._refuse(self._policy.refusal(f"{method} {request.url}{taken}"), PermissionError)
+        if decision is None and verdict.refusal:
+            self._refuse(verdict.refusal, PermissionError)
         await self._begin(event, decision)
 
-    def _scheme(self, event: h11.Request) -> str:
-        scheme = "ws" if wants_upgrade(event) else "http"
-        return scheme + "s" if self.tls else scheme
-
-    def _place(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        default = DEFAULT_PORTS["https" if self.tls else "http"]
-        return host if self.port == default else f"{host}:{self.port}"
-
-    def _problem(self, event: h11.Request) -> str:
-        """What is wrong with a request that is valid HTTP."""
-        names = [name for name, _ in event.headers]
-        if event.method == b"CONNECT":
-            return "CONNECT is not allowed: the sandbox has no proxy"
-        if event.http_version not in (b"1.0", b"1.1"):
-            return f"HTTP/{event.http_version.decode()} is not available: only HTTP/1.1 is"
-        if any(_CONTROL.search(value) for _, value in event.headers):
-            return "a header has a control character in it"
-        if b"#" in event.target:
-            return "a request has no fragment (#) in its target"
-        if b"transfer-encoding" in names and b"content-length" in names:
-            return "a request has a Content-Length or a Transfer-Encoding, not both"
-        hosts = [value.decode("latin-1") for name, value in event.headers if name == b"host"]
-        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
-        try:
-            is_host = found is not None and canonical_host(found[1]) == self.host
-        except ValueError as error:
-            return str(error)
-        if found is None or not is_host or int(found[2] or self.port) != self.port:
-            return f"the Host header {', '.join(hosts)!r} is not {self._place()}, which this connection is to"
-        return ""
+    def _authority(self) -> str:
+        return self._destination.authority(tls=self.tls)
 
     async def _begin(self, event: h11.Request, decision: object) -> None:
         """Send the head of a request on which was decided."""
@@ -354,7 +316,9 @@ class Connection:
             self._issued.add(one.name, value)
         scrubber = self._issued.scrubber()
         try:
-            head = forwarded(event, headers, values, self._authority(event), is_scrubbed=scrubber.is_needed)
+            head = forwarded(
+                event, headers, values, self._destination.host_header(event), is_scrubbed=scrubber.is_needed
+            )
         except (h11.LocalProtocolError, UnicodeError):
             # The message of this error has the header in it, perhaps with a value.
             self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
@@ -370,14 +334,6 @@ class Connection:
         await self._send_all(self._body.begin())
         self._asked.set()
 
-    def _authority(self, event: h11.Request) -> bytes:
-        """The Host header: what the code wrote, in canonical form."""
-        [written] = [value.decode("latin-1") for name, value in event.headers if name == b"host"]
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        found = _HOST.fullmatch(written)
-        assert found is not None
-        return (f"{host}:{self.port}" if found[2] else host).encode()
-
     async def _ensure_server(self) -> None:
         """A connection to the server that is ready for the next request."""
         server = self._server
@@ -385,35 +341,16 @@ class Connection:
             server is not None
             and server.our_state is server.their_state is h11.DONE
             and not server.trailing_data[0]  # which would be read as the next answer
-            and await self._is_alive()
+            and not self._ended
+            and await self._upstream.is_alive()
         ):
             server.start_next_cycle()
             return
-        if server is not None and self._stream is not None:
-            stream, self._stream = self._stream, None
-            await anyio.aclose_forcefully(stream)
-        if self._stream is None:
-            self._stream = await connect(self._policy, self.host, self.port)
-            if self.tls:
-                self._stream = await start_tls(self._policy, self._stream, self.host)
+        if server is not None:
+            await self._upstream.close()
+        await self._upstream.open()
         self._ended = False
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
-
-    async def _is_alive(self) -> bool:
-        """Whether an idle connection to the server is still open: no server speaks unasked."""
-        if self._stream is None or self._ended:
-            return False
-        with anyio.move_on_after(_SHORTEST):
-            await self._read_idle()
-            return False
-        return True
-
-    async def _read_idle(self) -> None:
-        assert self._stream is not None
-        with contextlib.suppress(
-            anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError
-        ):
-            await self._stream.receive(1)
 
     async def _send_all(self, events: Iterable[h11.Event]) -> None:
         """Write parts of a request to the server."""
@@ -424,20 +361,15 @@ class Connection:
                 await self._write(data)
 
     async def _write(self, data: bytes) -> None:
-        if self._stream is None:
-            raise ConnectionResetError("the connection is closed")
-        try:
-            with anyio.fail_after(min(self._policy.timeout, self._due - anyio.current_time())):
-                for start in range(0, len(data), _CHUNK):
-                    await self._stream.send(data[start : start + _CHUNK])
-            self._active = anyio.current_time()
-        except TimeoutError:
-            if anyio.current_time() >= self._due:
-                raise self._took_too_long() from None
-            raise TimeoutError(f"{self.host} took no data for {self._policy.timeout:g} s") from None
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            self._ended = True
-            raise ConnectionResetError(f"{self.host} closed the connection") from None
+        with anyio.CancelScope(deadline=self._due) as scope:
+            try:
+                await self._upstream.write(data)
+            except ConnectionResetError:
+                self._ended = True
+                raise
+        if scope.cancelled_caught:
+            raise self._took_too_long()
+        self._active = anyio.current_time()
 
     def _took_too_long(self) -> TimeoutError:
         limit = self._policy.request_timeout
@@ -447,7 +379,7 @@ class Connection:
 
     def _refuse(self, reason: str, kind: type[OSError]) -> NoReturn:
         if self._request is None:
-            self._request = NetworkRequest("?", f"{self._scheme_name()}://{self._place()}/")
+            self._request = NetworkRequest("?", f"{self._scheme_name()}://{self._authority()}/")
             self._budget.record(self._request)
         self._request.allowed = False
         self._break(reason)
@@ -456,7 +388,7 @@ class Connection:
     def _refuse_next(self, reason: str) -> NoReturn:
         """Refuse what was sent too early; the answer to the request before it is the last one."""
         self._is_broken = True
-        url = f"{self._scheme_name()}://{self._place()}/"
+        url = f"{self._scheme_name()}://{self._authority()}/"
         self._budget.record(NetworkRequest("?", url, reason=reason))
         raise PermissionError(reason)
 
@@ -557,19 +489,11 @@ class Connection:
 
     async def _read(self) -> bytes | None:
         """What the server sent; None when it is time to look again."""
-        stream = self._stream
-        if stream is None or (self._answer is None and not self._is_raw):
+        if not self._upstream.is_open or (self._answer is None and not self._is_raw):
             await self._asked.wait()  # an answer can only come after a request
             self._asked = anyio.Event()
             return None
-        try:
-            return await stream.receive(_CHUNK)
-        except anyio.EndOfStream:
-            return b""
-        except ssl.SSLError as error:
-            raise ConnectionResetError(f"{self.host}: {error}") from None
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            raise ConnectionResetError(f"{self.host} closed the connection") from None
+        return await self._upstream.receive()
 
     def _take(self, data: bytes) -> None:
         try:

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from planaria.server.e2b.files import file_routes, health_route
 from planaria.server.e2b.interpreter import interpreter_routes
@@ -32,7 +33,7 @@ _LONGEST_PAUSE: Final = 30.0
 def create_app(settings: ServerSettings) -> Starlette:
     """The application; run it with uvicorn. Its sessions and store are closed when it ends."""
     server = Server(settings)
-    server.document = openapi(ROUTES)
+    server.document = openapi(ROUTES, has_tokens=bool(settings.tokens))
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -51,7 +52,12 @@ def create_app(settings: ServerSettings) -> Starlette:
     async def unknown(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         detail = f"there is no {request.method} {request.url.path}"
-        return problem_response(Problem(error.status_code, detail, headers=dict(error.headers or {})))
+        headers = {}
+        if error.status_code == 405:
+            scope = request.scope
+            found = (one.methods for one in routes if one.matches(scope)[0] is not Match.NONE and one.methods)
+            headers["Allow"] = ", ".join(sorted(set().union(*found)))
+        return problem_response(Problem(error.status_code, detail, headers=headers))
 
     handlers: dict[Any, Any] = {404: unknown, 405: unknown}
     routes = [health_route(server), *(route.for_starlette(server) for route in ROUTES)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import codecs
 import hashlib
 import json
@@ -15,8 +14,9 @@ import anyio
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from planaria.errors import ProtocolError, SessionError
-from planaria.executors.messages import Ok, Raised
+from planaria.errors import ProtocolError
+from planaria.executors.host_endpoint import answer_of
+from planaria.executors.messages import EndOfInput, Ok, Raised
 from planaria.server.models import (
     Answer,
     Answered,
@@ -24,24 +24,24 @@ from planaria.server.models import (
     Execution,
     PendingCall,
     PendingCalls,
+    ResumeRequest,
     RunRequest,
 )
-from planaria.server.outcomes import encoded, execution_of, pending_calls
+from planaria.server.outcomes import encoded, execution_of, pending_calls, waiting_execution
 from planaria.server.output import listener
-from planaria.server.problems import Problem, problem_of
-from planaria.server.routes import Call
-from planaria.server.sessions import BlockedCall, ServedSession
-from planaria.session.result import Output, Result
-from planaria_kernel.protocol import decode
+from planaria.server.problems import Problem, bytes_of_base64, problem_of, value_of_base64
+from planaria.server.routes import Call, log
+from planaria.server.sessions import BlockedCall, Outcome, ServedSession
+from planaria.session.result import Output
 
-__all__ = ["EVENTS", "answer", "bash", "calls", "interrupt", "run"]
+__all__ = ["EVENTS", "answer", "bash", "calls", "interrupt", "resume", "run"]
 
 #: The media type of a stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 EVENTS: Final = "text/event-stream"
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 _KEEP_ALIVE: Final = 15.0
 
-Do = Callable[[ServedSession], Awaitable[Result]]
+Do = Callable[[ServedSession], Awaitable[Outcome]]
 
 
 async def run(call: Call) -> Response | Execution:
@@ -49,7 +49,10 @@ async def run(call: Call) -> Response | Execution:
     body: RunRequest = call.body
     timeout = _timeout(call, body.timeout)
     return await _execute(
-        call, "python", lambda named: named.session.run(body.code, timeout, name=body.name), body.exact
+        call,
+        "python",
+        lambda named: named.begin(body.code, timeout, name=body.name, step=body.step),
+        body.exact,
     )
 
 
@@ -57,8 +60,26 @@ async def bash(call: Call) -> Response | Execution:
     """Run a script."""
     body: BashRequest = call.body
     timeout = _timeout(call, body.timeout)
+    if body.stdin_base64 is None:
+        stdin = body.stdin.encode()
+    else:
+        stdin = bytes_of_base64("stdin_base64", body.stdin_base64)
     return await _execute(
-        call, "bash", lambda named: named.session._run_script(body.script, timeout, body.stdin), False
+        call,
+        "bash",
+        lambda named: named.begin(body.script, timeout, stdin=stdin, is_program=body.program, step=body.step),
+        body.exact,
+    )
+
+
+async def resume(call: Call) -> Response | Execution:
+    """Take an execution that waits further."""
+    body: ResumeRequest = call.body
+    answers = [(one.call, _answer_of(one)) for one in body.answers]
+    if len({number for number, _ in answers}) < len(answers):
+        raise Problem(422, "answers has two for the same call")
+    return await _execute(
+        call, "answer", lambda named: named.resume(answers, cancel=body.cancel, step=body.step), body.exact
     )
 
 
@@ -83,14 +104,15 @@ async def _executed(call: Call, language: str, do: Do, exact: bool) -> Execution
             return kept
         named.on_blocked = _on_blocked.get()
         try:
-            result = await do(named)
+            outcome = await do(named)
         finally:
             named.on_blocked = None
-        metrics = call.server.metrics
-        outcome = "ok" if result.is_ok else "waiting" if result.suspended else "error"
-        metrics.add("planaria_executions_total", language=language, outcome=outcome)
+        metrics, result = call.server.metrics, outcome.result
+        waits = outcome.execution.outcome is None
+        ending = "waiting" if waits else "ok" if result.is_ok else "error"
+        metrics.add("planaria_executions_total", language=language, outcome=ending)
         metrics.add("planaria_execution_seconds_total", result.duration_ms / 1e3, language=language)
-        execution = execution_of(named, result, exact=exact)
+        execution = execution_of(named, outcome, exact=exact)
         if key is not None:
             text = execution.model_dump_json()
             named.record.keep_result(key, digest, json.loads(text), len(text))
@@ -125,61 +147,109 @@ _on_blocked: Final[ContextVar[Callable[[str, BlockedCall], None] | None]] = Cont
 )
 
 
+class EventStream:
+    """The events of one execution, for each client that wants them from the beginning."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._events: list[str] = []
+        self._more = asyncio.Event()
+        self._has_ended = False
+
+    def put(self, event: str, data: Any) -> None:
+        """Add an event; from any thread."""
+        self._loop.call_soon_threadsafe(self._add, f"event: {event}\ndata: {json.dumps(data)}\n\n")
+
+    def end(self) -> None:
+        """There are no more."""
+        self._loop.call_soon_threadsafe(self._add, None)
+
+    def _add(self, text: str | None) -> None:
+        if text is None:
+            self._has_ended = True
+        else:
+            self._events.append(text)
+        self._more.set()
+        self._more = asyncio.Event()
+
+    async def lines(self) -> AsyncIterator[str]:
+        """What a client is sent."""
+        sent = 0
+        while True:
+            more = self._more
+            if sent < len(self._events):
+                text = "".join(self._events[sent:])
+                sent = len(self._events)
+                yield text
+            elif self._has_ended:
+                return
+            else:
+                try:
+                    with anyio.fail_after(_KEEP_ALIVE):
+                        await more.wait()
+                except TimeoutError:
+                    yield ": alive\n\n"
+
+
 async def _stream(call: Call, execute: Callable[[], Awaitable[Execution]], exact: bool) -> Response:
-    """Execute in a task of the server, which goes on without its client, and send events as they come."""
-    events: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
+    """Execute in a task of the server, which goes on without its client, and send events as they come.
+
+    A request with the Idempotency-Key of one that runs gets the events of that.
+    """
+    key, running = call.request.headers.get("idempotency-key"), call.server.running
+    identifier = (call.token.space, call.session, key or "", _digest(call) if key else "")
+    stream = running.get(identifier) if key else None
+    if stream is None:
+        stream = EventStream()
+        if key:
+            running[identifier] = stream
+        call.server.tasks.start_soon(
+            _work, call, execute, exact, stream, lambda: running.pop(identifier, None)
+        )
+    return StreamingResponse(stream.lines(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+
+
+async def _work(
+    call: Call,
+    execute: Callable[[], Awaitable[Execution]],
+    exact: bool,
+    stream: EventStream,
+    then: Callable[[], object],
+) -> None:
+    """Execute, and put what comes of it into a stream."""
     errors = "surrogateescape" if exact else "replace"
     decoders = {name: codecs.getincrementaldecoder("utf-8")(errors) for name in ("stdout", "stderr")}
-    most = call.sessions.limits.output
-    room = dict.fromkeys(decoders, most)
+    room = dict.fromkeys(decoders, call.sessions.limits.output)
 
-    def put(event: str, data: Any) -> None:
-        loop.call_soon_threadsafe(events.put_nowait, (event, data))
-
-    def take(stream: str, output: bytes | Output) -> None:
+    def take(name: str, output: bytes | Output) -> None:
         if isinstance(output, Output):
             data, metadata = output._repr_mimebundle_()
-            put("display", {"data": data, "metadata": metadata, "is_value": output.is_value})
+            shown = {"data": data, "metadata": metadata, "is_value": output.is_value}
+            if exact:
+                shown["bundle_base64"] = encoded((output.data, metadata, output.display_id))
+            stream.put("display", shown)
             return
-        left = room[stream]
+        left = room[name]
         if left is not None:
             output = output[:left]
-            room[stream] = left - len(output)
-        text = decoders[stream].decode(output)
+            room[name] = left - len(output)
+        text = decoders[name].decode(output)
         if text:
-            put(stream, {"text": text})
+            stream.put(name, {"text": text})
 
-    def blocked(number: str, one: BlockedCall) -> None:
-        put("call", _call_of(number, one).model_dump())
-
-    async def work() -> None:
-        listener.set(take)
-        _on_blocked.set(blocked)
-        try:
-            put("result", json.loads((await execute()).model_dump_json()))
-        except Exception as error:
-            put("problem", (problem_of(error) or Problem(500, "the server failed")).document())
-            if problem_of(error) is None:
-                raise
-        finally:
-            loop.call_soon_threadsafe(events.put_nowait, None)
-
-    call.server.tasks.start_soon(work)
-    return StreamingResponse(_lines(events), media_type=EVENTS, headers={"Cache-Control": "no-store"})
-
-
-async def _lines(events: asyncio.Queue[tuple[str, Any] | None]) -> AsyncIterator[str]:
-    while True:
-        try:
-            with anyio.fail_after(_KEEP_ALIVE):
-                event = await events.get()
-        except TimeoutError:
-            yield ": alive\n\n"
-            continue
-        if event is None:
-            return
-        yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
+    listener.set(take)
+    _on_blocked.set(lambda number, one: stream.put("call", _call_of(number, one).model_dump()))
+    try:
+        stream.put("result", json.loads((await execute()).model_dump_json()))
+    except Exception as error:
+        problem = problem_of(error)
+        if problem is None:
+            log.exception("%s failed", call.request.url.path)
+            problem = Problem(500, "the server failed; its log says how")
+        stream.put("problem", problem.document())
+    finally:
+        stream.end()
+        then()
 
 
 def _call_of(number: str, call: BlockedCall) -> PendingCall:
@@ -201,7 +271,7 @@ async def calls(call: Call) -> PendingCalls:
     if named is not None and named.lock.locked():
         return PendingCalls(calls=[_call_of(*one) for one in list(named.blocked.items())])
     async with call.sessions.using(call.token, call.session) as named:
-        return PendingCalls(calls=pending_calls(named))
+        return PendingCalls(calls=pending_calls(named), execution=waiting_execution(named))
 
 
 async def answer(call: Call) -> BaseModel | Response:
@@ -218,17 +288,11 @@ async def answer(call: Call) -> BaseModel | Response:
     if not (number.isascii() and number.isdecimal() and len(number) < 19):
         raise Problem(404, f"no call {number!r} waits", code="no-call")
 
-    async def do(named: ServedSession) -> Result:
-        progress = named.session.run_in_progress
-        if progress is None or int(number) not in {one.id for one in progress.pending}:
+    async def do(named: ServedSession) -> Outcome:
+        waiting = named.session._engine.execution
+        if waiting is None or int(number) not in waiting.pending:
             raise Problem(404, f"no call {number!r} waits", code="no-call")
-        await progress._answer(int(number), given)
-        try:
-            return await progress.result()
-        except SessionError:
-            if not progress.pending:
-                raise
-            return Result(suspended=progress.pending, execution_count=named.session.execution_count)
+        return await named.resume([(int(number), given)], step=body.step)
 
     return await _execute(call, "answer", do, body.exact)
 
@@ -236,12 +300,17 @@ async def answer(call: Call) -> BaseModel | Response:
 def _answer_of(body: Answer) -> Ok | Raised:
     if body.error is not None:
         return Raised(body.error_type, body.error)
-    if body.value_base64 is None:
+    if body.value_base64 is not None:
+        return Ok(value_of_base64("value_base64", body.value_base64))
+    if body.answer_base64 is None:
         return Ok(body.value)
     try:
-        return Ok(decode(base64.b64decode(body.value_base64, validate=True)))
-    except (ValueError, ProtocolError) as error:
-        raise Problem(422, f"value_base64: {error}") from None
+        answer = answer_of(value_of_base64("answer_base64", body.answer_base64))
+    except ProtocolError as error:
+        raise Problem(422, f"answer_base64: {error}") from None
+    if isinstance(answer, EndOfInput):
+        return Raised("EOFError", "EOF when reading a line")
+    return answer
 
 
 async def interrupt(call: Call) -> None:

@@ -12,11 +12,25 @@ from starlette.responses import Response
 
 from planaria.files.filesystem import FileKind
 from planaria.files.view import Files
-from planaria.server.models import FileEntry, FileList
+from planaria.server.models import DirectoryRequest, FileEntry, FileList, LinkRequest, RenameRequest
 from planaria.server.problems import Problem
 from planaria.server.routes import Call
 
-__all__ = ["BYTES", "TAR", "delete", "entry_of", "get", "get_tar", "list_files", "put", "put_tar", "stat"]
+__all__ = [
+    "BYTES",
+    "TAR",
+    "delete",
+    "entry_of",
+    "get",
+    "get_tar",
+    "list_files",
+    "make_directory",
+    "make_link",
+    "put",
+    "put_tar",
+    "rename",
+    "stat",
+]
 
 T = TypeVar("T")
 
@@ -41,9 +55,9 @@ async def _with_files(call: Call, function: Callable[[Files, str], T], *, save: 
         return result
 
 
-def entry_of(files: Files, path: str) -> FileEntry:
-    """What is known of a file."""
-    found = files.stat(path, follow=False)
+def entry_of(files: Files, path: str, *, follow: bool = False) -> FileEntry:
+    """What is known of a file, or of a link."""
+    found = files.stat(path, follow=follow)
     return FileEntry(
         name=path.rstrip("/").rpartition("/")[2] or "/",
         path=path,
@@ -51,6 +65,7 @@ def entry_of(files: Files, path: str) -> FileEntry:
         size=found.size,
         mode=found.mode & 0o7777,
         modified_at=found.mtime / 1e9,
+        target=files.readlink(path) if found.kind is FileKind.SYMBOLIC_LINK else None,
     )
 
 
@@ -98,7 +113,41 @@ async def delete(call: Call) -> None:
 
 async def stat(call: Call) -> FileEntry:
     """What is known of a file."""
-    return await _with_files(call, entry_of)
+    follow = call.flag("follow")
+    return await _with_files(call, lambda files, path: entry_of(files, path, follow=follow))
+
+
+async def make_directory(call: Call) -> FileEntry:
+    """Create a directory."""
+    body: DirectoryRequest = call.body
+
+    def make(files: Files, path: str) -> FileEntry:
+        files.mkdir(path, parents=body.parents, exist_ok=body.parents)
+        return entry_of(files, path)
+
+    return await _with_files(call, make, save=True)
+
+
+async def make_link(call: Call) -> FileEntry:
+    """Create a symbolic link."""
+    body: LinkRequest = call.body
+
+    def link(files: Files, path: str) -> FileEntry:
+        files.symlink(body.target, path)
+        return entry_of(files, path)
+
+    return await _with_files(call, link, save=True)
+
+
+async def rename(call: Call) -> FileEntry:
+    """Move a file or directory."""
+    body: RenameRequest = call.body
+
+    def move(files: Files, path: str) -> FileEntry:
+        files.rename(path, body.to)
+        return entry_of(files, body.to)
+
+    return await _with_files(call, move, save=True)
 
 
 async def list_files(call: Call) -> FileList:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 __all__ = [
     "Answer",
     "Answered",
     "BashRequest",
     "CallbackDeclaration",
+    "CallbackParameter",
+    "ChangeSession",
     "CheckpointRequest",
     "CreateSession",
+    "DirectoryRequest",
     "ErrorReport",
     "Execution",
     "FileEntry",
@@ -21,9 +24,16 @@ __all__ = [
     "HealthReport",
     "History",
     "HistoryItem",
+    "LinkRequest",
     "Parent",
     "PendingCall",
     "PendingCalls",
+    "Query",
+    "QueryAnswer",
+    "RenameRequest",
+    "RestoreRequest",
+    "ResumeAnswer",
+    "ResumeRequest",
     "RewindRequest",
     "RunRequest",
     "SessionInfo",
@@ -31,9 +41,11 @@ __all__ = [
     "SnapshotInfo",
     "SnapshotList",
     "SnapshotRequest",
+    "Stopped",
     "Tree",
     "TreeNode",
     "UndoRequest",
+    "WaitingExecution",
     "WorkspaceInfo",
 ]
 
@@ -42,8 +54,30 @@ Text = Annotated[str, StringConstraints(max_length=4096)]
 Seconds = Annotated[float, Field(gt=0, le=86400)]
 
 
+def _integral(value: Any) -> Any:
+    """JSON has one kind of numbers: 2.0 is an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Seed = Annotated[int, Field(ge=-(1 << 53), lt=1 << 53), BeforeValidator(_integral)]
+Copies = Annotated[int, Field(ge=1, le=100), BeforeValidator(_integral)]
+Steps = Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_integral)]
+Count = Annotated[int, Field(ge=0, lt=1 << 53), BeforeValidator(_integral)]
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class CallbackParameter(_Request):
+    """A parameter of a function, as Python's `inspect.Parameter` describes it."""
+
+    name: Annotated[str, StringConstraints(max_length=200)]
+    kind: Literal[
+        "POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"
+    ] = "POSITIONAL_OR_KEYWORD"
+    annotation: Text | None = None
+    default: Text | None = Field(default=None, description="As repr() shows it")
 
 
 class CallbackDeclaration(_Request):
@@ -52,6 +86,15 @@ class CallbackDeclaration(_Request):
     name: Annotated[str, StringConstraints(max_length=200)]
     description: Text = ""
     parameters: dict[str, Any] | None = Field(default=None, description="A JSON schema of the arguments")
+    signature: Annotated[list[CallbackParameter], Field(max_length=100)] | None = Field(
+        default=None, description="Its parameters; without them it takes any"
+    )
+
+
+#: Names and values of environment variables, as POSIX has them.
+Variable = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^=\x00]+$")]
+Value = Annotated[str, StringConstraints(max_length=1 << 17, pattern=r"^[^\x00]*$")]
+Environment = Annotated[dict[Variable, Value], Field(max_length=100)]
 
 
 class CreateSession(_Request):
@@ -61,13 +104,29 @@ class CreateSession(_Request):
     image: Text | None = Field(default=None, description="One of the server's images")
     snapshot: Name | None = Field(default=None, description="The name of a snapshot to continue from")
     snapshot_base64: str | None = Field(default=None, description="The bytes of a snapshot to continue from")
-    env: dict[str, str] = Field(default_factory=dict, max_length=100)
+    env: Environment = Field(default_factory=dict)
     metadata: dict[str, str] = Field(default_factory=dict, max_length=100)
     callbacks: list[CallbackDeclaration] = Field(default_factory=list, max_length=100)
     input: bool = Field(
         default=False, description="Whether `input()` waits for a line, as a call named input"
     )
-    seed: int | None = None
+    seed: Seed | None = None
+
+
+#: What `step` means.
+_STEP: Final = (
+    "Return also when only a timer could continue the code, with `next_timer`; `resume` takes it further"
+)
+
+
+class ChangeSession(_Request):
+    """What is to be different in a session; what is left out stays."""
+
+    callbacks: Annotated[list[CallbackDeclaration], Field(max_length=100)] | None = None
+    env: Environment | None = Field(default=None, description="Variables to set, beside those there are")
+    input: bool | None = None
+    metadata: Annotated[dict[str, str], Field(max_length=100)] | None = None
+    seed: Seed | None = Field(default=None, description="Start the random numbers from here")
 
 
 class RunRequest(_Request):
@@ -77,6 +136,7 @@ class RunRequest(_Request):
     timeout: Seconds | None = Field(default=None, description="Seconds; the server's limit applies beside it")
     name: Text | None = Field(default=None, description="What tracebacks call the source")
     exact: bool = Field(default=False, description="Also send the value in planaria's encoding, as base64")
+    step: bool = Field(default=False, description=_STEP)
 
 
 class BashRequest(_Request):
@@ -84,13 +144,19 @@ class BashRequest(_Request):
 
     script: str
     stdin: str = ""
+    stdin_base64: str | None = Field(default=None, description="Standard input that is not text")
     timeout: Seconds | None = None
+    program: bool = Field(
+        default=False, description="Run it as a program of its own, which leaves nothing in the shell"
+    )
+    exact: bool = False
+    step: bool = Field(default=False, description=_STEP)
 
 
 class ForkRequest(_Request):
     """Copies to make."""
 
-    n: int = Field(default=1, ge=1, le=100)
+    n: Copies = 1
     ids: list[Name] | None = Field(
         default=None, description="Their names; random ones without", max_length=100
     )
@@ -101,13 +167,13 @@ class CheckpointRequest(_Request):
 
 
 class RewindRequest(_Request):
-    to: Annotated[str, StringConstraints(max_length=200)] | Annotated[int, Field(ge=0)] = Field(
+    to: Annotated[str, StringConstraints(max_length=200)] | Count = Field(
         description="A label, or a number of executions"
     )
 
 
 class UndoRequest(_Request):
-    n: int = Field(default=1, ge=1, le=10_000)
+    n: Steps = 1
 
 
 class SnapshotRequest(_Request):
@@ -123,7 +189,69 @@ class Answer(_Request):
     value_base64: str | None = Field(default=None, description="The value in planaria's encoding")
     error: Text | None = Field(default=None, description="The message of the exception")
     error_type: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")] = "RuntimeError"
+    answer_base64: str | None = Field(
+        default=None, description="All of the answer in planaria's encoding, as ('ok', value)"
+    )
     exact: bool = False
+    step: bool = Field(default=False, description=_STEP)
+
+
+class ResumeAnswer(Answer):
+    """The answer to one of several calls."""
+
+    call: Count
+
+
+class ResumeRequest(_Request):
+    """How an execution that waits goes on: with answers, for a timer that is due, or cancelled."""
+
+    answers: list[ResumeAnswer] = Field(default_factory=list, max_length=10_000)
+    cancel: bool = Field(default=False, description="Raise KeyboardInterrupt where the code waits")
+    exact: bool = False
+    step: bool = Field(default=False, description=_STEP)
+
+
+class RestoreRequest(_Request):
+    """A snapshot to become: one of the store by name, or bytes."""
+
+    snapshot: Name | None = None
+    snapshot_base64: str | None = None
+
+
+class Query(_Request):
+    """A question to the session's kernel, for which none of the user's code is executed."""
+
+    name: Literal[
+        "bash_analyze",
+        "bash_complete",
+        "bash_is_complete",
+        "bash_jobs",
+        "bash_prompts",
+        "bash_state",
+        "bash_restore",
+        "bash_forget_functions",
+        "clear",
+        "complete",
+        "evaluate",
+        "inspect",
+        "is_complete",
+        "mime_bundle",
+        "names",
+    ]
+    arguments: list[Any] = Field(default_factory=list, max_length=10)
+    arguments_base64: str | None = Field(default=None, description="The arguments in planaria's encoding")
+
+
+class DirectoryRequest(_Request):
+    parents: bool = Field(default=False, description="Create those above it too; it may exist already")
+
+
+class RenameRequest(_Request):
+    to: Annotated[str, StringConstraints(min_length=1, max_length=4095)]
+
+
+class LinkRequest(_Request):
+    target: Annotated[str, StringConstraints(min_length=1, max_length=4095)]
 
 
 class Parent(BaseModel):
@@ -174,8 +302,29 @@ class PendingCall(BaseModel):
     arguments_base64: str | None = None
 
 
+class WaitingExecution(BaseModel):
+    """The execution that waits."""
+
+    code: str
+    count: int
+    next_timer: float | None = Field(default=None, description="Seconds until it can go on by itself")
+    stdout: str = ""
+    stderr: str = ""
+
+
 class PendingCalls(BaseModel):
     calls: list[PendingCall]
+    execution: WaitingExecution | None = None
+
+
+class Stopped(BaseModel):
+    """Why an execution was stopped, and what that left of the session."""
+
+    reason: str | None = Field(default=None, description="timeout, cpu, fuel or interrupt")
+    crash: str | None = Field(default=None, description="How the kernel ended, if it had to be started again")
+    exit_code: int | None = None
+    state: Literal["kept", "rewound", "lost"]
+    message: str | None = Field(default=None, description="The error, if it was stopped for a limit")
 
 
 class Execution(BaseModel):
@@ -196,6 +345,14 @@ class Execution(BaseModel):
     outputs: list[dict[str, Any]] = Field(default_factory=list)
     requests: list[dict[str, Any]] = Field(default_factory=list)
     calls: list[PendingCall] = Field(default_factory=list)
+    pending: list[int] = Field(
+        default_factory=list, description="The ids of all calls that any task of the session still waits for"
+    )
+    next_timer: float | None = Field(
+        default=None, description="Seconds until an execution that waits can go on by itself"
+    )
+    stopped: Stopped | None = None
+    report_base64: str | None = Field(default=None, description="With `exact`: what the kernel reported")
     duration_ms: float = 0.0
     execution_count: int = 0
     callback_invocations: int = 0
@@ -253,6 +410,11 @@ class SnapshotList(BaseModel):
     snapshots: list[SnapshotInfo]
 
 
+class QueryAnswer(BaseModel):
+    answer: Any = Field(default=None, description="As JSON, or as repr() shows what JSON cannot say")
+    answer_base64: str | None = None
+
+
 class FileEntry(BaseModel):
     name: str
     path: str
@@ -260,6 +422,7 @@ class FileEntry(BaseModel):
     size: int
     mode: int
     modified_at: float
+    target: str | None = Field(default=None, description="What a link leads to")
 
 
 class FileList(BaseModel):

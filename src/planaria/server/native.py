@@ -18,6 +18,7 @@ _PATH: Final = Parameter(
     "path", {"type": "string", "minLength": 1}, "Absolute, or below /home/user", required=True
 )
 _RECURSIVE: Final = Parameter("recursive", {"type": "boolean"}, "With all that is in a directory")
+_FOLLOW: Final = Parameter("follow", {"type": "boolean"}, "Look at what a link leads to")
 _KEY: Final = Parameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
@@ -58,6 +59,14 @@ ROUTES: Final = (
         parameters=_PAGE,
     ),
     Route("GET", _SESSION, states.get, "Look at a session", gives=models.SessionInfo),
+    Route(
+        "PATCH",
+        _SESSION,
+        states.change,
+        "Change a session's callbacks, variables or metadata",
+        takes=models.ChangeSession,
+        gives=models.SessionInfo,
+    ),
     Route("DELETE", _SESSION, states.delete, "Delete a session", status=204),
     # Executing.
     Route(
@@ -79,6 +88,24 @@ ROUTES: Final = (
         gives=models.Execution,
         also=(EVENTS,),
         parameters=(_KEY,),
+    ),
+    Route(
+        "POST",
+        f"{_SESSION}/resume",
+        executions.resume,
+        "Take an execution that waits further",
+        takes=models.ResumeRequest,
+        gives=models.Execution,
+        also=(EVENTS,),
+        parameters=(_KEY,),
+    ),
+    Route(
+        "POST",
+        f"{_SESSION}/query",
+        states.query,
+        "Ask the kernel something for which no code is executed",
+        takes=models.Query,
+        gives=models.QueryAnswer,
     ),
     Route("POST", f"{_SESSION}/interrupt", executions.interrupt, "Stop what runs", status=204),
     Route("GET", f"{_SESSION}/calls", executions.calls, "List calls that wait", gives=models.PendingCalls),
@@ -128,6 +155,16 @@ ROUTES: Final = (
         gives=models.SessionInfo,
     ),
     Route("POST", f"{_SESSION}/redo", states.redo, "Take back an undo", gives=models.SessionInfo),
+    Route("POST", f"{_SESSION}/clear", states.clear, "Forget all variables", gives=models.SessionInfo),
+    Route("POST", f"{_SESSION}/reset", states.reset, "Start again; files stay", gives=models.SessionInfo),
+    Route(
+        "POST",
+        f"{_SESSION}/restore",
+        states.restore,
+        "Become what a snapshot is",
+        takes=models.RestoreRequest,
+        gives=models.SessionInfo,
+    ),
     Route("GET", f"{_SESSION}/history", states.history, "List executions", gives=models.History),
     Route("GET", f"{_SESSION}/tree", states.tree, "List states and forks", gives=models.Tree),
     Route(
@@ -172,6 +209,35 @@ ROUTES: Final = (
         f"{_SESSION}/files/stat",
         files.stat,
         "Look at a file",
+        gives=models.FileEntry,
+        parameters=(_PATH, _FOLLOW),
+    ),
+    Route(
+        "POST",
+        f"{_SESSION}/files/directory",
+        files.make_directory,
+        "Create a directory",
+        takes=models.DirectoryRequest,
+        gives=models.FileEntry,
+        status=201,
+        parameters=(_PATH,),
+    ),
+    Route(
+        "POST",
+        f"{_SESSION}/files/link",
+        files.make_link,
+        "Create a symbolic link",
+        takes=models.LinkRequest,
+        gives=models.FileEntry,
+        status=201,
+        parameters=(_PATH,),
+    ),
+    Route(
+        "POST",
+        f"{_SESSION}/files/rename",
+        files.rename,
+        "Move a file or directory",
+        takes=models.RenameRequest,
         gives=models.FileEntry,
         parameters=(_PATH,),
     ),

@@ -32,8 +32,8 @@ _USUAL: Final = (400, 401, 403, 409, 413, 415, 421, 422, 429, 500, 501, 503)
 _ROOT: Final = "#/components/schemas/{model}"
 
 
-def openapi(routes: Iterable[Route]) -> Document:
-    """The document (OpenAPI 3.1)."""
+def openapi(routes: Iterable[Route], *, has_tokens: bool) -> Document:
+    """The document (OpenAPI 3.1) of a server with or without tokens."""
     routes = list(routes)
     models = {
         (one, "validation" if one is route.takes else "serialization")
@@ -58,7 +58,7 @@ def openapi(routes: Iterable[Route]) -> Document:
             "schemas": {**schemas.get("$defs", {}), "Problem": _PROBLEM_SCHEMA},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-        "security": [{"token": []}],
+        "security": [{"token": []}] if has_tokens else [],
     }
 
 
@@ -79,7 +79,10 @@ def _operation(route: Route, names: Any) -> Document:
             if isinstance(route.takes, str)
             else {"application/json": {"schema": names[route.takes, "validation"]}}
         )
-        operation["requestBody"] = {"required": True, "content": content}
+        needs_body = isinstance(route.takes, str) or any(
+            one.is_required() for one in route.takes.model_fields.values()
+        )
+        operation["requestBody"] = {"required": needs_body, "content": content}
     if route.public:
         operation["security"] = []
     return operation

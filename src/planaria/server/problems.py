@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from planaria.errors import (
     FileSystemError,
     ImageError,
     PlanariaError,
+    ProtocolError,
     SessionBusy,
     SessionClosed,
     SessionError,
@@ -19,8 +21,9 @@ from planaria.errors import (
     SnapshotNotFound,
     StorageError,
 )
+from planaria_kernel.protocol import decode
 
-__all__ = ["PROBLEM", "Problem", "problem_of"]
+__all__ = ["PROBLEM", "Problem", "bytes_of_base64", "problem_of", "value_of_base64"]
 
 #: The media type of a problem document.
 PROBLEM: Final = "application/problem+json"
@@ -57,8 +60,6 @@ _STATUSES: Final[tuple[tuple[type[BaseException], int], ...]] = (
     (CrashError, 409),
     (SessionError, 409),
     (PlanariaError, 422),
-    (ValueError, 422),
-    (TypeError, 422),
 )
 
 #: The status of each error of a file that is not 409.
@@ -121,8 +122,30 @@ def problem_of(error: Exception) -> Problem | None:
     if isinstance(error, Problem):
         return error
     if isinstance(error, FileSystemError):
-        return Problem(_FILE_STATUSES.get(error.errno or 0, 409), str(error), error=type(error).__name__)
+        return Problem(
+            _FILE_STATUSES.get(error.errno or 0, 409),
+            str(error),
+            error=type(error).__name__,
+            errno=error.errno,
+            filename=error.filename,
+        )
     for kind, status in _STATUSES:
         if isinstance(error, kind):
             return Problem(status, str(error), error=type(error).__name__)
     return None
+
+
+def bytes_of_base64(field: str, text: str) -> bytes:
+    """The bytes of a field of a request. Raises Problem."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise Problem(422, f"{field}: {error}") from None
+
+
+def value_of_base64(field: str, text: str) -> object:
+    """The value of a field in planaria's encoding. Raises Problem."""
+    try:
+        return decode(bytes_of_base64(field, text))
+    except ProtocolError as error:
+        raise Problem(422, f"{field}: {error}") from None

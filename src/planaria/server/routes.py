@@ -21,7 +21,7 @@ from planaria.server.problems import PROBLEM, Problem, problem_of
 from planaria.server.sessions import ServedSessions
 from planaria.server.settings import ServerSettings, Token
 
-__all__ = ["Call", "Parameter", "Route", "Server", "problem_response"]
+__all__ = ["Call", "Parameter", "Route", "Server", "log", "problem_response"]
 
 log: Final = logging.getLogger("planaria.server")
 
@@ -37,6 +37,8 @@ class Server:
         self.audit = Audit(settings)
         self.tasks: TaskGroup
         """Executions run here, so that they go on when their client is gone."""
+        self.running: dict[tuple[str, str, str, str], Any] = {}
+        """The streams of events of executions that run: by name space, session, key and digest."""
         self.document: dict[str, Any] = {}
         """The OpenAPI document."""
 

@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import itertools
+import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
-from planaria.errors import SnapshotConflict, SnapshotNotFound, Suspend
+from planaria.errors import SnapshotConflict, SnapshotNotFound
 from planaria.executors.messages import Answer as CallResult
+from planaria.executors.messages import Ok, Raised
 from planaria.integrations.named_sessions import NamedSession, NamedSessions
 from planaria.limits import Limits
+from planaria.server.client_callbacks import waiting_callback
 from planaria.server.metrics import Metrics
-from planaria.server.models import SessionInfo
+from planaria.server.models import CallbackDeclaration, SessionInfo
 from planaria.server.output import listen, listen_to_bytes
 from planaria.server.problems import Problem
 from planaria.server.records import Record
 from planaria.server.settings import ServerSettings, Token
+from planaria.session import executing
 from planaria.session._async.session import AsyncSession
+from planaria.session.callbacks import CallbackRegistry
+from planaria.session.collector import Listeners
+from planaria.session.engine import SessionEngine
+from planaria.session.execution_state import ExecutionState
+from planaria.session.result import Result
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from planaria.stores.store import Store, Version
 
-__all__ = ["BlockedCall", "ServedSession", "ServedSessions"]
+__all__ = ["BlockedCall", "Outcome", "ServedSession", "ServedSessions"]
 
+#: The names that clients may give.
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: Between a name space and the name of a session, and between a name space and that of a snapshot.
 _SESSION: Final = "."
 _SNAPSHOT: Final = "@"
@@ -43,6 +55,20 @@ class BlockedCall:
         self.arguments = arguments
         self.keywords = keywords
         self.answer: Future[CallResult] = Future()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an execution has come to."""
+
+    execution: ExecutionState
+    result: Result
+
+
+def _configure(engine: SessionEngine, settings: Mapping[str, object]) -> None:
+    engine.check_at_rest()
+    engine.ask("configure", settings)
+    engine.history.has_changed = True
 
 
 class ServedSession(NamedSession):
@@ -74,6 +100,65 @@ class ServedSession(NamedSession):
         """The record, which is saved beside the state."""
         self.record.executions = self.session.execution_count
         return self.record.note()
+
+    # -- executing -----------------------------------------------------------------------------------------
+
+    async def begin(
+        self,
+        source: str,
+        timeout: float | None,
+        *,
+        name: str | None = None,
+        stdin: bytes | None = None,
+        is_program: bool = False,
+        step: bool = False,
+    ) -> Outcome:
+        """Execute code, or with `stdin` a script, as far as it goes; with `step` to its next timer."""
+        session = self.session
+        program = Listeners(on_bytes=listen_to_bytes) if is_program else None
+        async with session._turns.held():
+            execution = executing.begin(session._engine, source, timeout, name, stdin, program)
+            return Outcome(execution, await session._advance(execution, sleep=not step))
+
+    async def resume(
+        self, answers: Sequence[tuple[int, Ok | Raised]], *, cancel: bool = False, step: bool = False
+    ) -> Outcome:
+        """Take the execution that waits further, with answers to its calls. Raises Problem."""
+        session = self.session
+        execution = session._engine.execution
+        if execution is None:
+            raise Problem(409, "no execution waits in this session", code="nothing-waits")
+        for number, _ in answers:
+            if number not in execution.pending:
+                raise Problem(404, f"no call '{number}' waits", code="no-call")
+
+        def prepare(engine: SessionEngine) -> None:
+            for number, answer in answers:
+                engine.host_calls.answer_from_outside(execution, number, answer)
+            if cancel:
+                execution.interrupt("interrupt")
+
+        return Outcome(execution, await session._resume(execution, prepare, sleep=not step))
+
+    async def change(
+        self, *, callbacks: Sequence[CallbackDeclaration] | None, env: Mapping[str, str], seed: int | None
+    ) -> None:
+        """Declare other functions of the client's to the code, set variables and the random numbers."""
+        settings: dict[str, object] = {}
+        if callbacks is not None:
+            registry = CallbackRegistry(map(waiting_callback, callbacks))
+            known = self.session._engine.settings.registry
+            # Forks have the same registry, and may go on calling what this session forgets.
+            for callback in registry:
+                if known.get(callback.name) is None:
+                    known.add(callback)
+            settings["callbacks"] = [callback.declaration() for callback in registry]
+        if env:
+            settings["environ"] = dict(env)
+        if seed is not None:
+            settings["seed"] = seed
+        if settings:
+            await self.session._ask(lambda engine: _configure(engine, settings))
 
     def _block(self, name: str, arguments: tuple[object, ...], keywords: Any) -> Future[CallResult] | None:
         """Take a call that blocks; comes on the thread of the execution."""
@@ -156,10 +241,7 @@ class ServedSessions(NamedSessions):
             "limits": self.limits,
             "env": {**self.settings.arguments.get("env", {}), **record.env},
             "seed": record.seed,
-            "callbacks": [
-                {"name": one.name, "fn": _wait, "description": one.description, "schema": one.parameters}
-                for one in record.callbacks
-            ],
+            "callbacks": CallbackRegistry(map(waiting_callback, record.callbacks)),
             "on_bytes": listen_to_bytes,
             "on_output": listen,
         }
@@ -190,7 +272,9 @@ class ServedSessions(NamedSessions):
     # -- using ---------------------------------------------------------------------------------------------
 
     def full_name(self, token: Token, name: str | None) -> str:
-        """The name of a session in the store; a random one without a name."""
+        """The name of a session in the store; a random one without a name. Raises Problem."""
+        if name is not None and not _NAME.fullmatch(name):
+            raise Problem(404, f"there is no session {name!r}", code="no-session")
         return f"{token.space}{_SESSION}{secrets.token_hex(8) if name is None else name}"
 
     @asynccontextmanager
@@ -287,12 +371,14 @@ class ServedSessions(NamedSessions):
     # -- snapshots by name ---------------------------------------------------------------------------------
 
     def snapshot_name(self, token: Token, name: str) -> str:
-        """The name of a snapshot in the store."""
+        """The name of a snapshot in the store. Raises Problem."""
+        if not _NAME.fullmatch(name):
+            raise Problem(404, f"there is no snapshot {name!r}", code="no-snapshot")
         return f"{token.space}{_SNAPSHOT}{name}"
 
     async def snapshots(self, token: Token) -> dict[str, Version]:
         """The snapshots of a name space by name."""
-        start = self.snapshot_name(token, "")
+        start = f"{token.space}{_SNAPSHOT}"
         known = await to_thread.run_sync(self.store.newest_of_all)
         return {name[len(start) :]: one for name, one in known.items() if name.startswith(start)}
 
@@ -308,8 +394,3 @@ class ServedSessions(NamedSessions):
         if found is None:
             raise Problem(404, f"there is no snapshot {name!r}", code="no-snapshot")
         return found
-
-
-async def _wait(*_arguments: object, **_keywords: object) -> None:
-    """What the functions of clients are on the server: their calls wait for an answer."""
-    raise Suspend

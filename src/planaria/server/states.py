@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Final
 
 from anyio import to_thread
@@ -11,12 +9,16 @@ from starlette.responses import PlainTextResponse, Response
 
 from planaria import __version__
 from planaria.server.models import (
+    ChangeSession,
     CheckpointRequest,
     CreateSession,
     ForkRequest,
     HealthReport,
     History,
     HistoryItem,
+    Query,
+    QueryAnswer,
+    RestoreRequest,
     RewindRequest,
     SessionInfo,
     SessionList,
@@ -28,15 +30,19 @@ from planaria.server.models import (
     UndoRequest,
     WorkspaceInfo,
 )
-from planaria.server.problems import Problem
+from planaria.server.outcomes import encoded, plain
+from planaria.server.problems import Problem, bytes_of_base64, value_of_base64
 from planaria.server.records import Record
 from planaria.server.routes import Call
 from planaria.server.sessions import ServedSession
+from planaria.session.engine import SessionEngine
 from planaria.session.history import Past
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = [
+    "change",
     "checkpoint",
+    "clear",
     "create",
     "delete",
     "delete_snapshot",
@@ -47,7 +53,10 @@ __all__ = [
     "list_sessions",
     "list_snapshots",
     "metrics",
+    "query",
     "redo",
+    "reset",
+    "restore",
     "rewind",
     "snapshot",
     "tree",
@@ -56,6 +65,8 @@ __all__ = [
 ]
 
 _BYTES: Final = "application/octet-stream"
+#: Questions that may leave something changed.
+_CHANGING: Final = frozenset({"clear", "evaluate", "mime_bundle", "bash_restore", "bash_forget_functions"})
 
 
 # -- sessions ------------------------------------------------------------------------------------------------
@@ -87,10 +98,7 @@ async def create(call: Call) -> SessionInfo:
             }
         )
     elif body.snapshot_base64 is not None:
-        try:
-            state = Snapshot(base64.b64decode(body.snapshot_base64, validate=True))
-        except binascii.Error as error:
-            raise Problem(422, f"snapshot_base64: {error}") from None
+        state = _decoded(body.snapshot_base64)
     named = await sessions.create(call.token, body.id, record, state)
     return await sessions.info(call.token, named.id)
 
@@ -131,6 +139,60 @@ async def fork(call: Call) -> SessionList:
     return SessionList(sessions=[await sessions.info(call.token, one.id) for one in made], total=len(made))
 
 
+async def change(call: Call) -> SessionInfo:
+    """Other functions of the client's, variables, metadata."""
+    body: ChangeSession = call.body
+    async with call.sessions.using(call.token, call.session) as named:
+        await named.change(callbacks=body.callbacks, env=body.env or {}, seed=body.seed)
+        record = named.record
+        if body.callbacks is not None:
+            record.callbacks = body.callbacks
+        if body.input is not None:
+            record.input = body.input
+        if body.metadata is not None:
+            record.metadata = body.metadata
+        record.env |= body.env or {}
+        await call.sessions.save(named)
+    return await call.sessions.info(call.token, call.session)
+
+
+async def clear(call: Call) -> SessionInfo:
+    """Forget all variables."""
+    async with call.sessions.using(call.token, call.session) as named:
+        await named.session.clear_state()
+        await call.sessions.save(named)
+    return await call.sessions.info(call.token, call.session)
+
+
+async def reset(call: Call) -> SessionInfo:
+    """Start again with a new instance; files stay."""
+    async with call.sessions.using(call.token, call.session) as named:
+        await named.session.reset()
+        await call.sessions.save(named)
+    return await call.sessions.info(call.token, call.session)
+
+
+async def query(call: Call) -> QueryAnswer:
+    """What the kernel answers to a question."""
+    body: Query = call.body
+    arguments = tuple(body.arguments)
+    if body.arguments_base64 is not None:
+        given = value_of_base64("arguments_base64", body.arguments_base64)
+        if not isinstance(given, tuple):
+            raise Problem(422, "arguments_base64 must be a tuple")
+        arguments = given
+    async with call.sessions.using(call.token, call.session) as named:
+
+        def ask(engine: SessionEngine) -> object:
+            engine.history.has_changed = True
+            return engine.ask(body.name, *arguments)
+
+        answer = await named.session._ask(ask)
+        if body.name in _CHANGING:
+            await call.sessions.save(named)
+    return QueryAnswer(answer=plain(answer), answer_base64=encoded(answer))
+
+
 # -- going back ----------------------------------------------------------------------------------------------
 
 
@@ -161,6 +223,26 @@ async def redo(call: Call) -> SessionInfo:
         await named.session.redo()
         await call.sessions.save(named)
     return await call.sessions.info(call.token, call.session)
+
+
+async def restore(call: Call) -> SessionInfo:
+    """Become what a snapshot is; checkpoints and history restart."""
+    body: RestoreRequest = call.body
+    if (body.snapshot is None) == (body.snapshot_base64 is None):
+        raise Problem(422, "one of snapshot and snapshot_base64 is needed")
+    state: Snapshot
+    if body.snapshot is not None:
+        state, _ = await call.sessions.load(call.token, body.snapshot)
+    else:
+        state = _decoded(body.snapshot_base64 or "")
+    async with call.sessions.using(call.token, call.session) as named:
+        await named.session.restore_state(state)
+        await call.sessions.save(named)
+    return await call.sessions.info(call.token, call.session)
+
+
+def _decoded(text: str) -> Snapshot:
+    return Snapshot(bytes_of_base64("snapshot_base64", text))
 
 
 async def history(call: Call) -> History:

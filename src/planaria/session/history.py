@@ -99,6 +99,13 @@ def _beside(point: Point, *others: Point | None) -> int:
     return held
 
 
+def _added(point: Point, before: Point | None) -> int:
+    """At least what the state of a new point holds in bytes that the one before does not."""
+    if before is None or point.state.kernel.memory is not before.state.kernel.memory:
+        return _beside(point, before)
+    return point.state.kernel.copied - before.state.kernel.copied
+
+
 @dataclass(slots=True)
 class History:
     """Points in the order in which they were added; labelled ones stay, automatic ones are thinned out.
@@ -122,7 +129,8 @@ class History:
     """Memory that automatic points may hold beside what the session uses itself, in bytes."""
     budget: CheckpointBudget = field(default_factory=lambda: CheckpointBudget(None))
     _held: int = 0
-    """What the points hold, in bytes; what neighbours share is counted once."""
+    """The most that the points hold, in bytes: what each copied is added, and all is counted again, with what
+    neighbours share once, when that is more than they may hold."""
     _automatic: int = 0
     """How many of the points have no label."""
 
@@ -227,7 +235,7 @@ class History:
         if label is not None and any(one.label == label for one in self.points):
             self._keep([one for one in self.points if one.label != label])
         point = Point(state, label, self.past)
-        self._held += _beside(point, self.points[-1] if self.points else None)
+        self._held += _added(point, self.points[-1] if self.points else None)
         self._automatic += label is None
         self.points.append(point)
         self._thin()
@@ -236,31 +244,42 @@ class History:
         """Have these points and no others."""
         self.points = points
         self._automatic = sum(one.label is None for one in points)
-        self._held = sum(map(_beside, points, [None, *points]))
+        self._count()
+
+    def _count(self) -> None:
+        self._held = sum(map(_beside, self.points, [None, *self.points]))
 
     def _thin(self) -> None:
         """Drop the oldest automatic points beyond the limits, every other one first, so that far ones
         remain. The newest one is always kept.
         """
-        while self._automatic > 1:
-            if self._automatic <= _KEEP_POINTS:
-                # Without what the session uses itself.
-                own = self.points[-1].state.kernel.memory.layer_bytes
-                if self.most_bytes is None or self._held - own <= self.most_bytes:
-                    return
-            automatic = (index for index, one in enumerate(self.points) if one.label is None)
-            dropped = next(automatic)
-            if self._automatic > _FEW_POINTS:
-                dropped = next(automatic)
-            self._drop(dropped)
+        while self._automatic > _KEEP_POINTS:
+            self._drop(self._next_dropped())
+        if self.most_bytes is None:
+            return
+        # Without what the session uses itself.
+        most = self.points[-1].state.kernel.memory.layer_bytes + self.most_bytes
+        if self._held <= most:
+            return
+        self._count()
+        if self._held > most:
+            # A little more, so that the next ones need not be counted at once.
+            most -= self.most_bytes // 8
+        while self._held > most and self._automatic > 1:
+            index = self._next_dropped()
+            before, after = self.points[index - 1] if index else None, self.points[index + 1 : index + 2]
+            self._held -= _beside(self.points[index], before, *after)
+            self._drop(index)
+
+    def _next_dropped(self) -> int:
+        """Which point is dropped next."""
+        automatic = (index for index, one in enumerate(self.points) if one.label is None)
+        oldest = next(automatic)
+        return oldest if self._automatic <= _FEW_POINTS else next(automatic)
 
     def _drop(self, index: int) -> None:
-        point, points = self.points[index], self.points
-        before = points[index - 1] if index else None
-        after = points[index + 1] if index + 1 < len(points) else None
-        self._held -= _beside(point, before, after)
-        self._automatic -= point.label is None
-        del points[index]
+        self._automatic -= self.points[index].label is None
+        del self.points[index]
 
     def _on_this_branch(self) -> list[Point]:
         """The points through which the session came here, the oldest first."""

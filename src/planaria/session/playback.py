@@ -21,6 +21,7 @@ from planaria.limits import Limits, ShellLimits, Stopped
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.random import SeededRandom
 from planaria.runtime.guest_files import library
+from planaria.session import executing
 from planaria.session.deterministic import Deterministic
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
@@ -267,10 +268,10 @@ class Playback:
         if execution.outcome is None:
             execution.stop.failure = SessionError("not repeated")
             execution.fail("ReplayError", "")
-            result = engine.outcome(execution)
+            result = executing.outcome_of(engine, execution)
             result.error = ReplayError(f"it was stopped, which is not repeated: {ended.error}")
         else:
-            result = engine.outcome(execution)
+            result = executing.outcome_of(engine, execution)
         result.duration_ms = ended.duration_ms
         self._position += 1
         self._results.append(result)

@@ -38,7 +38,9 @@ def digest_of(state: SessionState) -> str:
     ):
         digest.update(encode(len(part)))
         digest.update(part)
-    pages = changed_pages(kernel.image.memory, kernel.memory, kernel.pages, kernel.size)
+    pages = changed_pages(
+        kernel.image.memory, kernel.memory, kernel.pages, kernel.size, without=kernel.free_pages()
+    )
     for number in sorted(pages):
         digest.update(number.to_bytes(4, "little"))
         digest.update(pages[number])

@@ -114,16 +114,16 @@ def _bytes(
 
 
 def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin) -> Pages:
-    """The pages to be stored: those that are not the image's, or that are not the parent's."""
-    image = kernel.image.memory
+    """The pages to be stored: those that are not the image's, or that are not the parent's, nor free."""
+    image, free = kernel.image.memory, kernel.free_pages()
     if parent is not None and parent.origin is not None and kernel.memory is not image:
         before = parent.origin
         if before.memory() is kernel.memory:
             # Both are the same large file with little written over it, so nothing else needs to be looked at.
             end = kernel.size // PAGE_BYTES
-            touched = sorted(page for page in before.touched | origin.touched if page < end)
+            touched = sorted(page for page in (before.touched | origin.touched) - free if page < end)
             return pages_at(image, kernel.memory, kernel.pages, touched)
-    pages = changed_pages(image, kernel.memory, kernel.pages, kernel.size)
+    pages = changed_pages(image, kernel.memory, kernel.pages, kernel.size, without=free)
     return pages if parent is None else since(within(pages_of(parent), kernel.size), pages)
 
 

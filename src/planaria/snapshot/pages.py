@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from planaria.errors import SnapshotCorrupt
@@ -46,8 +46,18 @@ _ZERO_BLOCK: Final = bytes(WASM_PAGE_BYTES)
 _COUNT: Final = struct.Struct("<I")
 
 
-def changed_pages(image: MemoryFile, memory: MemoryFile, written: ChangedPages, size: int) -> Pages:
-    """The pages of `memory` with `written` over it, `size` bytes in all, that differ from `image`'s."""
+def changed_pages(
+    image: MemoryFile,
+    memory: MemoryFile,
+    written: ChangedPages,
+    size: int,
+    *,
+    without: Set[int] = frozenset(),
+) -> Pages:
+    """The pages of `memory` with `written` over it, `size` bytes in all, that differ from `image`'s.
+
+    They are `without` those of these numbers.
+    """
     found: Pages = {}
     with image.view() as original:
         if memory is not image:
@@ -58,6 +68,8 @@ def changed_pages(image: MemoryFile, memory: MemoryFile, written: ChangedPages, 
                 found.pop(start // PAGE_BYTES, None)
         for start, page in written.items():
             _take(found, original, start, page)
+    for number in without & found.keys():
+        del found[number]
     return _differences(dict(sorted(found.items())), image)
 
 

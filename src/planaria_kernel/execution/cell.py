@@ -35,6 +35,24 @@ _PARSE: Final = ast.PyCF_ONLY_AST | _AWAIT
 FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 
 
+#: What may have code inside its code: functions, classes, generators, and types that are evaluated later.
+_MAY_NEST: Final = re.compile(r"\b(?:def|class|lambda|for|type)\b").search
+
+
+class _TransientName(str):
+    """The name of a cell that has no functions: nothing but its own frame has it.
+
+    Python interns the file names of code, each by itself in a table of all strings that are interned, whose
+    place is another for each name; that of a subclass it does not. So an execution writes to the same memory
+    as the one before, which is what its checkpoint costs.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
@@ -63,6 +81,25 @@ class Cell:
             exec(self.body, space)
         return eval(self.last, space)  # type: ignore[arg-type]
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether there is no code inside its code, as that of a function."""
+        return not any(
+            type(constant) is CodeType
+            for code in (self.body, self.last)
+            if code is not None
+            for constant in code.co_consts
+        )
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether nothing has its code but itself: no function that it has defined, and no traceback."""
+        return (
+            (self.body is None or _references(self.body) == _UNUSED)
+            and (self.last is None or _references(self.last) == _UNUSED)
+            and self.is_flat
+        )
+
     def renamed(self, name: str) -> Cell:
         """The same cell as the file `name`."""
         cell = Cell.__new__(Cell)
@@ -74,6 +111,16 @@ class Cell:
         cell.parks = self.parks
         cell.awaits = self.awaits
         return cell
+
+
+def _references(code: CodeType) -> int:
+    return sys.getrefcount(code)
+
+
+_unused = Cell(compile("", "", "exec"), None, 0, False)
+assert _unused.body is not None
+#: The references to code that nothing but its cell has, as `Cell.leaves_nothing` counts them.
+_UNUSED: Final = _references(_unused.body)
 
 
 def _renamed(code: CodeType, name: str) -> CodeType:
@@ -103,9 +150,14 @@ def compile_cell(
     key = (source, flags, capture)
     known = _compiled.get(key)
     if known is not None and check is None:
-        return known.renamed(name)
+        return known.renamed(_TransientName(name) if known.is_flat else name)
     try:
-        cell = compile_source(source, name, flags, check, capture)
+        if _MAY_NEST(source):
+            cell = compile_source(source, name, flags, check, capture)
+        else:
+            cell = compile_source(source, _TransientName(name), flags, check, capture)
+            if not cell.is_flat:
+                cell = cell.renamed(name)
     except SyntaxError as error:
         repaired = foreign_syntax.repaired(source)
         magic = rewritten(repaired)
@@ -122,6 +174,11 @@ def compile_cell(
             del _compiled[next(iter(_compiled))]
         _compiled[key] = cell
     return cell
+
+
+def forget_source(name: str) -> None:
+    """Forget the source of a cell that has ended and of which nothing is left: no traceback will show it."""
+    linecache.cache.pop(name, None)
 
 
 def forget() -> None:

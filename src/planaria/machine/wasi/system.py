@@ -174,14 +174,20 @@ class Wasi(FileCalls, PathCalls, PollCalls):
 
     def state(self) -> dict[str, Any]:
         """Everything of the guest's system but its files, as plain values; for `restore`."""
+        return {**self.tables(), **self.running()}
+
+    def tables(self) -> dict[str, Any]:
+        """What of it only calls of the guest change."""
         return {
             "descriptors": capture(self.table),
             "umask": self.umask,
             "locks": [text_of(path) for path in self.locks.paths()],
-            "clock": self.clock.state(),
-            "random": self.random.state(),
             "held": self.held.state(),
         }
+
+    def running(self) -> dict[str, Any]:
+        """What of it changes without a call."""
+        return {"clock": self.clock.state(), "random": self.random.state()}
 
     def restore(self, state: Mapping[str, Any], *, predecessor: Wasi | None = None) -> None:
         """Go on from a captured state over the present files, which must be those of that moment.

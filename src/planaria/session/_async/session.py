@@ -16,7 +16,7 @@ from planaria.files.view import Files
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
 from planaria.representation import Shown
-from planaria.session import checkpoints, kernel_queries, recordings, snapshots
+from planaria.session import checkpoints, executing, kernel_queries, recordings, snapshots
 from planaria.session._async.constructors import AsyncSessionConstructors
 from planaria.session._async.turns import interruption
 from planaria.session._async.workspace import AsyncWorkspaceMethods
@@ -61,7 +61,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         yours raised.
         """
         async with self._turns.held():
-            execution = self._engine.begin(code, timeout, name)
+            execution = executing.begin(self._engine, code, timeout, name)
             return await self._advance(execution, sleep=True)
 
     async def execute(
@@ -99,7 +99,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
     async def _run_script(self, script: str, timeout: float | NotGiven | None, stdin: str | bytes) -> Result:
         async with self._turns.held():
             self._engine.executor.require("shell")
-            execution = self._engine.begin(script, timeout, stdin=bytes_of_stdin(stdin))
+            execution = executing.begin(self._engine, script, timeout, stdin=bytes_of_stdin(stdin))
             return await self._advance(execution, sleep=True)
 
     async def _run_program(
@@ -114,7 +114,9 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         """
         async with self._turns.held():
             self._engine.executor.require("shell")
-            execution = self._engine.begin(script, timeout, stdin=stdin, program=Listeners(on_bytes=on_bytes))
+            execution = executing.begin(
+                self._engine, script, timeout, stdin=stdin, program=Listeners(on_bytes=on_bytes)
+            )
             return await self._advance(execution, sleep=True)
 
     async def analyze(self, script: str) -> ScriptAnalysis:
@@ -141,7 +143,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         async with self._turns.held():
             if code is None:
                 return None
-            execution = self._engine.begin(code, timeout)
+            execution = executing.begin(self._engine, code, timeout)
             await self._advance(execution, sleep=False)
             return AsyncExecution(self, execution)
 
@@ -159,7 +161,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         try:
             while True:
                 try:
-                    step = engine.next_step(execution, sleep)
+                    step = executing.next_step(engine, execution, sleep)
                     if step is Step.ENTER:
                         await turns.enter(execution)
                     elif step is Step.WAIT:
@@ -169,9 +171,9 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
                 except interruption() as error:
                     execution.interrupted_by(error)
         except BaseException as error:
-            engine.abandon(execution, error)
+            executing.abandon(engine, execution, error)
             raise
-        return engine.outcome(execution)
+        return executing.outcome_of(engine, execution)
 
     async def _resume(
         self, execution: ExecutionState, prepare: Callable[[SessionEngine], None], *, sleep: bool

@@ -12,8 +12,10 @@ import anyio
 
 from planaria.event_loops import EventLoop, running_loop, until_done
 from planaria.fork import in_forked_child
+from planaria.session import executing
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
+from planaria.session.host_calls import calling_back
 from planaria.session.phases import Phase
 from planaria.session.worker_threads import submit
 
@@ -52,7 +54,9 @@ class AsyncTurns:
     async def held(self, *, ready: bool = True) -> AsyncIterator[None]:
         """Hold the session: another task waits for it, its own callback is refused."""
         engine = self._engine
-        engine.check_usable()
+        # Looked at here, since it holds nearly always.
+        if engine.phase is Phase.CLOSED or id(engine.host_calls) in calling_back.get():
+            engine.check_usable()
         loop = running_loop()
         lock = self._lock
         if lock is None or (loop != self._loop and not lock.locked()):
@@ -102,7 +106,7 @@ class AsyncTurns:
     async def enter(self, execution: ExecutionState) -> None:
         """Enter the kernel."""
         was_cancelled = execution.stop.interruption is not None
-        await self.call(partial(self._engine.enter, execution), shield=was_cancelled)
+        await self.call(partial(executing.enter, self._engine, execution), shield=was_cancelled)
 
     async def wait(self, execution: ExecutionState) -> None:
         """Wait for an answer, a timer of the code's, or the end of the time."""

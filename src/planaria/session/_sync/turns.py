@@ -11,8 +11,10 @@ from typing import Final, TypeVar
 
 from planaria.errors import SessionBusy
 from planaria.fork import in_forked_child
+from planaria.session import executing
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
+from planaria.session.host_calls import calling_back
 from planaria.session.phases import Phase
 from planaria.session.waiting_threads import any_waits_for_this
 
@@ -53,7 +55,9 @@ class Turns:
     def held(self, *, ready: bool = True) -> Iterator[None]:
         """Hold the session: another thread waits for it, its own callback is refused."""
         engine = self._engine
-        engine.check_usable()
+        # Looked at here, since it holds nearly always.
+        if engine.phase is Phase.CLOSED or id(engine.host_calls) in calling_back.get():
+            engine.check_usable()
         here = threading.get_ident()
         if self._owner == here:
             raise SessionBusy(
@@ -111,7 +115,7 @@ class Turns:
 
     def enter(self, execution: ExecutionState) -> None:
         """Enter the kernel."""
-        self._engine.enter(execution)
+        executing.enter(self._engine, execution)
 
     def wait(self, execution: ExecutionState) -> None:
         """Wait for an answer, a timer of the code's, or the end of the time."""

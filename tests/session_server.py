@@ -18,7 +18,7 @@ import uvicorn
 
 from planaria.server import ServerSettings, create_app
 
-__all__ = ["Served", "client_of", "process", "served"]
+__all__ = ["Served", "client_of", "free_port", "process", "served"]
 
 
 class Served:
@@ -59,11 +59,22 @@ def client_of(url: str, token: str | None = None) -> httpx.Client:
     return httpx.Client(base_url=url, headers=headers, timeout=120)
 
 
+def free_port() -> int:
+    """A port at which a server can be started again: not one of those that the system gives out."""
+    for number in range(10_000):
+        port = 20_000 + (os.getpid() + number) % 10_000
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
+
+
 @contextlib.contextmanager
-def process(*options: str, environment: dict[str, str] | None = None) -> Iterator[tuple[str, int]]:
+def process(
+    *options: str, environment: dict[str, str] | None = None, port: int = 0
+) -> Iterator[tuple[str, int]]:
     """`planaria serve` in a process of its own: its URL and process number. It is killed at the end."""
     running = subprocess.Popen(
-        [sys.executable, "-m", "planaria", "serve", "--port", "0", *options],
+        [sys.executable, "-m", "planaria", "serve", "--port", str(port), *options],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **(environment or {})},

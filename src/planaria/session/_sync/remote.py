@@ -1,0 +1,206 @@
+# Generated from ../_async/remote.py by tools/generate_sync.py; change that one.
+"""Sessions at a server: the server has their states, this process their functions and listeners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Self, Unpack
+
+from planaria.errors import CapabilityError
+from planaria.executors.pickled_variables import Variables
+from planaria.executors.server import ServerConfig, ServerExecutor
+from planaria.images.image import Image
+from planaria.limits import Limits
+from planaria.session import remote_state
+from planaria.session._sync.session import Session
+from planaria.session.callbacks import Callbacks
+from planaria.session.history import HistoryEntry
+from planaria.session.remote_state import ServerOptions
+from planaria.session.result import Output
+from planaria.session.settings import SessionSettings
+from planaria.snapshot.compatibility import Missing
+from planaria.snapshot.recording import Recording
+from planaria.snapshot.snapshot import Snapshot
+
+__all__ = ["ServerSession", "connect"]
+
+#: What a server does beside its kernel.
+_CAPABILITIES = frozenset({"snapshot", "fork", "rewind"})
+
+
+class ServerSession(Session):
+    """A session at a server (`planaria serve`), with the methods of an `Session`.
+
+    What is not there raises CapabilityError: recordings, images, workspaces, `state_digest`, and keys and
+    parents of snapshots. Other clients of the same session take turns with this one; after they have used it,
+    `refresh` has this one look at its state again.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        session: str | None = None,
+        image: str | None = None,
+        snapshot: Snapshot | bytes | None = None,
+        metadata: Mapping[str, str] | None = None,
+        callbacks: Callbacks = (),
+        limits: Limits | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: str | Callable[[str], str | None] | None = None,
+        seed: int | None = None,
+        on_stdout: Callable[[str], object] | None = None,
+        on_stderr: Callable[[str], object] | None = None,
+        on_output: Callable[[str, str | Output], object] | None = None,
+        on_bytes: Callable[[int, bytes], object] | None = None,
+    ) -> None:
+        """Connect with a session when it is first used.
+
+        `url` is where the server is, as "http://127.0.0.1:7700", and `token` what it was started with, if it
+        has one. `session` is the name of a session there: it is created if there is none, and stays when this
+        one is closed. Without a name there is a new one, which is deleted when it is closed.
+
+        A new session begins from `image`, one of the server's, or continues from `snapshot`; `metadata` are
+        strings to find it by. The other arguments are those of `Session`: `callbacks` and listeners are
+        called in this process; `limits` apply beside the server's.
+        """
+        config = ServerConfig(
+            url=url,
+            token=token,
+            session=session,
+            image=image,
+            snapshot=None if snapshot is None else bytes(snapshot),
+            metadata=metadata or {},
+        )
+        settings = SessionSettings(
+            callbacks=callbacks,
+            limits=limits,
+            env=env,
+            stdin=stdin,
+            seed=seed,
+            on_stdout=on_stdout,
+            on_stderr=on_stderr,
+            on_output=on_output,
+            on_bytes=on_bytes,
+            executor=ServerExecutor(config),
+        )
+        self._open(remote_state.ServerEngine(settings))
+
+    @property
+    def name(self) -> str:
+        """The name of the session at the server. Raises SessionError before it was started."""
+        return remote_state.executor_of(self._engine).path.rpartition("/")[2]
+
+    def refresh(self) -> None:
+        """Look at the state of the session again, which another client may have changed."""
+        self._ask(remote_state.look)
+
+    # -- state ----------------------------------------------------------------------------------------
+
+    def fork(self, n: int = 1, *, reseed: bool = True) -> list[Self]:
+        """`n` copies of this session at the server, each of which ends when it is closed.
+
+        With `reseed` False it raises CapabilityError: the server reseeds its forks.
+        """
+        if not reseed:
+            raise CapabilityError("fork(reseed=False)", "server")
+        engines = self._ask(lambda engine: remote_state.fork(engine, n))
+        return [self._around(engine) for engine in engines]
+
+    def checkpoint(self, label: str) -> None:
+        """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
+        if not isinstance(label, str) or not label:
+            raise TypeError("the label of a checkpoint must be a non-empty str")
+        self._do("/checkpoint", {"label": label})
+
+    def rewind(self, place: str | int) -> None:
+        """Go back to a checkpoint by its label, or to the state after so many executions."""
+        if isinstance(place, bool) or not isinstance(place, (str, int)):
+            raise TypeError(f"a checkpoint is a label or a number of executions, not {place!r}")
+        self._do("/rewind", {"to": place})
+
+    def undo(self, n: int = 1) -> None:
+        """Take back the last `n` executions; `redo` takes that back."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"undo(n={n!r}): n must be a positive integer")
+        self._do("/undo", {"n": n})
+
+    def redo(self) -> None:
+        """Take back an `undo`, as long as nothing was executed since."""
+        self._do("/redo")
+
+    def _do(self, action: str, body: Mapping[str, object] | None = None) -> None:
+        self._ask(lambda engine: remote_state.change(engine, action, body))
+
+    @property
+    def history(self) -> list[HistoryEntry]:
+        """The executions so far, the oldest first, as the server has them: this is a request."""
+        return remote_state.history(self._engine)
+
+    def state_digest(self) -> str:
+        raise CapabilityError("state_digest", "server")
+
+    def recording(self) -> Recording:
+        raise CapabilityError("recording", "server")
+
+    def explain(self, name: str) -> HistoryEntry | None:
+        raise CapabilityError("recording", "server")
+
+    # -- snapshots -------------------------------------------------------------------------------------
+
+    def snapshot_state(self, *, parent: Snapshot | None = None, key: bytes | str | None = None) -> Snapshot:
+        """The whole present state as a value, which any session can be restored from, at a server or not."""
+        if parent is not None or key is not None:
+            raise CapabilityError("snapshot_state(parent=..., key=...)", "server")
+        return self._ask(remote_state.take_snapshot)
+
+    def restore_state(
+        self,
+        snapshot: Snapshot | bytes,
+        *,
+        key: bytes | str | None = None,
+        missing: Missing = "error",
+        reseed: bool = True,
+    ) -> None:
+        """Become what a snapshot is, in place of the present state; checkpoints and history restart."""
+        if key is not None or missing != "error" or not reseed:
+            raise CapabilityError("restore_state(key=..., missing=..., reseed=...)", "server")
+        self._ask(lambda engine: remote_state.restore(engine, snapshot))
+
+    def save_snapshot(self, name: str) -> None:
+        """Keep the present state in the server's store, under a name that new sessions may begin from."""
+        self._ask(lambda engine: remote_state.executor_of(engine).ask("POST", "/snapshot", {"name": name}))
+
+    def pickle_variables(self) -> Variables:
+        raise CapabilityError("snapshot_pickle", "server")
+
+    def unpickle_variables(self, variables: Variables | bytes) -> None:
+        raise CapabilityError("snapshot_pickle", "server")
+
+    def save_as_image(self, name: str) -> Image:
+        raise CapabilityError("save_as_image", "server")
+
+    # -- what it is made of ------------------------------------------------------------------------------
+
+    def supports(self, capability: str) -> bool:
+        """Whether this session has a capability; see `supported_capabilities`."""
+        return capability in self.supported_capabilities()
+
+    def supported_capabilities(self) -> set[str]:
+        """What sessions at a server support, by name; see `planaria.Executor.capabilities`."""
+        return super().supported_capabilities() | _CAPABILITIES
+
+
+def connect(url: str, **options: Unpack[ServerOptions]) -> ServerSession:
+    """A session at the server at `url`, ready to be used; the arguments are those of `ServerSession`.
+
+    Raises ServerError when the server cannot be reached or refuses the token.
+    """
+    session = ServerSession(url, **options)
+    try:
+        session.start()
+    except BaseException:
+        session.close()
+        raise
+    return session

@@ -1,0 +1,236 @@
+"""Sessions at a server, used as any other session."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from session_server import Served, free_port, process
+
+import planaria
+from planaria import CapabilityError, FileSystemError, ServerError, ServerSession, SessionError, Suspend
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def shared(server: Served) -> Iterator[ServerSession]:
+    """A session that tests leave as they found it."""
+    with planaria.connect(server.url) as session:
+        yield session
+
+
+@pytest.fixture
+def remote(shared: ServerSession) -> ServerSession:
+    """That session without variables."""
+    shared.reset()
+    return shared
+
+
+def test_states(remote: ServerSession) -> None:
+    """Executions are undone, redone and rewound at the server, and the count follows."""
+    remote.execute("x = 1")
+    remote.checkpoint("one")
+    remote.execute("x = 2")
+    remote.undo()
+    assert (remote.execute("x").value, remote.execution_count) == (1, 2)
+    remote.undo()
+    remote.redo()
+    remote.execute("x = 3")
+    remote.rewind("one")
+    assert (remote.execution_count, remote.execute("x").value) == (1, 1)
+    assert [one.code for one in remote.history] == ["x = 1", "x"]
+    with pytest.raises(SessionError, match="there is no checkpoint 'two'"):
+        remote.rewind("two")
+
+
+def test_forks(remote: ServerSession, client: httpx.Client) -> None:
+    """Forks go their own ways, call the same functions, and end at the server when they are closed."""
+    remote.execute("x = 1")
+    first, second = remote.fork(2)
+    with first, second:
+        first.execute("x += 1")
+        assert [one.execute("x").value for one in (remote, first, second)] == [1, 2, 1]
+        name = first.name
+    assert client.get(f"/v1/sessions/{name}").status_code == 404
+
+
+def test_snapshots_go_anywhere(remote: ServerSession, server: Served) -> None:
+    """A snapshot of a session at a server is restored in this process, and the other way."""
+    remote.execute("x = 41")
+    with planaria.Session.from_snapshot(remote.snapshot_state()) as here:
+        assert here.execute("x + 1").value == 42
+        here.execute("x = 43")
+        state = here.snapshot_state()
+    remote.restore_state(state)
+    assert (remote.execute("x").value, remote.execution_count) == (43, 4)
+    with planaria.connect(server.url, snapshot=state) as other:
+        assert other.execute("x").value == 43
+
+
+def test_files(remote: ServerSession) -> None:
+    """Files are written, read, listed, moved and removed; their errors are those of any session."""
+    files = remote.files
+    files.mkdir("a/b", parents=True)
+    files.write_text("a/b/one.txt", "1")
+    with files.open("a/b/one.txt", "a") as stream:
+        stream.write("2")
+    files.symlink("one.txt", "a/b/link")
+    files.rename("a/b/one.txt", "a/two.txt")
+    assert remote.bash("cat a/two.txt; readlink a/b/link").stdout == "12one.txt\n"
+    assert (files.listdir("a"), files.is_dir("a/b"), files.stat("a/two.txt").size) == (
+        ["b", "two.txt"],
+        True,
+        2,
+    )
+    assert (files.readlink("a/b/link"), files.exists("a/b/link")) == ("one.txt", False)
+    assert next(files.walk("a")) == ("/home/user/a", ["b"], ["two.txt"])
+    files.rmtree("a")
+    with pytest.raises(FileSystemError) as caught:
+        files.read_bytes("a/two.txt")
+    assert (caught.value.errno, caught.value.filename) == (2, "/home/user/a/two.txt")
+
+
+def test_completion_and_analysis(remote: ServerSession) -> None:
+    """Names are completed from the session's state, and scripts analysed, without an execution."""
+    remote.execute("some_name = 1")
+    assert remote.complete("some_n").matches == ["some_name"]
+    assert remote.analyze("cat a | sort > b").commands == ["cat", "sort"]
+    assert remote.execution_count == 1
+
+
+def test_capabilities(remote: ServerSession) -> None:
+    """It has what it says; what only a session of this process has is refused by name."""
+    assert remote.supports("fork")
+    assert remote.supports("shell")
+    for use in (remote.recording, remote.state_digest, lambda: remote.save_as_image("x")):
+        with pytest.raises(CapabilityError):
+            use()
+
+
+def test_a_session_by_name_stays(server: Served) -> None:
+    """A named session keeps its state when it is closed, and another client goes on with what waits."""
+
+    def approve(amount: int) -> bool:
+        raise Suspend("ask")
+
+    with planaria.connect(server.url, session="by-name", callbacks=[approve]) as session:
+        session.start("x = 1\nprint('asked')\nok = await approve(amount=5)\nx, ok")
+    with planaria.connect(server.url, session="by-name") as session:
+        assert session.execution_count == 1
+        waiting = session.run_in_progress
+        assert waiting is not None
+        [call] = waiting.pending
+        assert (call.name, call.kwargs) == ("approve", {"amount": 5})
+        waiting.resolve(call.id, True)
+        result = waiting.result()
+        assert (result.value, result.stdout) == ((1, True), "asked\n")
+
+
+def test_two_clients_take_turns(server: Served) -> None:
+    """Two clients of one session see each other's variables; `refresh` takes over the count."""
+    with (
+        planaria.connect(server.url, session="shared") as first,
+        planaria.connect(server.url, session="shared") as second,
+    ):
+        first.execute("x = 1")
+        assert second.execute("x").value == 1
+        first.refresh()
+        assert first.execution_count == 2
+
+
+def test_a_function_declared_later(server: Served) -> None:
+    """Functions of a later client replace those of an earlier one, with their signatures."""
+    with planaria.connect(server.url, session="later") as session:
+        session.execute("x = 1")
+
+    def scale(value: int, by: int = 2) -> int:
+        return value * by
+
+    with planaria.connect(server.url, session="later", callbacks=[scale]) as session:
+        assert session.execute("await scale(x, by=3)").value == 3
+        assert session.execute("import inspect; str(inspect.signature(scale))").value == (
+            "(value: int, by: int = 2)"
+        )
+
+
+def test_asynchronously(server: Served) -> None:
+    """An asynchronous session streams its output, calls functions on the loop and is interrupted."""
+
+    async def main() -> None:
+        async def double(x: int) -> int:
+            await asyncio.sleep(0)
+            return 2 * x
+
+        seen: list[str] = []
+        session = await planaria.connect_async(server.url, callbacks=[double], on_stdout=seen.append)
+        async with session:
+            code = "import asyncio\nprint('a')\nprint(await asyncio.gather(double(1), double(2)))"
+            await session.execute(code)
+            assert "".join(seen) == "a\n[2, 4]\n"
+            [copy] = await session.fork()
+            async with copy:
+                assert (await copy.run("await double(4)")).value == 8
+
+    asyncio.run(main())
+
+
+def test_refusals(server: Served) -> None:
+    """A server that is not there, and arguments that cannot be, are reported as what they are."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    with pytest.raises(ServerError, match=r"the connection with .* failed"):
+        planaria.connect(url)
+    with pytest.raises(ValueError, match="not the address of a server"):
+        planaria.connect("127.0.0.1:7700")
+    with pytest.raises(ServerError, match="there is no image 'nothing'"):
+        planaria.connect(server.url, image="nothing")
+
+
+def test_a_lost_connection_is_made_again(server: Served) -> None:
+    """When the connection breaks, the execution goes on, and its result and all of its output arrive once."""
+    seen: list[str] = []
+    lines = iter(["go"])
+
+    def ask(_prompt: str) -> str | None:
+        executor = session._engine.executor
+        assert isinstance(executor, planaria.ServerExecutor)
+        executor.connection.hang_up()
+        return next(lines)
+
+    with planaria.connect(server.url, stdin=ask, on_stdout=seen.append) as session:
+        session.execute("n = 0")
+        result = session.run("print('before')\nline = input()\nn += 1\nprint('after')\nn")
+        assert (result.value, result.stdout) == (1, "before\nafter\n")
+        assert "".join(seen) == "before\nafter\n"
+
+
+def test_the_server_is_killed(tmp_path: Path) -> None:
+    """After kill -9 a client goes on at the same address with all that was answered."""
+    store, port = str(tmp_path / "store.db"), free_port()
+    with process("--store", f"sqlite:///{store}", port=port) as (url, number):
+        session = planaria.connect(url, session="kept")
+        session.execute("x = 1")
+        os.kill(number, signal.SIGKILL)
+    restarted = threading.Event()
+    results = []
+
+    def execute() -> None:
+        restarted.set()
+        results.append(session.run("x += 1\nx"))
+
+    thread = threading.Thread(target=execute)
+    thread.start()
+    restarted.wait()
+    with process("--store", f"sqlite:///{store}", port=port) as (_, number):
+        thread.join(60)
+        assert [one.value for one in results] == [2]
+        session.close()
+        os.kill(number, signal.SIGTERM)
