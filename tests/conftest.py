@@ -10,6 +10,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from object_server import ObjectServer
 from redis_server import RedisServer
 
 # Before planaria is imported: a test run must not start a compilation that outlives it.
@@ -54,6 +55,14 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Redis of our own on a free port, in a temporary directory."""
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server.url
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator[ObjectServer]:
+    """An S3 of our own on a free port."""
+    server = ObjectServer()
+    yield server
     server.stop()
 
 

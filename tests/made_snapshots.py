@@ -52,13 +52,15 @@ def address(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "store")
 
 
-def open_store(kind: str, place: str) -> Store:
-    """Open a store from what `address` gave."""
+def open_store(kind: str, place: str, *, grace: float = 2.0) -> Store:
+    """Open a store from what `address` gave; one of objects waits `grace` seconds before it removes garbage."""
     if kind == "memory":
         return planaria.MemoryStore()
     if kind == "file":
         return planaria.FileStore(place)
     if kind == "sqlite":
         return planaria.SqliteStore(place)
+    if kind == "objects":
+        return planaria.ObjectStore("memory:///", grace=grace)
     url, _, prefix = place.partition("?")
     return planaria.RedisStore(url, prefix=f"{prefix}:")

@@ -4,7 +4,8 @@
 
 PYTHON is an interpreter with the package `test`, of a version near the session's: 3.13 or newer. Its tests
 are mounted into the sandbox and run there, against the sandbox's own library. MODULE is the name of a test
-without `test_`, such as `json`; without any, all of `MODULES` run, or with `--network` of `NETWORK_MODULES`.
+without `test_`, such as `json`; without any, all of `MODULES` run, or with `--network` of `NETWORK_MODULES`,
+whose servers then run on the host (`cpython_servers.py`).
 Each module runs in a fork of one session that has the test framework imported, and each class of tests in one
 execution with a time limit. A test that ends an execution counts as an error, and the others of its class go
 on in another fork.
@@ -24,7 +25,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import planaria
 
@@ -259,7 +260,7 @@ def _in_session(warm: planaria.Session, path: Path, name: str) -> Outcomes:
     return _read(path)
 
 
-def _rows(python: str, modules: list[str]) -> Iterator[str]:
+def _rows(python: str, modules: list[str], *, network: bool) -> Iterator[str]:
     yield "| tests | session: " + " | ".join([*_COLUMNS, "native: " + _COLUMNS[0], *_COLUMNS[1:]]) + " |"
     yield "|---|" + "--:|" * (2 * len(_COLUMNS))
     limits = planaria.Limits(timeout=_CLASS_TIMEOUT, memory=3 << 30, callbacks=None)
@@ -268,8 +269,23 @@ def _rows(python: str, modules: list[str]) -> Iterator[str]:
             planaria.Mount(_located(python), f"{_TESTS}/test", mode="ro"),
             planaria.Mount(directory, _OUTCOMES, mode="rw"),
         ]
-        with planaria.Session(mounts=mounts, limits=limits) as warm:
-            warm.execute(SESSION)
+        options: dict[str, Any] = {"mounts": mounts, "limits": limits}
+        clients = ""
+        if network:
+            from cpython_servers import CLIENTS, LoopbackServers
+
+            certificates = _located(python) / "certdata"
+            servers = LoopbackServers(certificates)
+            clients = CLIENTS
+            options["callbacks"] = servers.functions()
+            options["network"] = planaria.Network(
+                allow=[f"tcp://127.0.0.1:{servers.proxy_port}"],
+                on_request=lambda request: True,
+                private=True,
+                certificates=certificates / "keycert.pem",
+            )
+        with planaria.Session(**options) as warm:
+            warm.execute(SESSION + clients)
             for module in modules:
                 name = f"test.test_{module}"
                 native = _native(python, name)
@@ -296,7 +312,7 @@ def main() -> int:
     modules = NETWORK_MODULES if arguments.network else MODULES
     page = _DOCS / ("network.md" if arguments.network else "standard-library.md")
     rows = []
-    for row in _rows(arguments.python, arguments.modules or modules.split()):
+    for row in _rows(arguments.python, arguments.modules or modules.split(), network=arguments.network):
         print(row, flush=True)
         rows.append(row)
     if arguments.docs:

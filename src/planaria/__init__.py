@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from planaria.snapshot.snapshot import SnapshotInfo as SnapshotInfo
     from planaria.stores.file import FileStore as FileStore
     from planaria.stores.memory import MemoryStore as MemoryStore
+    from planaria.stores.objects import ObjectStore as ObjectStore
     from planaria.stores.redis import RedisStore as RedisStore
     from planaria.stores.sqlite import SqliteStore as SqliteStore
     from planaria.stores.store import Store as Store
@@ -174,6 +175,7 @@ _MODULES = {
     "MemoryStore": "planaria.stores.memory",
     "Mount": "planaria.files.storage",
     "NOT_GIVEN": "planaria.limits",
+    "ObjectStore": "planaria.stores.objects",
     "OffsetClock": "planaria.machine.wasi.clock",
     "Output": "planaria.session.result",
     "Prompt": "planaria.session.kernel_queries",

@@ -8,6 +8,7 @@ import threading
 import uuid
 import xmlrpc.server
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ TIMEOUT = 120
 def packages() -> Iterator[str]:
     """The name of an image with the libraries that are packages."""
     name = f"network-libraries-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    Image.build(name, packages=["urllib3", "aiohttp", "httpx2", "websockets", "redis"])
+    Image.build(name, packages=["urllib3", "aiohttp", "httpx2", "websockets", "redis", "certifi"])
     yield name
     Image.remove(name)
 
@@ -203,6 +204,30 @@ async with redis.asyncio.from_url("{redis_url}") as client:
 found
 """
     assert value_of(session, code) == [500_000, [500_000, 1, None], 1, b"a", None, [2, 1]]
+
+
+@pytest.mark.slow
+def test_certificates_of_libraries(
+    new_session: Any, packages: str, https_port: int, certificates: Path
+) -> None:
+    """certifi and truststore find what they look for; which servers are trusted is up to the host."""
+    network = Network(allow=[f"https://localhost:{https_port}"], certificates=certificates)
+    session = new_session(network=network, image=packages)
+    code = f"""
+import certifi, httpx2, os, ssl, truststore, urllib.request
+url, found = "https://localhost:{https_port}/status/201", [os.path.getsize(certifi.where()) > 100_000]
+plain = ssl.create_default_context(cafile=certifi.where())
+found.append(urllib.request.urlopen(url, context=plain).status)
+system = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+found.append(httpx2.get(url, verify=system).status_code)
+async with httpx2.AsyncClient(verify=system) as client:
+    found.append((await client.get(url)).status_code)
+truststore.inject_into_ssl()
+found.append(urllib.request.urlopen(url, context=ssl.create_default_context()).status)
+truststore.extract_from_ssl()
+found
+"""
+    assert value_of(session, code) == [True, 201, 201, 201, 201]
 
 
 @pytest.mark.slow

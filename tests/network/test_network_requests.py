@@ -153,6 +153,35 @@ def test_certificate(connected: Any) -> None:
     assert "certificate verify failed" in session.run(code).error.message
 
 
+def test_certificate_at_the_first_request(connected: Any) -> None:
+    """A server that is connected to when a request was allowed is verified too, with the same error."""
+    session = connected(allow=[], on_request=lambda request: True, certificates=None, private=True)
+    error = session.run("get(secure + '/echo')").error
+    assert "certificate verify failed" in error.message
+    assert (
+        session.execute("""
+try:
+    http.client.HTTPSConnection(secure.removeprefix("https://")).request("GET", "/")
+except ssl.SSLCertVerificationError as error:
+    found = error.reason
+found
+""").value
+        == "CERTIFICATE_VERIFY_FAILED"
+    )
+
+
+def test_names_of_headers(connected: Any) -> None:
+    """Names of headers arrive in the case that they were written in, at the server and in the code."""
+    session = connected()
+    result = session.run("""
+connection = http.client.HTTPConnection(plain.removeprefix("http://"))
+connection.request("GET", "/status/200", headers={"X-SoMe": "a"})
+[name for name, _ in connection.getresponse().getheaders()]
+""")
+    assert result.value[-2:] == ["Content-Type", "Content-Length"]
+    assert ("x-some", "a") in result.requests[0].headers
+
+
 def test_no_network(new_session: Any) -> None:
     """Without `network=` there is none; with a policy that allows nothing, nothing is reached."""
     result = new_session().run("import socket; socket.create_connection(('localhost', 80))")

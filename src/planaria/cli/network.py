@@ -1,4 +1,4 @@
-"""`--allow`, `--deny` and `--secret`: what code may reach, and with which secrets."""
+"""`--allow`, `--deny`, `--secret` and `--proxy`: what code may reach, and with which secrets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def secret(text: str) -> Secret:
         raise click.BadParameter(str(error)) from None
 
 
-def network(allow: tuple[str, ...], deny: tuple[str, ...], secrets: tuple[Secret, ...]) -> Network | None:
+def network(
+    allow: tuple[str, ...], deny: tuple[str, ...], secrets: tuple[Secret, ...], proxy: str | None = None
+) -> Network | None:
     """What code may reach: nothing without `allow`. A secret that is named several times goes to each host.
 
     Raises click.UsageError for what has no effect.
@@ -48,6 +50,8 @@ def network(allow: tuple[str, ...], deny: tuple[str, ...], secrets: tuple[Secret
     if not allow:
         if deny or secrets:
             raise click.UsageError("--deny and --secret have no effect without --allow")
+        if proxy is not None:
+            raise click.UsageError("--proxy has no effect without --allow")
         return None
     from planaria.network.policy import Network
     from planaria.network.secrets import Secret
@@ -57,4 +61,7 @@ def network(allow: tuple[str, ...], deny: tuple[str, ...], secrets: tuple[Secret
         hosts.setdefault(one.name, []).extend(one.hosts)
     values = {one.name: one.value for one in secrets}
     merged = [Secret(name, values[name], places) for name, places in hosts.items()]
-    return Network(allow=allow, deny=deny, secrets=merged)
+    try:
+        return Network(allow=allow, deny=deny, secrets=merged, proxy=proxy)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None

@@ -100,10 +100,11 @@ class SessionOptions:
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     secrets: tuple[Secret, ...] = ()
+    proxy: str | None = None
 
     def network(self) -> Network | None:
         """What code may reach; raises click.UsageError for options that have no effect."""
-        return network(self.allow, self.deny, self.secrets)
+        return network(self.allow, self.deny, self.secrets, self.proxy)
 
     def limits(self, *, output: int | None) -> Limits:
         """The limits of the session; raises click.UsageError for a bound that Limits refuses."""
@@ -134,6 +135,12 @@ def sandbox_options_without_image(command: Command) -> Command:
             "rw, or overlay (changes stay in the sandbox). May be given several times.",
         ),
         click.option("--memory", type=size, metavar="SIZE", help="Most memory of the sandbox: 512M, 1G."),
+        click.option(
+            "--proxy",
+            metavar="URL",
+            help="Send requests by this proxy, or with `environment` by those that HTTP_PROXY, HTTPS_PROXY, "
+            "ALL_PROXY and NO_PROXY name. Without it no proxy is used.",
+        ),
         click.option(
             "--secret",
             "secrets",

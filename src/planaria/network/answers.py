@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, cast
 
 import h11
 
@@ -57,16 +57,26 @@ class AnswerReader:
         self._inflate: zlib._Decompress | None = None
         self._window = 0
         self._has_body = False
+        #: How many bytes of the body are still to come, where they are passed on as they are.
+        self._to_pass: int | None = None
+        #: The length of such a body, and whether the server keeps the connection after it.
+        self._length: int | None = None
+        self._is_kept = False
+        self.is_reusable = False
+        """Whether the server answers another request on its connection, once this answer is done."""
         self.is_done = False
         self.is_closed = False
         """Whether no further request can use the connection."""
         self.is_upgraded = False
 
-    def feed(self, data: bytes) -> bytes:
-        """What the code gets for what the server sent; no data is its end. Raises h11.RemoteProtocolError.
+    def feed(self, data: bytes) -> Sequence[bytes | bytearray]:
+        """What the code gets, in parts, for what the server sent; no data is its end. Raises
+        h11.RemoteProtocolError.
 
         An answer that ends too early ends so for the code too, whose library says what is missing.
         """
+        if self._to_pass is not None:
+            return self._pass_on(data, self._to_pass)
         before, waiting = self._server.their_state, self._server.trailing_data[0]
         try:
             return self._events(data)
@@ -74,47 +84,72 @@ class AnswerReader:
             is_head_whole = before is h11.SEND_BODY or not waiting
             if data or not is_head_whole or self._server.their_state is not h11.ERROR:
                 raise
+        return self._cut_off()
+
+    def _cut_off(self) -> Sequence[bytes | bytearray]:
         self._request.reason = "the server closed the connection before the end of its answer"
         self.is_done = self.is_closed = True
-        return b""  # what is held back may be a part of a value
+        return []  # what is held back may be a part of a value
 
-    def _events(self, data: bytes) -> bytes:
+    def _pass_on(self, data: bytes, left: int) -> Sequence[bytes | bytearray]:
+        """A part of a body of known length that nothing is looked for in: h11 would copy it twice."""
+        if not data:
+            return self._cut_off()
+        body = data if len(data) <= left else data[:left]
+        self._to_pass = left - len(body)
+        self._request.bytes_received += len(body)
+        out = list(self._data(body))
+        if not self._to_pass:
+            out += self._end()
+            self.is_reusable = len(body) == len(data) and self._is_kept
+        return out
+
+    def _end(self) -> Sequence[bytes | bytearray]:
+        out = self._sent(h11.EndOfMessage())
+        self.is_done = True
+        self.is_closed = h11.MUST_CLOSE in (self._guest.our_state, self._guest.their_state)
+        return out
+
+    def _events(self, data: bytes) -> Sequence[bytes | bytearray]:
         """What the code gets for what h11 makes of the data."""
         self._server.receive_data(data)
-        out: list[bytes] = []
+        out: list[bytes | bytearray] = []
         while not self.is_done:
             event = self._server.next_event()
             match event:
                 case h11.InformationalResponse():
-                    out.append(self._sent(self._interim(event)))
+                    out += self._sent(self._interim(event))
                     if event.status_code == 101:
                         out.append(self._server.trailing_data[0])
                         self.is_done = self.is_upgraded = True
                 case h11.Response():
                     self._request.status = event.status_code
-                    out.append(self._sent(self._head(event)))
+                    out += self._sent(self._head(event))
                 case h11.Data(data=body):
                     self._request.bytes_received += len(body)
-                    out.append(self._data(self._plain(bytes(body))))
+                    out += self._data(self._plain(body))
                 case h11.EndOfMessage():
                     if self._inflate is not None and not self._inflate.eof and self._has_body:
                         raise h11.RemoteProtocolError("the compressed body is not whole")
-                    out.append(self._data(self._scrubber.finish()))
-                    out.append(self._sent(h11.EndOfMessage()))
-                    self.is_done = True
-                    self.is_closed = h11.MUST_CLOSE in (self._guest.our_state, self._guest.their_state)
+                    out += self._data(self._scrubber.finish())
+                    out += self._end()
+                    # What is there already would be read as the next answer.
+                    is_silent = not self._server.trailing_data[0]
+                    self.is_reusable = self._server.their_state is h11.DONE and is_silent
                 case h11.ConnectionClosed():
                     self.is_done = self.is_closed = True
                 case _:
                     break
-        return b"".join(out)
+        if self._length is not None and not self.is_done:
+            self._to_pass = self._length - self._request.bytes_received
+        return out
 
     def _interim(self, event: h11.InformationalResponse) -> h11.InformationalResponse:
         """An answer before the answer (1xx); that to an upgrade keeps what belongs to it."""
         dropped = _DROPPED if event.status_code != 101 else frozenset()
         return h11.InformationalResponse(
             status_code=event.status_code,
-            headers=self._clean(event.headers, dropped),
+            headers=self._clean(event.headers.raw_items(), dropped),
             reason=self._scrubber.scrubbed(bytes(event.reason)),
         )
 
@@ -124,12 +159,12 @@ class AnswerReader:
         return [
             (self._scrubber.scrubbed_name(name), self._scrubber.scrubbed(value))
             for name, value in headers
-            if name not in dropped
+            if name.lower() not in dropped
         ]
 
     def _head(self, event: h11.Response) -> h11.Response:
-        headers = self._clean(event.headers, _DROPPED)
-        codings = b",".join(value for name, value in headers if name == b"content-encoding").lower()
+        headers = self._clean(event.headers.raw_items(), _DROPPED)
+        codings = b",".join(value for name, value in headers if name.lower() == b"content-encoding").lower()
         coding = codings.strip() or b"identity"
         if self._scrubber.is_needed and coding != b"identity":
             # Asked for without compression, and compressed all the same.
@@ -140,18 +175,22 @@ class AnswerReader:
             self._window = _WINDOW[coding]
             self._inflate = zlib.decompressobj(self._window)
             dropped = (b"content-encoding", b"content-length")
-            headers = [(name, value) for name, value in headers if name not in dropped]
+            headers = [(name, value) for name, value in headers if name.lower() not in dropped]
+        if not self._scrubber.is_needed:
+            self._length, self._is_kept = _plain_length(event)
         return h11.Response(
             status_code=event.status_code,
             headers=headers,
             reason=self._scrubber.scrubbed(bytes(event.reason)),
         )
 
-    def _plain(self, body: bytes) -> bytes:
+    def _plain(self, body: bytes | bytearray) -> bytes | bytearray:
         try:
+            if not self._scrubber.is_needed:
+                return body
             if self._inflate is not None:
-                body = self._inflated(self._inflate, body)
-            return self._scrubber.feed(body)
+                body = self._inflated(self._inflate, bytes(body))
+            return self._scrubber.feed(bytes(body))
         except zlib.error as error:
             raise h11.RemoteProtocolError(f"the compressed body is damaged: {error}") from None
 
@@ -169,8 +208,20 @@ class AnswerReader:
             body = inflate.unused_data
         return plain
 
-    def _data(self, body: bytes) -> bytes:
-        return self._sent(h11.Data(data=body)) if body else b""
+    def _data(self, body: bytes | bytearray) -> Sequence[bytes | bytearray]:
+        # Any object with a length may be the data (h11's manual, "Sendfile").
+        return self._sent(h11.Data(data=cast(bytes, body))) if body else []
 
-    def _sent(self, event: h11.Event) -> bytes:
-        return self._guest.send(event) or b""
+    def _sent(self, event: h11.Event) -> Sequence[bytes | bytearray]:
+        return self._guest.send_with_data_passthrough(event) or []
+
+
+def _plain_length(event: h11.Response) -> tuple[int | None, bool]:
+    """The length of a body that is framed by nothing else, and whether the connection is kept after it."""
+    fields = [(name, value.lower()) for name, value in event.headers]
+    lengths = [value for name, value in fields if name == b"content-length"]
+    if len(lengths) != 1 or any(name == b"transfer-encoding" for name, _ in fields):
+        return None, False
+    options = b",".join(value for name, value in fields if name == b"connection").split(b",")
+    is_kept = event.http_version == b"1.1" and b"close" not in (option.strip() for option in options)
+    return int(lengths[0]), is_kept

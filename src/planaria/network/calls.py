@@ -44,6 +44,23 @@ class NetworkCalls:
             "@network.close": self.close,
         }
 
+    def at_once(self, name: str, arguments: tuple[object, ...]) -> object | None:
+        """What one of the functions returns, where that takes no waiting; None where it may.
+
+        For the thread that the code runs on, which need not ask the event loop then. The arguments are as the
+        code sent them.
+        """
+        match (name, *arguments):
+            case "@network.receive", int(number), int(size), _:
+                connection = self._connections.get(number)
+                if connection is not None and self.loop is not None:
+                    return connection.receive_at_once(_clamped(size), self.loop) or None
+            case "@network.poll", list(numbers), 0:
+                found = [self._connections.get(one) for one in numbers if isinstance(one, int)]
+                if len(found) == len(numbers) and all(one is not None and one.is_silent for one in found):
+                    return []
+        return None
+
     def environment(self) -> dict[str, str]:
         """The variables that hold placeholders."""
         return {one.name: placeholder(one.name) for one in self.policy.secrets if one.header is None}
@@ -122,7 +139,7 @@ class NetworkCalls:
 
     async def receive(self, number: int, size: int, seconds: float | None) -> bytes | None:
         """At most `size` bytes; none at the end; None when there are none within `seconds`."""
-        return await self.connection(number).receive(min(max(size, 1), _MOST_READ), seconds)
+        return await self.connection(number).receive(_clamped(size), seconds)
 
     async def poll(self, numbers: list[int], seconds: float | None) -> list[int]:
         """Which of the connections have something to read, after waiting for the first within `seconds`."""
@@ -156,3 +173,8 @@ class NetworkCalls:
                 "the connection is no longer open: it belonged to another session or state"
             )
         return connection
+
+
+def _clamped(size: int) -> int:
+    """How much the code gets at once of what it asks for."""
+    return min(max(size, 1), _MOST_READ)

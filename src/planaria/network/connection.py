@@ -20,13 +20,15 @@ import anyio
 import h11
 
 from planaria.errors import Suspend
-from planaria.event_loops import running_loop
+from planaria.event_loops import EventLoop, running_loop
 from planaria.network.admission import Destination, judged, problem
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
+from planaria.network.byte_queue import ByteQueue
+from planaria.network.forward_proxy import ForwardProxy, proxy_for
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
-from planaria.network.requests import Body, forwarded, wants_upgrade
+from planaria.network.requests import Body, by_proxy, forwarded, wants_upgrade
 from planaria.network.rules import canonical_path
 from planaria.network.secrets import IssuedValues
 from planaria.network.upstream import Upstream
@@ -37,6 +39,10 @@ __all__ = ["Connection"]
 #: what is read ahead may never be asked for.
 _AHEAD: Final = 2 << 20
 _PART_AHEAD: Final = 16
+#: How much is read from a server at once: at least, where `max_received` is near, and at most, since reads of
+#: asyncio's are no longer.
+_LEAST_READ: Final = 1 << 16
+_MOST_READ: Final = 1 << 18
 #: The shortest wait that takes what is there already, in seconds.
 _SHORTEST: Final = 0.002
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
@@ -63,6 +69,8 @@ class Connection:
         self._upstream = Upstream(policy, host, port)
         self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
         self._server: h11.Connection | None = None
+        #: Whether the server answers a further request on its connection.
+        self._is_reusable = False
         self._answer: AnswerReader | None = None
         self._request: NetworkRequest | None = None
         #: A request that waits for a decision.
@@ -73,7 +81,7 @@ class Connection:
         self._due = math.inf
         #: When something was last sent to the server, or received.
         self._active = 0.0
-        self._out = bytearray()
+        self._out = ByteQueue()
         self._ended = False
         self._is_broken = False
         self._has_sent = False
@@ -87,7 +95,9 @@ class Connection:
 
     async def open(self) -> None:
         """Connect, unless whether that is allowed is decided for each request."""
-        if self._is_raw or self._policy.covers(self.host, self.port):
+        # Whether there is a proxy for a request depends on its scheme.
+        is_direct = self._policy.proxy is None and self._policy.covers(self.host, self.port)
+        if self._is_raw or is_direct:
             await self._upstream.open()
             if self._is_raw:
                 self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
@@ -100,7 +110,7 @@ class Connection:
         except (PermissionError, ssl.SSLError) as error:
             reason = str(error)
         text = reason.encode()[:1000]
-        self._out += _HELLO + bytes([not reason]) + len(text).to_bytes(2) + text
+        self._out.extend([_HELLO + bytes([not reason]) + len(text).to_bytes(2) + text])
         self._asked.set()
 
     async def encrypt(self, name: str = "") -> None:
@@ -297,12 +307,11 @@ class Connection:
         if decision is False or isinstance(decision, str):
             self._refuse(str(decision or f"{request.method} {request.url} was refused"), PermissionError)
         self._budget.count_request(request)
-        headers = list(event.headers)
+        headers = event.headers.raw_items()
         if isinstance(decision, Mapping):
             try:
                 headers = [
-                    (name.lower().encode("ascii"), value.encode("latin-1"))
-                    for name, value in decision.items()
+                    (name.encode("ascii"), value.encode("latin-1")) for name, value in decision.items()
                 ]
             except (AttributeError, UnicodeError):
                 self._refuse(
@@ -316,16 +325,22 @@ class Connection:
             self._issued.add(one.name, value)
         scrubber = self._issued.scrubber()
         try:
+            proxy = proxy_for(self._policy.proxy, scheme, self.host, self.port)
+        except ValueError as error:
+            raise ConnectionRefusedError(f"the environment names no usable proxy: {error}") from None
+        try:
             head = forwarded(
                 event, headers, values, self._destination.host_header(event), is_scrubbed=scrubber.is_needed
             )
+            if proxy is not None and scheme == "http":
+                head = by_proxy(head, self._authority(), proxy.authorization)
         except (h11.LocalProtocolError, UnicodeError):
             # The message of this error has the header in it, perhaps with a value.
             self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
         request.allowed = True
         self._due = anyio.current_time() + (self._policy.request_timeout or math.inf)
         with anyio.CancelScope(deadline=self._due) as scope:
-            await self._ensure_server()
+            await self._ensure_server(proxy, is_tunnel=proxy is not None and scheme != "http")
         if scope.cancelled_caught:
             raise self._took_too_long()
         assert self._server is not None
@@ -334,22 +349,24 @@ class Connection:
         await self._send_all(self._body.begin())
         self._asked.set()
 
-    async def _ensure_server(self) -> None:
+    async def _ensure_server(self, proxy: ForwardProxy | None, *, is_tunnel: bool) -> None:
         """A connection to the server that is ready for the next request."""
         server = self._server
-        if (
-            server is not None
-            and server.our_state is server.their_state is h11.DONE
-            and not server.trailing_data[0]  # which would be read as the next answer
+        if server is not None and not (
+            self._is_reusable
+            and server.our_state is h11.DONE
             and not self._ended
+            and self._upstream.goes_by(proxy, is_tunnel=is_tunnel)
             and await self._upstream.is_alive()
         ):
-            server.start_next_cycle()
-            return
-        if server is not None:
             await self._upstream.close()
-        await self._upstream.open()
-        self._ended = False
+        try:
+            await self._upstream.open(proxy, is_tunnel=is_tunnel)
+        except ssl.SSLCertVerificationError as error:
+            raise ConnectionAbortedError(error.verify_message) from None
+        except ssl.SSLError as error:
+            raise ConnectionResetError(f"{self.host}: {error}") from None
+        self._ended = self._is_reusable = False
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
 
     async def _send_all(self, events: Iterable[h11.Event]) -> None:
@@ -409,12 +426,28 @@ class Connection:
 
     async def receive(self, size: int, seconds: float | None) -> bytes | None:
         """At most `size` bytes for the code, none at the end, None when there are none within `seconds`."""
-        if not await self._fill(seconds):
-            return None
-        data = bytes(memoryview(self._out)[:size])
-        del self._out[:size]
-        self._read_ahead()
+        while await self._fill(seconds):
+            data = self._out.take(size)
+            if data or self._ended:
+                self._read_ahead()
+                return data
+        return None
+
+    def receive_at_once(self, size: int, loop: EventLoop) -> bytes:
+        """What `receive` would return without waiting, or nothing; for threads other than that of the loop.
+
+        A loop that is asked for each part would have the code and the network wait for each other.
+        """
+        data = self._out.take(size)
+        if data and self._has_room() and (self._reader is None or self._reader.done()):
+            loop.call_soon(self._read_ahead)
         return data
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing can be received before the code sends something."""
+        is_quiet = self._answer is None and not self._is_raw
+        return is_quiet and not (self._out or self._ended or self._failure)
 
     async def receive_when_due(self, size: int) -> bytes:
         """As `receive`, for a side that listens all the time: the time is limited only while an answer is
@@ -493,7 +526,9 @@ class Connection:
             await self._asked.wait()  # an answer can only come after a request
             self._asked = anyio.Event()
             return None
-        return await self._upstream.receive()
+        # What is read and not wanted counts too.
+        part = self._budget.receivable() // _PART_AHEAD
+        return await self._upstream.receive(min(_MOST_READ, max(_LEAST_READ, part)))
 
     def _take(self, data: bytes) -> None:
         try:
@@ -502,14 +537,14 @@ class Connection:
             self._break(str(error))
             raise
         if self._is_raw:
-            self._out += data
+            self._out.extend([data])
             self._ended = not data
             return
         if self._answer is None:
             self._ended = not data  # without a request there is no answer
             return
         try:
-            self._out += self._answer.feed(data)
+            self._out.extend(self._answer.feed(data))
         except h11.ProtocolError as error:
             # After the colon is what the server sent, which may have a value in it.
             reason = f"{self.host} sent an answer that is not valid HTTP/1.1: {str(error).partition(':')[0]}"
@@ -518,6 +553,7 @@ class Connection:
         if self._request is not None and self._answer.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
             self._due = math.inf
+            self._is_reusable = self._answer.is_reusable
         self._ended = self._answer.is_closed or (self._answer.is_done and self._is_broken)
         if self._answer.is_upgraded:
             self._is_raw = True

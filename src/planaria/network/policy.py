@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
+from planaria.network.forward_proxy import ENVIRONMENT, parse_proxy
 from planaria.network.hosts import Address, address_of, is_public
 from planaria.network.rules import SCHEMES, Rule, bare_path, canonical_path, parse_rule
 from planaria.network.secrets import Secret
@@ -73,6 +74,10 @@ class Network:
         max_received: how many bytes one execution may receive; None for no limit.
         certificates: an `ssl.SSLContext`, or a file of certificate authorities in PEM form to trust beside
             those of the system.
+        proxy: the URL of a proxy for requests (http or https, with the user and password that it asks for),
+            or "environment" for the ones that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name. It
+            resolves the names of hosts, so whether their addresses are public is left to it. None uses none,
+            and `tcp://` never does.
 
     Raises TypeError or ValueError for a rule that is not one, with the rule in the message.
     """
@@ -89,6 +94,7 @@ class Network:
     max_sent: int | None = None
     max_received: int | None = None
     certificates: ssl.SSLContext | str | PathLike[str] | None = None
+    proxy: str | None = field(default=None, repr=False)
 
     allowed: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
     denied: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
@@ -103,6 +109,13 @@ class Network:
         names = [secret.name for secret in self.secrets]
         if len(set(names)) < len(names):
             raise ValueError(f"secrets= names one of {', '.join(sorted(set(names)))} twice")
+        if self.proxy is not None and self.proxy != ENVIRONMENT:
+            if not isinstance(self.proxy, str):
+                raise TypeError(f"proxy= is a URL or {ENVIRONMENT!r}, not a {type(self.proxy).__name__}")
+            try:
+                parse_proxy(self.proxy)
+            except ValueError as error:
+                raise ValueError(f"proxy=: {error}") from None
         for name in ("timeout", "max_connections", *_OPTIONAL_LIMITS):
             value = getattr(self, name)
             if value is None and name in _OPTIONAL_LIMITS:

@@ -10,7 +10,7 @@ import h11
 
 from planaria.network.secrets import Secret, substitute_bytes, substitute_header, substitute_query
 
-__all__ = ["Body", "forwarded", "overriding", "wants_upgrade"]
+__all__ = ["Body", "by_proxy", "forwarded", "overriding", "wants_upgrade"]
 
 #: Headers that are for one connection only (RFC 9110, section 7.6.1).
 _HOP_BY_HOP: Final = frozenset(
@@ -86,14 +86,24 @@ def forwarded(
         # A part of an answer may be a part of a value.
         dropped |= {b"range", b"if-range"}
     dropped |= {b"host"}
-    sent = [(b"host", host)]
-    sent += [(name, substitute_header(value, values)) for name, value in headers if name not in dropped]
-    sent += added.items()
     if is_scrubbed:
         # Values are looked for in the answer, which has to be readable for that.
-        sent = [(name, value) for name, value in sent if name != b"accept-encoding"]
-        sent.append((b"accept-encoding", b"identity"))
+        added[b"accept-encoding"] = b"identity"
+        dropped |= {b"accept-encoding"}
+    sent = [(b"Host", host)]
+    sent += [
+        (name, substitute_header(value, values)) for name, value in headers if name.lower() not in dropped
+    ]
+    sent += added.items()
     return h11.Request(method=event.method, target=substitute_query(event.target, values), headers=sent)
+
+
+def by_proxy(head: h11.Request, place: str, authorization: bytes | None) -> h11.Request:
+    """A request to the server at a place, as a proxy gets it: with its URL (RFC 9112, section 3.2.2)."""
+    headers = head.headers.raw_items()
+    if authorization is not None:
+        headers.append((b"proxy-authorization", authorization))
+    return h11.Request(method=head.method, target=b"http://" + place.encode() + head.target, headers=headers)
 
 
 class Body:
@@ -129,7 +139,7 @@ class Body:
         body = substitute_bytes(bytes(self._collected), self._values)
         framing = (b"content-length", b"transfer-encoding")
         has_body = any(name in framing for name, _ in head.headers)
-        headers = [(name, value) for name, value in head.headers if name not in framing]
+        headers = [(name, value) for name, value in head.headers.raw_items() if name.lower() not in framing]
         if has_body:
             headers.append((b"content-length", str(len(body)).encode()))
         yield h11.Request(method=head.method, target=head.target, headers=headers)

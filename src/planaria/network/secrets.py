@@ -209,10 +209,10 @@ class Scrubber:
         return self._pattern.sub(lambda found: b"*" * len(found[0]), data)
 
     def scrubbed_name(self, name: bytes) -> bytes:
-        """The name of a header, which is in lower case, without the values."""
-        if self._pattern is None:
+        """The name of a header, whose case means nothing, without the values."""
+        if self._pattern is None or not self._lower.search(name.lower()):
             return name
-        return self._lower.sub(lambda found: b"*" * len(found[0]), name)
+        return self._lower.sub(lambda found: b"*" * len(found[0]), name.lower())
 
     def _unfinished(self, data: bytes) -> int:
         """How many bytes at the end may be the beginning of a value."""

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import select
 import socket
 import ssl
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, SocketAttribute
 from anyio.streams.tls import TLSStream
 
+from planaria.network.forward_proxy import ForwardProxy, tunnel
 from planaria.network.hosts import Address, address_of
 from planaria.network.policy import Network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Upstream"]
+__all__ = ["Upstream", "connect", "has_input", "resolve"]
 
 _CHUNK: Final = 1 << 16
 #: The shortest wait that takes what is there already, in seconds.
@@ -33,6 +35,10 @@ class Upstream:
         self._host = host
         self._port = port
         self._stream: ByteStream | None = None
+        #: The proxy that it goes by, and whether that sees bytes alone.
+        self._way: tuple[ForwardProxy | None, bool] = (None, False)
+        #: Whether a read was cancelled, so that what the server sent since may be in the stream's own buffer.
+        self._was_cut = False
         self.tls = False
         """Whether it is encrypted, or will be when it is opened."""
 
@@ -41,10 +47,24 @@ class Upstream:
         """Whether there is a connection."""
         return self._stream is not None
 
-    async def open(self) -> None:
-        """Connect, unless it is open. Raises LookupError, PermissionError and other OSErrors."""
+    def goes_by(self, proxy: ForwardProxy | None, *, is_tunnel: bool) -> bool:
+        """Whether it was opened for requests that go this way."""
+        return self._way == (proxy, is_tunnel)
+
+    async def open(self, proxy: ForwardProxy | None = None, *, is_tunnel: bool = False) -> None:
+        """Connect, unless it is open: to the server, to a proxy, or with `is_tunnel` by that to the server.
+
+        Raises LookupError, PermissionError and other OSErrors.
+        """
         if self._stream is None:
-            self._stream = await _connect(self._policy, self._host, self._port)
+            self._way = (proxy, is_tunnel)
+            self._was_cut = False
+            if proxy is None:
+                self._stream = await connect(self._policy, self._host, self._port)
+            else:
+                self._stream = await _connect_by_proxy(
+                    self._policy, proxy, self._host, self._port, is_tunnel=is_tunnel
+                )
             if self.tls:
                 self._stream = await _start_tls(self._policy, self._stream, self._host)
 
@@ -65,6 +85,8 @@ class Upstream:
         stream = self._stream
         if stream is None:
             return False
+        if not self._was_cut and not has_input(stream):
+            return True
         with anyio.move_on_after(_SHORTEST):
             with contextlib.suppress(
                 anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError
@@ -86,24 +108,34 @@ class Upstream:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise ConnectionResetError(f"{self._host} closed the connection") from None
 
-    async def receive(self) -> bytes:
-        """What the server sends next; nothing at its end. Raises ConnectionResetError."""
+    async def receive(self, size: int) -> bytes:
+        """What the server sends next, at most `size` bytes; none at its end. Raises ConnectionResetError."""
         assert self._stream is not None
         try:
-            return await self._stream.receive(_CHUNK)
+            return await self._stream.receive(size)
         except anyio.EndOfStream:
             return b""
         except ssl.SSLError as error:
             raise ConnectionResetError(f"{self._host}: {error}") from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise ConnectionResetError(f"{self._host} closed the connection") from None
+        except anyio.get_cancelled_exc_class():
+            self._was_cut = True
+            raise
 
 
-async def _connect(policy: Network, host: str, port: int) -> ByteStream:
+def has_input(stream: ByteStream) -> bool:
+    """Whether the socket under a stream has data or an end to read."""
+    poll = select.poll()
+    poll.register(stream.extra(SocketAttribute.raw_socket).fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
+async def connect(policy: Network, host: str, port: int) -> ByteStream:
     """A TCP connection to a host. Raises LookupError for a name without an address, PermissionError when its
     addresses may not be reached, and other OSErrors.
     """
-    addresses = await _resolve(host, port)
+    addresses = await resolve(host, port)
     permitted = [address for address in addresses if policy.may_connect(host, port, address)]
     if not permitted:
         raise PermissionError(
@@ -112,17 +144,49 @@ async def _connect(policy: Network, host: str, port: int) -> ByteStream:
     failure: OSError | None = None
     for address in permitted:
         try:
-            with anyio.fail_after(policy.timeout):
-                return await anyio.connect_tcp(str(address), port)
-        except TimeoutError:
-            failure = TimeoutError(f"{host}:{port} did not answer within {policy.timeout:g} s")
+            return await _connect(policy, f"{host}:{port}", str(address), port)
         except OSError as error:
-            failure = ConnectionRefusedError(f"{host}:{port} could not be reached: {_reason(error)}")
+            failure = error
     assert failure is not None
     raise failure
 
 
-async def _resolve(host: str, port: int) -> Sequence[Address]:
+async def _connect_by_proxy(
+    policy: Network, proxy: ForwardProxy, host: str, port: int, *, is_tunnel: bool
+) -> ByteStream:
+    """A connection to a proxy, and with `is_tunnel` by it to a host. Raises PermissionError for an address
+    that may not be reached, and other OSErrors.
+
+    The proxy resolves names; an address, and this machine's own name, are checked here.
+    """
+    address = ipaddress.IPv4Address("127.0.0.1") if host == "localhost" else address_of(host)
+    if address is not None and not policy.may_connect(host, port, address):
+        raise PermissionError(f"{host} is not allowed: {address} is not a public address")
+    stream = await _connect(policy, f"the proxy {proxy.host}:{proxy.port}", proxy.host, proxy.port)
+    try:
+        if proxy.is_tls:
+            stream = await _start_tls(policy, stream, proxy.host)
+        if is_tunnel:
+            with anyio.fail_after(policy.timeout):
+                await tunnel(stream, proxy, host, port)
+    except BaseException:
+        await anyio.aclose_forcefully(stream)
+        raise
+    return stream
+
+
+async def _connect(policy: Network, name: str, address: str, port: int) -> ByteStream:
+    try:
+        with anyio.fail_after(policy.timeout):
+            return await anyio.connect_tcp(address, port)
+    except TimeoutError:
+        raise TimeoutError(f"{name} did not answer within {policy.timeout:g} s") from None
+    except OSError as error:
+        raise ConnectionRefusedError(f"{name} could not be reached: {_reason(error)}") from None
+
+
+async def resolve(host: str, port: int) -> Sequence[Address]:
+    """The addresses of a host. Raises LookupError."""
     address = address_of(host)
     if address is not None:
         return [address]

@@ -99,6 +99,10 @@ class HostCalls:
         except Exception as error:
             self._check_not_stopped(execution)
             return raised(error)
+        ready = self._at_once(name, arguments)
+        if ready is not None:
+            self._check_not_stopped(execution)
+            return ready
         if self._needs_loop(callback):
             answer = self._block(execution, self._spawn(callback, arguments, keywords))
         else:
@@ -180,7 +184,11 @@ class HostCalls:
         except Exception as error:
             self.settle(execution, call, raised(error))
         else:
-            self.start_function(execution, call, callback)
+            ready = self._at_once(call.name, call.args)
+            if ready is not None:
+                self.settle(execution, call, ready)
+            else:
+                self.start_function(execution, call, callback)
 
     def start_function(self, execution: ExecutionState, call: HostCall, callback: Callback) -> None:
         """Have a function answer a call that waits."""
@@ -360,6 +368,12 @@ class HostCalls:
         execution.callbacks += 1
         execution.is_noticed = True
         return callback
+
+    def _at_once(self, name: str, arguments: Arguments) -> Ok | None:
+        """The answer to a call of the network's that waits for nothing."""
+        if self.network is None or not name.startswith(_NETWORK):
+            return None
+        return self.network.at_once(name, arguments)
 
     def _named(self, name: str) -> Callback | None:
         """The function that the kernel calls by this name."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from planaria.event_loops import is_running_here
 from planaria.executors.executor import Executor
-from planaria.executors.messages import HostCall
+from planaria.executors.messages import HostCall, Ok
 from planaria.network.calls import NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
 from planaria.session.callbacks import Callback
@@ -50,6 +50,11 @@ class NetworkLink:
     def callback(self, name: str) -> Callback | None:
         """The function behind a call of the kernel's."""
         return self._callbacks.get(name)
+
+    def at_once(self, name: str, arguments: tuple[object, ...]) -> Ok | None:
+        """The answer to a call of the kernel's for which nothing has to be waited for."""
+        value = self._calls.at_once(name, arguments)
+        return None if value is None else Ok(value)
 
     def is_held(self, call: HostCall) -> bool:
         """Whether the connection that a call reads from has a request that waits for a decision."""

@@ -112,10 +112,11 @@ class Store:
                 if newest != expected:
                     raise SnapshotConflict(_conflict(name, expected, newest))
             _put(shelves, snapshot)
+            number = shelves.append(name, entry)
             if keep is not None:
-                for number in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
-                    shelves.forget(name, number)
-            return shelves.append(name, entry)
+                for old in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
+                    shelves.forget(name, old)
+            return number
 
         return Version(self._write(action), snapshot.digest, len(snapshot), saved_at, note)
 

@@ -35,6 +35,7 @@ _addresses: dict[str, str] = {}
 _names: dict[str, str] = {}
 
 _NUMBERS: Final = (
+    (ConnectionAbortedError, errno.ECONNABORTED),
     (ConnectionRefusedError, errno.ECONNREFUSED),
     (ConnectionResetError, errno.ECONNRESET),
     (TimeoutError, errno.ETIMEDOUT),

@@ -20,6 +20,9 @@ _pack_int64 = Struct("<Bq").pack
 _pack_float = Struct("<Bd").pack
 _SHORT = [bytes((f.SHORT_TEXT + n,)) for n in range(128)]
 
+#: Bytes of this size are copied once alone.
+_LARGE = 1 << 16
+
 Fallback = Callable[[Any], Any]
 
 #: Types of keys that have a hash on every side.
@@ -40,21 +43,28 @@ def encode(value: Any, fallback: Fallback | None = None, *, max_bytes: int = f.M
     """
     encoder = _Encoder(fallback, max_bytes)
     encoder.write(value, 0)
-    if len(encoder.out) > max_bytes:
-        raise encoder.too_large()
-    return bytes(encoder.out)
+    return encoder.finish()
 
 
 class _Encoder:
-    __slots__ = ("containers", "fallback", "hashed", "max_bytes", "out")
+    __slots__ = ("containers", "fallback", "hashed", "max_bytes", "out", "parts", "size")
 
     def __init__(self, fallback: Fallback | None, max_bytes: int) -> None:
+        #: What was written is `parts`, of `size` bytes, and `out` after them.
+        self.parts: list[bytes | bytearray] = []
+        self.size = 0
         self.out = bytearray()
         self.fallback = fallback
         self.max_bytes = max_bytes
         self.containers = f.MAX_CONTAINERS
         #: How many keys and members of sets are being written: they must have a hash on the other side too.
         self.hashed = 0
+
+    def finish(self) -> bytes:
+        """What was written. Raises `EncodeError` when that is too large."""
+        if self.size + len(self.out) > self.max_bytes:
+            raise self.too_large()
+        return b"".join([*self.parts, self.out]) if self.parts else bytes(self.out)
 
     def write(self, value: Any, depth: int) -> None:
         kind = type(value)
@@ -105,7 +115,13 @@ class _Encoder:
             out += _pack_float(f.FLOAT, value)
         elif kind is bytes or kind is bytearray:
             self.head(f.BYTES, len(value))
-            out += value
+            if kind is bytearray or len(value) < _LARGE or self.hashed:
+                out += value
+            else:
+                # Copied once, at the end. A bytearray could change until then.
+                self.parts += (out, value)
+                self.size += len(out) + len(value)
+                self.out = bytearray()
         elif kind is set or kind is frozenset:
             self.open(f.SET if kind is set else f.FROZENSET, len(value), depth)
             depth += 1
@@ -162,7 +178,7 @@ class _Encoder:
             raise EncodeError(
                 f"the value holds more than {f.MAX_CONTAINERS} containers: pass arrays or a file instead"
             )
-        if len(self.out) > self.max_bytes:
+        if self.size + len(self.out) > self.max_bytes:
             raise self.too_large()
 
     def too_large(self) -> EncodeError:

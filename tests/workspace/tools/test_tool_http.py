@@ -9,13 +9,15 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import httpcore
 import httpx
 import pytest
 from demo_http_server import PNG, HttpServer, serving
 from recording_server import Resolver
 
+from planaria import Network
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError, ToolNotFound, ToolTimeout
-from planaria.workspace.tools.http_addresses import pinned
+from planaria.workspace.tools.http_transport import ANYWHERE, PUBLIC, NotPublicError, use_policy
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
 from planaria.workspace.tools.variables import ToolEnvironment
@@ -355,8 +357,8 @@ def test_redirect_to_private_address(
 ) -> None:
     """A public interface cannot send a request on to a private address, by number or by name."""
     resolver = Resolver()
-    # To connect, for the host of the redirect, and for the first host again.
-    resolver.answers = [["127.0.0.1"], *answers, ["93.184.216.34"]]
+    # To connect, for the first host once more, and for that of the redirect.
+    resolver.answers = [["127.0.0.1"], ["93.184.216.34"], *answers]
     monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
     tool = define(
         f"- {{name: get, path: /redirect, query: {{to: '{place}'}}}}",
@@ -367,17 +369,40 @@ def test_redirect_to_private_address(
         call(tool, "get")
 
 
-def test_checked_address_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request to another host goes to the address that was checked, under the host's name."""
+@pytest.mark.parametrize(("policy", "is_reached"), [(ANYWHERE, True), (PUBLIC, False)], ids=["any", "public"])
+def test_checked_address_is_connected_to(
+    policy: Network, is_reached: bool, server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address that a name leads to is looked up once, checked, and connected to under the host's name."""
     resolver = Resolver()
-    resolver.answers = [["10.0.0.1", "93.184.216.34"], ["10.0.0.1"]]
+    resolver.answers = [["127.0.0.1"], ["10.0.0.1"]]
     monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
-    request = asyncio.run(pinned(httpx.Request("GET", "https://files.test:8443/a?b")))
-    assert request is not None
-    assert str(request.url) == "https://93.184.216.34:8443/a?b"
-    assert request.headers["Host"] == "files.test:8443"
-    assert request.extensions["sni_hostname"] == "files.test"
-    assert asyncio.run(pinned(httpx.Request("GET", "https://files.test/"))) is None
+
+    async def send() -> httpx.Response:
+        transport = use_policy(httpx.AsyncHTTPTransport(verify=False), httpcore, policy)
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await client.get(f"http://files.test:{server.url.rpartition(':')[2]}/echo")
+
+    if is_reached:
+        answer = asyncio.run(send())
+        assert answer.json()["headers"]["host"].startswith("files.test:")
+    else:
+        with pytest.raises(NotPublicError, match=r"127\.0\.0\.1 is not a public address"):
+            asyncio.run(send())
+    assert resolver.asked == ["files.test"]
+
+
+def test_proxies_are_used_when_asked_for(
+    define: Define, server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment's proxies get a tool's requests where the definition says so, and only there."""
+    monkeypatch.setenv("HTTP_PROXY", "http://localhost:1")
+    monkeypatch.setenv("NO_PROXY", "")
+    assert call(define("- {name: get, path: /echo}"), "get")["path"] == "/api/echo"
+    with pytest.raises(ToolCallError, match="failed"):
+        call(define("- {name: get, path: /echo}", "proxy: environment"), "get")
+    tool = define("- {name: get, path: /echo}", f"proxy: {server.url}", base="http://api.test")
+    assert call(tool, "get")["headers"]["host"] == "api.test"
 
 
 def test_redirect_loop(define: Define) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planaria.errors import ToolArgumentError
-from planaria.workspace.tools.http_client import Credentials, HttpClient
+from planaria.workspace.tools.http_client import ConnectionPool, Credentials, HttpClient
 from planaria.workspace.tools.http_requests import Endpoint
 from planaria.workspace.tools.redaction import Redaction
 from planaria.workspace.tools.schemas import Names, annotation, json_value
@@ -21,7 +21,7 @@ from planaria.workspace.tools.tool import ToolCallable
 pytestmark = pytest.mark.slow
 
 # One for all: each reads the certificates of all authorities.
-POOL = httpx.AsyncClient()
+POOL = ConnectionPool()
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 JSON: Any = st.recursive(
     st.none()

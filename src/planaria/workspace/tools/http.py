@@ -119,7 +119,7 @@ class EndpointDefinition(Definition):
 
 
 class HttpDefinition(ToolDefinition):
-    """An interface. `${NAME}` in `base_url`, `headers`, `auth` and `openapi` is replaced."""
+    """An interface. `${NAME}` in `base_url`, `headers`, `auth`, `proxy` and `openapi` is replaced."""
 
     type: Literal["http"] = "http"
     base_url: _Text | None = None
@@ -129,6 +129,9 @@ class HttpDefinition(ToolDefinition):
     auth: AuthDefinition | None = None
     redirects: Literal["same_host", "any", "none"] = "same_host"
     """Where an answer may send a request. Credentials and headers of the definition go to no other host."""
+    proxy: _Text | None = None
+    """The URL of a proxy, or `environment` for those that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY
+    name; it resolves the names of hosts. None is used if nothing is said."""
     max_response: Annotated[int, Field(gt=0)] = 16 << 20
     """Bytes of one answer, unpacked."""
     endpoints: tuple[EndpointDefinition, ...] = ()

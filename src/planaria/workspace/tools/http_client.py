@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import ssl
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final, Literal
 
+import httpcore
 import httpx
 
 from planaria.errors import ToolCallError, ToolTimeout
+from planaria.network.forward_proxy import ENVIRONMENT
+from planaria.network.policy import Network
 from planaria.version import __version__
-from planaria.workspace.tools.http_addresses import is_private, pinned
 from planaria.workspace.tools.http_requests import HttpRequest
+from planaria.workspace.tools.http_transport import ANYWHERE, PUBLIC, NotPublicError, is_private, use_policy
 from planaria.workspace.tools.redaction import Redaction
 
-__all__ = ["Answer", "Credentials", "HttpClient", "connection_pool"]
+__all__ = ["Answer", "ConnectionPool", "Credentials", "HttpClient"]
 
 _MAX_REDIRECTS: Final = 10
 _BODY_SHOWN: Final = 2000
@@ -82,13 +86,38 @@ class Answer:
                 return self.content
 
 
-def connection_pool() -> httpx.AsyncClient:
-    """Connections for any number of clients on one event loop."""
+class ConnectionPool:
+    """Connections for any number of clients on one event loop, by a proxy if there is one."""
+
+    def __init__(self, *, proxy: str | None = None) -> None:
+        self.is_proxied = proxy is not None
+        #: Requests that a definition names, and those that an answer does, which never share a connection.
+        certificates = httpx.create_ssl_context()  # which takes long
+        self.named, self.others = (_http_client(one, proxy, certificates) for one in (ANYWHERE, PUBLIC))
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self.named.aclose()
+        await self.others.aclose()
+
+
+def _http_client(policy: Network, proxy: str | None, certificates: ssl.SSLContext) -> httpx.AsyncClient:
     agent = {"User-Agent": f"planaria/{__version__}"}
-    pool = httpx.AsyncClient(headers=agent, timeout=None, follow_redirects=False)
+    if proxy is None:
+        transport = use_policy(httpx.AsyncHTTPTransport(verify=certificates), httpcore, policy)
+        client = httpx.AsyncClient(headers=agent, timeout=None, transport=transport)
+    else:
+        follows = proxy == ENVIRONMENT
+        client = httpx.AsyncClient(
+            headers=agent,
+            timeout=None,
+            verify=certificates,
+            proxy=None if follows else proxy,
+            trust_env=follows,
+        )
     # What one session was sent is not for another.
-    pool.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return pool
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return client
 
 
 class HttpClient:
@@ -98,7 +127,7 @@ class HttpClient:
 
     def __init__(
         self,
-        pool: httpx.AsyncClient,
+        pool: ConnectionPool,
         base_url: str,
         *,
         headers: Mapping[str, str],
@@ -127,7 +156,7 @@ class HttpClient:
 
     async def read(self, url: str, timeout: float | None) -> bytes:
         """The content of a URL of any host; credentials go along only if it is the interface's own."""
-        request = self._pool.build_request("GET", url, headers={"Accept-Encoding": "gzip"})
+        request = self._pool.named.build_request("GET", url, headers={"Accept-Encoding": "gzip"})
         if _same_host(self._base, request.url):
             self._authenticate(request)
         return (await self._within(timeout, request)).content
@@ -154,7 +183,7 @@ class HttpClient:
     def _build(self, request: HttpRequest) -> httpx.Request:
         headers = httpx.Headers({"Accept-Encoding": "gzip", **self._headers})
         headers.update(request.headers)
-        built = self._pool.build_request(
+        built = self._pool.named.build_request(
             request.method,
             self._url(request.path),
             params=tuple(request.query) or None,
@@ -173,23 +202,18 @@ class HttpClient:
 
     async def _send(self, request: httpx.Request, what: str) -> Answer:
         is_own = _same_host(self._base, request.url)
-        first, is_first, asked = request.url, True, request.url
+        first, sent = request.url, ""
         if self._named_by is not None and not _same_host(self._named_by, first):
-            first, is_first = self._named_by, False
-            request = await self._elsewhere(
-                request, first, f"{what} is for a server that the document names:"
-            )
+            first, sent = self._named_by, f"{what} is for a server that the document names:"
         for _ in range(_MAX_REDIRECTS + 1):
-            response = await self._pool.send(request, stream=True)
+            response = await self._answer(request, first, sent)
             try:
                 following = response.next_request
                 if following is None:
                     return await self._read(response, what)
             finally:
                 await response.aclose()
-            if following.url.host == request.url.host:  # the checked address, which stands for the host
-                following.url = following.url.copy_with(host=asked.host)
-            self._check_redirect(asked, following, what)
+            self._check_redirect(request.url, following, what)
             # Who was sent away once gets no credentials any more, not even on the way back: another host
             # chose the path.
             is_own = is_own and _same_host(self._base, following.url)
@@ -198,27 +222,27 @@ class HttpClient:
             else:
                 for name in (*self._headers, *self._credentials.headers, "Cookie"):
                     following.headers.pop(name, None)
-            is_first = is_first and _same_host(first, following.url)
-            asked = following.url
-            request = (
-                following
-                if is_first
-                else await self._elsewhere(following, first, f"{what} was redirected to")
-            )
+            if sent or not _same_host(first, following.url):
+                sent = f"{what} was redirected to"
+            request = following
         raise ToolCallError(f"{what} was redirected more than {_MAX_REDIRECTS} times")
 
-    async def _elsewhere(self, request: httpx.Request, first: httpx.URL, sent: str) -> httpx.Request:
-        """A request to another host than the first, which only a private host sends to a private one.
+    async def _answer(self, request: httpx.Request, first: httpx.URL, sent: str) -> httpx.Response:
+        """The answer to a request to the first host, or, `sent` by an answer, to another: that may be at a
+        private address only where the first one is.
 
         `sent` is what the message says before the URL when it may not go there.
         """
-        where = self._shown(request.url)
-        found = await pinned(request)
-        if found is not None:
-            return found
-        if await is_private(first):
-            return request
-        raise ToolCallError(f"{sent} {where}, which is not a public address")
+        pool = self._pool
+        if not sent or await _is_private(first):
+            return await pool.named.send(request, stream=True)
+        try:
+            if pool.is_proxied and await _is_private(request.url):
+                raise NotPublicError
+            return await pool.others.send(request, stream=True)
+        except NotPublicError:
+            where = self._shown(request.url)
+            raise ToolCallError(f"{sent} {where}, which is not a public address") from None
 
     def _check_redirect(self, sent: httpx.URL, following: httpx.Request, what: str) -> None:
         where = self._shown(following.url)
@@ -289,6 +313,13 @@ def _same_host(one: httpx.URL, other: httpx.URL) -> bool:
         return True
     steps_up = (one.scheme, other.scheme) == ("http", "https")
     return steps_up and one.host == other.host and one.port is None and other.port is None
+
+
+async def _is_private(url: httpx.URL) -> bool:
+    try:
+        return await is_private(url.raw_host.decode("ascii"), url.port or 443)
+    except LookupError as error:
+        raise httpx.ConnectError(str(error.args[0])) from None
 
 
 def _form(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
-import httpx
-
 from planaria.errors import ToolCallError
 from planaria.workspace.tools.arguments import Argument, bind
 from planaria.workspace.tools.background import (
@@ -23,7 +21,7 @@ from planaria.workspace.tools.background import (
 )
 from planaria.workspace.tools.definition import Misfit
 from planaria.workspace.tools.http import BodyDefinition, EndpointDefinition, HttpDefinition
-from planaria.workspace.tools.http_client import Credentials, HttpClient, connection_pool
+from planaria.workspace.tools.http_client import ConnectionPool, Credentials, HttpClient
 from planaria.workspace.tools.http_requests import BodyKind, Endpoint, placeholders
 from planaria.workspace.tools.names import identifier, suggestion
 from planaria.workspace.tools.openapi import OpenApi, parse_document, snake_case
@@ -51,7 +49,7 @@ class HttpTool(Tool):
         self._extra = {} if folder is None else {"TOOL_DIR": str(folder)}
         self._redaction = Redaction()
         #: The connections, and the loop that they are of.
-        self._pool: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
+        self._pool: tuple[asyncio.AbstractEventLoop, ConnectionPool] | None = None
         self._base_url = definition.base_url
         #: Where the document is whose server the base URL is; None when the definition says it.
         self._named_by: str | None = None
@@ -182,7 +180,7 @@ class HttpTool(Tool):
         credentials = self._credentials()
         headers = {name: self._substitute(text) for name, text in definition.headers.items()}
         self._redaction = Redaction.of_references(
-            [base_url, *definition.headers.values()],
+            [base_url, definition.proxy or "", *definition.headers.values()],
             self._environment,
             known=self._extra,
             others=credentials.secrets(),
@@ -194,7 +192,8 @@ class HttpTool(Tool):
             raise ToolCallError(f"base_url: {error}") from None
         loop = background_loop()
         if self._pool is None or self._pool[0] is not loop:
-            self._pool = loop, connection_pool()
+            proxy = None if definition.proxy is None else self._substitute(definition.proxy)
+            self._pool = loop, ConnectionPool(proxy=proxy)
             close_when_collected(self, self._pool[1].aclose)
         return HttpClient(
             self._pool[1],

@@ -51,6 +51,9 @@ class McpDefinition(ToolDefinition):
     """The program's directory; that of the definition's file if nothing else is said."""
     url: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
+    proxy: str | None = None
+    """The URL of a proxy, or `environment` for those that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY
+    name. None is used if nothing is said."""
     transport: Literal["stdio", "http", "sse"] | None = None
     """`http` is streamable HTTP, and what a `url` means if nothing else is said."""
     start_timeout: Annotated[float, Field(gt=0)] = 30.0
@@ -108,13 +111,19 @@ class _Launch:
             return self._environment.substitute(text, extra)
 
         self.redaction = Redaction.of_references(
-            [definition.url or "", *definition.args, *definition.env.values(), *definition.headers.values()],
+            [
+                *(definition.url or "", definition.proxy or ""),
+                *(*definition.args, *definition.env.values(), *definition.headers.values()),
+            ],
             self._environment,
             known=extra,
         )
         if definition.url is not None:
             headers = {name: value(text) for name, text in definition.headers.items()}
-            return HttpTarget(value(definition.url), headers, is_sse=definition.transport == "sse")
+            proxy = None if definition.proxy is None else value(definition.proxy)
+            return HttpTarget(
+                value(definition.url), headers, is_sse=definition.transport == "sse", proxy=proxy
+            )
         assert definition.command is not None
         directory = self._folder or Path.cwd()
         return ProcessTarget(

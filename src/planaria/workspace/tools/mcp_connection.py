@@ -10,9 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import httpcore2
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+
+from planaria.network.forward_proxy import ENVIRONMENT
+from planaria.workspace.tools.http_transport import ANYWHERE, use_policy
 
 __all__ = ["HttpTarget", "ProcessTarget", "TooLarge", "http_transport"]
 
@@ -38,6 +42,8 @@ class HttpTarget:
     headers: Mapping[str, str] = field(repr=False)
     is_sse: bool
     """The older transport, of two connections, instead of streamable HTTP."""
+    proxy: str | None = field(default=None, repr=False)
+    """The URL of a proxy, or "environment"."""
 
 
 class TooLarge(httpx2.StreamError):
@@ -47,7 +53,7 @@ class TooLarge(httpx2.StreamError):
 @asynccontextmanager
 async def http_transport(target: HttpTarget, max_message: int, ended: asyncio.Event) -> AsyncIterator[Any]:
     """The streams of messages from and to a server over HTTP; `ended` is set when no more can come."""
-    make_client = partial(_client, target.headers, max_message)
+    make_client = partial(_client, target, max_message)
     async with AsyncExitStack() as stack:
         if target.is_sse:
             reading, writing = await stack.enter_async_context(
@@ -97,7 +103,7 @@ class _Noticing:
 
 
 def _client(
-    own_headers: Mapping[str, str],
+    target: HttpTarget,
     max_message: int,
     headers: Mapping[str, str] | None = None,
     timeout: httpx2.Timeout | None = None,
@@ -112,10 +118,16 @@ def _client(
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream, max_message)
 
+    transport = None
+    if target.proxy is None:
+        transport = use_policy(httpx2.AsyncHTTPTransport(), httpcore2, ANYWHERE)
     return httpx2.AsyncClient(
-        headers={**(headers or {}), "Accept-Encoding": "identity", **own_headers},
+        headers={**(headers or {}), "Accept-Encoding": "identity", **target.headers},
         timeout=timeout,
         auth=auth,
+        transport=transport,
+        proxy=None if target.proxy == ENVIRONMENT else target.proxy,
+        trust_env=target.proxy == ENVIRONMENT,
         event_hooks={"response": [bound]},
     )
 

@@ -299,6 +299,13 @@ class _SSLContext:
         return _Connection(self, server_hostname, _BufferEnd(incoming, outgoing), owner)
 
 
+def _not_verified(reason: str) -> SSLCertVerificationError:
+    error = SSLCertVerificationError(SSL_ERROR_SSL, f"certificate verify failed: {reason}")
+    attributes = {"verify_code": 1, "verify_message": reason, "reason": "CERTIFICATE_VERIFY_FAILED"}
+    vars(error).update(attributes, library="SSL")
+    return error
+
+
 class _SocketEnd:
     """The bytes of a connection over a socket."""
 
@@ -312,7 +319,10 @@ class _SocketEnd:
             raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)") from None
 
     def send(self, data: bytes) -> int:
-        return Socket.send(self._socket, data)
+        try:
+            return Socket.send(self._socket, data)
+        except ConnectionAbortedError as error:  # where the server is connected to at the first request
+            raise _not_verified(error.strerror or "") from None
 
 
 class _BufferEnd:
@@ -357,11 +367,7 @@ class _Connection:
         size = int.from_bytes(self._reply[head - 2 : head])
         self._await_reply(head + size)
         if not self._reply[head - 3]:
-            reason = self._reply[head:].decode("utf-8", "replace")
-            error = SSLCertVerificationError(SSL_ERROR_SSL, f"certificate verify failed: {reason}")
-            attributes = {"verify_code": 1, "verify_message": reason, "reason": "CERTIFICATE_VERIFY_FAILED"}
-            vars(error).update(attributes, library="SSL")
-            raise error
+            raise _not_verified(self._reply[head:].decode("utf-8", "replace"))
         self._verified = True
 
     def _await_reply(self, size: int) -> None:
