@@ -63,7 +63,7 @@ def test_streaming(new_session: Callable[..., Any]) -> None:
 
 def test_lines_are_passed_on_together() -> None:
     """Many short lines leave the sandbox in a few chunks, whichever stream they are written to."""
-    heard: list[tuple[str, str]] = []
+    heard: list[tuple[str, Any]] = []
     with planaria.Session(on_output=lambda stream, text: heard.append((stream, text))) as session:
         for stream in ("stdout", "stderr"):
             heard.clear()
@@ -88,15 +88,15 @@ _WRITES = {
 
 
 @pytest.fixture(scope="module")
-def listening() -> Iterator[tuple[list[tuple[str, str]], planaria.Session]]:
-    heard: list[tuple[str, str]] = []
+def listening() -> Iterator[tuple[list[tuple[str, Any]], planaria.Session]]:
+    heard: list[tuple[str, Any]] = []
     with planaria.Session(on_output=lambda stream, text: heard.append((stream, text))) as session:
         yield heard, session
 
 
 @given(st.text(alphabet="".join(_WRITES), min_size=1, max_size=40))
 @settings(max_examples=30)
-def test_order_of_writes(listening: tuple[list[tuple[str, str]], planaria.Session], sequence: str) -> None:
+def test_order_of_writes(listening: tuple[list[tuple[str, Any]], planaria.Session], sequence: str) -> None:
     """Whatever ways of writing are mixed, listeners get everything in the order in which it was written."""
     heard, session = listening
     lines = [_WRITES[kind][0].format(number) for number, kind in enumerate(sequence)]

@@ -82,7 +82,7 @@ def _exhausted(error: BaseException) -> str | None:
         return _BY_NUMBER.get(error.errno or 0)
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return (
-            "this process cannot start another thread, for want of memory or by its limit; end threads, "
+            "this process cannot start another thread, for lack of memory or because of its limit; end threads, "
             "close sessions, or raise the limit (ulimit -u)"
         )
     is_memory = isinstance(error, MemoryError) or (

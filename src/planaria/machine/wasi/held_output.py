@@ -30,7 +30,7 @@ _END: Final = struct.Struct("<q")
 _END_OFFSET: Final = 32
 #: The address of the buffer comes before the positions, which begin at a multiple of 8.
 _POINTER_OFFSET: Final = -8
-#: The buffer's object is no larger than this, in bytes.
+#: The object of a buffer has at most this size, in bytes.
 _MOST_OBJECT: Final = 256
 #: A buffer holds at most this, in bytes; the guest may be anyone's.
 _MOST_HELD: Final = 1 << 20
