@@ -82,8 +82,8 @@ def _exhausted(error: BaseException) -> str | None:
         return _BY_NUMBER.get(error.errno or 0)
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return (
-            "this process cannot start another thread, for lack of memory or because of its limit; end threads, "
-            "close sessions, or raise the limit (ulimit -u)"
+            "this process cannot start another thread, for lack of memory or because of its limit; "
+            "end threads, close sessions, or raise the limit (ulimit -u)"
         )
     is_memory = isinstance(error, MemoryError) or (
         ("mmap" in str(error) or "memory" in str(error)) and isinstance(error, _engine_error())
