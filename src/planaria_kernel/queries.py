@@ -61,7 +61,7 @@ class Queries:
             return ("answer", (type(error).__name__, f"{error}"))
 
     def _user_names(self) -> Report:
-        return ("answer", trampolines.call(names.user_names, self._main))
+        return ("answer", trampolines.call(names.user_names, self._main, self._builtin_names()))
 
     def _evaluate(self, expression: str) -> Report:
         value = self._value(expression)

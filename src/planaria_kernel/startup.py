@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from planaria_kernel import shims
@@ -53,9 +54,9 @@ def start(
     idle = shims.run_pending if sandbox else None
     kernel = Kernel(call_host, flush=streams.flush, loop_type=loop_type, idle=idle)
     sys.modules["__main__"] = kernel.main
-    kernel.publish = _publish
+    kernel.publish = publish = partial(_publish, kernel.main.__dict__)
     kernel.configure = _configure
-    _publish({}, kernel.names)
+    publish({}, kernel.names)
     sys.displayhook = kernel.displayhook
     sys.meta_path.insert(0, kernel.imports)
     os.environ["MPLBACKEND"] = figures.BACKEND
@@ -82,13 +83,23 @@ class _Leave:
 leave = _Leave()
 
 
-def _publish(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Put the kernel's names where every cell finds them, and take back those that are gone."""
+#: Python's own builtins, which the kernel, the shell and libraries use.
+_PYTHONS = frozenset(vars(builtins))
+
+
+def _publish(space: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Put the kernel's names where every cell and module finds them, and remove those that are gone.
+
+    A name of Python's own (a callback named `print`) goes into `space`, the namespace of the cells, so that
+    whatever else runs in this interpreter keeps the builtin.
+    """
     for name, value in old.items():
-        if name not in new and getattr(builtins, name, None) is value:
-            delattr(builtins, name)
+        place = space if name in _PYTHONS else vars(builtins)
+        if name not in new and place.get(name) is value:
+            del place[name]
     for name, value in new.items():
-        setattr(builtins, name, value)
+        place = space if name in _PYTHONS else vars(builtins)
+        place[name] = value
 
 
 def _keep_event_loop(kernel: Kernel) -> None:

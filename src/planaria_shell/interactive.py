@@ -54,9 +54,10 @@ def before_prompt(shell: Interpreter) -> None:
 
 def is_complete(shell: Interpreter, source: str) -> bool:
     """Whether `source` can be run as it is. What no more text could repair is complete, too."""
-    if (len(source) - len(source.rstrip("\\"))) % 2:
+    line = source.removesuffix("\n")
+    if (len(line) - len(line.rstrip("\\"))) % 2:
         return False
-    parser = parser_of(source, extglob="extglob" in shell.shopts)
+    parser = parser_of(line + "\n", extglob="extglob" in shell.shopts)
     parser.lexer.documents_must_end = True
     try:
         while parser.unit() is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 from planaria_shell.builtins.options import turn
 from planaria_shell.builtins.registry import BuiltinUsageError
@@ -65,6 +65,9 @@ class BashInvocation:
         self.script: str | None = None
         self.read_stdin = False
         self.interactive = False
+        #: Whether it begins as a login shell does, and runs the files that such a shell runs.
+        self.login = False
+        self.runs_profile = True
         #: The file that an interactive shell runs first, unless the command line names another or none.
         self.startup_file: str | None = "~/.bashrc"
         self.name = "bash"
@@ -80,6 +83,7 @@ def parse_invocation(argv: list[str]) -> BashInvocation:
     """Read the command line of `bash` (Bash Reference Manual, section 6.1)."""
     result = BashInvocation()
     result.name = argv[0]
+    result.login = argv[0].startswith("-")
     place = 1
     wants_command = False
     while place < len(argv):
@@ -100,7 +104,11 @@ def parse_invocation(argv: list[str]) -> BashInvocation:
                     result.startup_file = argv[place]
             elif word == "--norc":
                 result.startup_file = None
-            elif word not in ("--noprofile", "--login", "--noediting", "--verbose", "--restricted"):
+            elif word == "--login":
+                result.login = True
+            elif word == "--noprofile":
+                result.runs_profile = False
+            elif word not in ("--noediting", "--verbose", "--restricted"):
                 result.error = f"{word}: invalid option"
                 return result
             place += 1
@@ -121,7 +129,9 @@ def parse_invocation(argv: list[str]) -> BashInvocation:
                     (result.options if letter == "o" else result.shopts).append((argv[place], on))
             elif letter in LETTERS:
                 result.options.append((LETTERS[letter], on))
-            elif letter not in "lrD":
+            elif letter == "l":
+                result.login = True
+            elif letter not in "rD":
                 result.error = f"-{letter}: invalid option"
                 return result
         place += 1
@@ -192,6 +202,8 @@ def prepare(shell: Interpreter, asked: BashInvocation) -> None:
     """Set the options of the command line. Raises UsageError for one that there is not."""
     if asked.interactive:
         make_interactive(shell)
+    if asked.login:
+        shell.shopts.add("login_shell")
     for option, on in asked.options:
         turn(shell, option, on)
     for name, on in asked.shopts:
@@ -200,16 +212,32 @@ def prepare(shell: Interpreter, asked: BashInvocation) -> None:
 
 
 def run_startup(shell: Interpreter, asked: BashInvocation) -> Generator[None, None, bool]:
-    """Run the start-up file, or what BASH_ENV names; True when it ended the shell."""
-    name: str | None
-    if shell.interactive:
+    """Run the start-up files (Bash Reference Manual, section 6.2); True when one of them ended the shell."""
+    for name in _startup_files(shell, asked):
+        if (yield from run_startup_file(shell, name)):
+            return True
+    return False
+
+
+def _startup_files(shell: Interpreter, asked: BashInvocation) -> Iterator[str]:
+    """The files, each looked for when those before it have run."""
+    home = shell.variables.get("HOME") or ""
+    if asked.login:
+        # What `--posix` turns on, unlike the name `sh`, leaves all of them out.
+        if asked.runs_profile and ("posix", True) not in asked.options:
+            yield "/etc/profile"
+            names = (".profile",) if shell.posix else (".bash_profile", ".bash_login", ".profile")
+            paths = [f"{home}/{name}" for name in names]
+            yield from [path for path in paths if os.access(path, os.R_OK)][:1]
+        if shell.posix and shell.interactive:
+            yield shell.expand_text(shell.variables.get("ENV") or "")
+    elif shell.interactive and shell.posix:
+        yield shell.expand_text(shell.variables.get("ENV") or "")
+    elif shell.interactive and asked.startup_file is not None:
         name = asked.startup_file
-        if name is not None and name.startswith("~/"):
-            name = (shell.variables.get("HOME") or "~") + name[1:]
-    else:
-        named = "" if shell.posix or asked.read_stdin else shell.variables.get("BASH_ENV")
-        name = shell.expand_text(named) if named else None
-    return bool(name) and (yield from run_startup_file(shell, name or ""))
+        yield home + name[1:] if name.startswith("~/") else name
+    if not shell.interactive and not shell.posix:
+        yield shell.expand_text(shell.variables.get("BASH_ENV") or "")
 
 
 def read_commands(shell: Interpreter) -> Generator[None, None, int]:

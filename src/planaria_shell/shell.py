@@ -172,6 +172,7 @@ class Shell(Interpreter):
     failed = traps.failed
     raise_signal = traps.raise_signal
     take_signals = traps.take_signals
+    children_ended = traps.children_ended
 
     def _set_environment(self, env: Mapping[str, str]) -> None:
         for name, value in env.items():

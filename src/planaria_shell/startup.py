@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from planaria_shell.builtins.flow import run_logout
 from planaria_shell.interactive import before_prompt, is_complete
 from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
@@ -27,6 +28,8 @@ def make_interactive(shell: Interpreter) -> None:
 
 def run_startup_file(shell: Interpreter, name: str) -> Generator[None, None, bool]:
     """Run a file of commands before all others, if it is there; True when it ended the shell."""
+    if not name:
+        return False
     try:
         with open(shell.path(name), "rb") as file:
             text = file.read().decode("utf-8", "surrogateescape")
@@ -60,8 +63,9 @@ def hold_dialogue(shell: Interpreter) -> Generator[None, None, int]:
         if echoes:
             shell.error_output(line.decode("utf-8", "surrogateescape"))
         text += line.decode("utf-8", "surrogateescape")
-        if not is_complete(shell, text.rstrip("\n")):
+        if not is_complete(shell, text):
             continue
+        shell.command_number += 1
         shell.exited = False
         yield from shell.stream_line(text)
         text = ""
@@ -69,7 +73,9 @@ def hold_dialogue(shell: Interpreter) -> Generator[None, None, int]:
             break
     if text:
         yield from shell.stream_line(text)
-    shell.error_output("exit\n")
+    if not shell.exited:
+        run_logout(shell)
+    shell.error_output("logout\n" if "login_shell" in shell.shopts else "exit\n")
     status = shell.finish()
     _save_history(shell)
     return status

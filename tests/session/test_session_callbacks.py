@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import functools
+import keyword
 import queue
 import sqlite3
 import subprocess
@@ -548,6 +550,22 @@ def test_a_callback_with_the_name_of_a_builtin_is_warned_of(names: tuple[str, ..
     assert [repr(name) in str(warning.message) for name in ("print", "open", "len", "input", "add")] == [
         "print" in names, "open.file" in names, "len" in names, "input" in names, False
     ]  # fmt: skip
+
+
+def test_only_cells_get_a_callback_with_the_name_of_a_builtin() -> None:
+    """Whatever builtins callbacks are named like, the kernel, the shell and modules keep Python's own."""
+    functions = [
+        name for name in dir(builtins) if name.isidentifier() and not name.startswith("_") and name != "None"
+    ]
+    taken = [name for name in functions if not keyword.iskeyword(name)]
+    with pytest.warns(UserWarning, match="instead of Python's builtin"):
+        session = planaria.Session(callbacks=_named(*taken))
+    with session:
+        assert session.bash("x=$(printf '%s\\n' b a | sort | wc -l); echo $((x + 1)) ${#x}").stdout == "3 1\n"
+        assert session.bash("nosuch").exit_code == 127
+        assert session.execute("import fractions, statistics\nmine = await len()\nmine").value == "mine"
+        assert session.execute("statistics.mean([fractions.Fraction(1, 2), 1.5])").value == 1.0
+        assert session.execute("del len\nlen('abc')").value == 3
 
 
 def test_a_callback_cannot_have_a_name_of_pythons_own() -> None:

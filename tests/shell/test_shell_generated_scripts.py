@@ -56,7 +56,7 @@ def theirs(script: str) -> Outcome:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         try:
-            output, errors = process.communicate(timeout=10)
+            output, errors = process.communicate(timeout=120)
         except BaseException:
             # It ends with all that it has started.
             os.killpg(process.pid, signal.SIGKILL)

@@ -57,7 +57,7 @@ def in_bash(script: str, directory: Path) -> tuple[str, int, int]:
         env=environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=30,
+        timeout=120,
     )
     return outcome(real.stdout, real.returncode, real.stderr, directory)
 

@@ -242,8 +242,8 @@ class CallbackRegistry:
             level, frame = level + 1, frame.f_back
         these = "a callback named" if len(names) == 1 else "callbacks named"
         warnings.warn(
-            f"{these} {', '.join(map(repr, names))}: code in the session, libraries included, gets that "
-            "instead of Python's builtin of this name; {'name': ..., 'fn': ...} gives it another name",
+            f"{these} {', '.join(map(repr, names))}: cells get that instead of Python's builtin of this "
+            "name; {'name': ..., 'fn': ...} gives it another name",
             stacklevel=level,
         )
 

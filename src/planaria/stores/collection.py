@@ -61,5 +61,5 @@ class Collection:
             case (int(generation), str(token), list(doomed)) if all(isinstance(one, str) for one in doomed):
                 return cls(generation, frozenset(doomed), token)
         raise StorageError(
-            f"the object {PLACE!r} of this store is damaged; remove it when nobody uses the store"
+            f"the object {PLACE!r} of this store is damaged; remove it while the store is not in use"
         )

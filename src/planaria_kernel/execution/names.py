@@ -10,7 +10,16 @@ from typing import Any, Final
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.protocol import Repr, encode
 
-__all__ = ["MAX_REPR", "NOT_SERIALISABLE", "encoded", "new_main", "short_repr", "stand_in", "user_names"]
+__all__ = [
+    "MAX_REPR",
+    "NOT_SERIALISABLE",
+    "encoded",
+    "is_kernels",
+    "new_main",
+    "short_repr",
+    "stand_in",
+    "user_names",
+]
 
 #: Characters of the text of a value.
 MAX_REPR: Final = 20_000
@@ -150,10 +159,20 @@ def clear(main: ModuleType, builtins: Any) -> None:
     main.__dict__.update(fresh)
 
 
-def user_names(main: ModuleType) -> dict[str, tuple[str, str]]:
-    """The user's variables: the name of the type and a short text of each."""
+def is_kernels(kernels: dict[str, Any], name: str, value: object) -> bool:
+    """Whether a variable of cells is one of `kernels`, the names that the kernel publishes."""
+    return name in kernels and kernels[name] is value
+
+
+def user_names(main: ModuleType, kernels: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """The user's variables, without those of the kernel's names that are among them: the name of the type and
+    a short text of each.
+    """
     return {
         name: (type(value).__name__, short_repr(value, 200))
         for name, value in list(main.__dict__.items())
-        if isinstance(name, str) and name != "_" and not (name.startswith("__") and name.endswith("__"))
+        if isinstance(name, str)
+        and name != "_"
+        and not (name.startswith("__") and name.endswith("__"))
+        and not is_kernels(kernels, name, value)
     }

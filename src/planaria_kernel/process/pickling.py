@@ -26,7 +26,11 @@ def _pickled(kernel: Kernel) -> tuple[str, Any]:
     """The variables, and the reason for each that could not be written."""
     space = kernel.main.__dict__
     fresh = names.new_main().__dict__
-    variables = {name: value for name, value in space.items() if name not in fresh}
+    variables = {
+        name: value
+        for name, value in space.items()
+        if name not in fresh and not names.is_kernels(kernel.names, name, value)
+    }
     dump = _pickler(space)
     dropped: dict[str, str] = {}
     try:
@@ -84,6 +88,12 @@ def _unpickle(kernel: Kernel, data: bytes) -> tuple[str, Any]:
         raise
     fresh = names.new_main().__dict__
     space.clear()
-    space.update({name: before[name] for name in fresh if name in before})
+    space.update(
+        {
+            name: value
+            for name, value in before.items()
+            if name in fresh or names.is_kernels(kernel.names, name, value)
+        }
+    )
     space.update(variables)
     return ("done", {})

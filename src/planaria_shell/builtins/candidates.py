@@ -34,6 +34,9 @@ _TOPICS = (
     "variables", "while", "{ ... }", "coproc",
 )  # fmt: skip
 
+#: All signals by number; two have no name of their own.
+_SIGNAL_NAMES = [SIGNALS.get(number, f"JUNK({number})") for number in range(1, max(SIGNALS) + 1)]
+
 #: Actions of `-A` with the letter that is short for them, in the order in which `complete -p` shows them.
 ACTIONS = {
     "alias": "a", "builtin": "b", "command": "c", "directory": "d", "export": "e", "file": "f", "group": "g",
@@ -204,7 +207,8 @@ def _beginning(names: Iterable[str], word: str) -> list[str]:
 
 
 def _variables(shell: Interpreter, word: str) -> list[str]:
-    return sorted(name for name in shell.variables.names(word) if shell.table[name].is_set())
+    names = [name for name in shell.variables.names(word) if shell.table[name].is_set()]
+    return sorted([*names, "_"] if "_".startswith(word) else names)
 
 
 def _arrays(shell: Interpreter, word: str) -> list[str]:
@@ -221,7 +225,7 @@ def _paths(shell: Interpreter, word: str, *, directories: bool = False) -> list[
     if place == "~/" or place.startswith("~/"):
         where = (shell.variables.get("HOME") or "~") + place[1:]
     try:
-        entries = sorted(os.listdir(shell.path(where or ".")))
+        entries = os.listdir(shell.path(where or "."))
     except OSError:
         return []
     paths = [place + entry for entry in entries if entry.startswith(rest)]
@@ -246,19 +250,20 @@ def _commands(shell: Interpreter, word: str) -> list[str]:
     found += _beginning(sorted(shell.builtins), word)
     if "/" in word:
         return found + [path for path in _paths(shell, word) if os.access(shell.path(path), os.X_OK)]
-    known = set(_beginning({*COMMANDS, *shell.commands}, word))
     for directory in (shell.variables.get("PATH") or "").split(":"):
         place = shell.path(directory or ".")
         try:
             with os.scandir(place) as entries:
-                known.update(
+                found += [
                     entry.name
                     for entry in entries
                     if entry.name.startswith(word) and entry.is_file() and os.access(entry.path, os.X_OK)
-                )
+                ]
         except OSError:
             continue
-    return found + sorted(known)
+    # Those that are in no directory.
+    files = set(found)
+    return found + [name for name in sorted({*COMMANDS, *shell.commands} - files) if name.startswith(word)]
 
 
 def _topics(shell: Interpreter, word: str) -> list[str]:
@@ -266,7 +271,7 @@ def _topics(shell: Interpreter, word: str) -> list[str]:
 
 
 def _signals(shell: Interpreter, word: str) -> list[str]:
-    names = ["EXIT", *(f"SIG{name}" for _, name in sorted(SIGNALS.items())), "DEBUG", "ERR", "RETURN"]
+    names = ["EXIT", *(f"SIG{name}" for name in _SIGNAL_NAMES), "DEBUG", "ERR", "RETURN"]
     return _beginning(names, word)
 
 

@@ -180,12 +180,14 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
         if not names:
             return 0
     status = 0
-    if "p" in given:
+    if "p" in given and names:
         for name in names:
             shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
             shell.hash_hits.pop(name, None)
         return 0
     if "t" in given:
+        if not names:
+            raise BuiltinUsageError("-t: option requires an argument", 1)
         for name in names:
             if name in shell.hashed:
                 text = shell.hashed[name][0]
@@ -199,6 +201,8 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
                 status = 1
         return status
     if "d" in given:
+        if not names:
+            raise BuiltinUsageError("-d: option requires an argument", 1)
         for name in names:
             if shell.hashed.pop(name, None) is None:
                 shell.complain(f"hash: {name}: not found")

@@ -12,6 +12,8 @@ _LETTERS = "abcdefgjko:suvA:G:W:P:S:X:F:C:"
 _SPECIAL = {"D": "_DefaultCmD_", "E": "_EmptycmD_", "I": "_InitialWorD_"}
 _SPECIAL_OPTIONS = {name: f"-{letter}" for letter, name in _SPECIAL.items()}
 _BUCKETS = 512
+#: What no name of a function may have in it.
+_METACHARACTERS = frozenset(" \t\n;&|()<>")
 
 
 def _specification(options: list[tuple[str, str]]) -> Specification:
@@ -21,6 +23,8 @@ def _specification(options: list[tuple[str, str]]) -> Specification:
             raise BuiltinUsageError(f"{value}: invalid action name")
         if letter == "o" and value not in OPTIONS:
             raise BuiltinUsageError(f"{value}: invalid option name")
+        if letter == "F" and any(char in _METACHARACTERS for char in value):
+            raise BuiltinUsageError(f"`{value}': not a valid identifier")
         made.apply(letter, value)
     return made
 
@@ -50,8 +54,10 @@ def complete(shell: Interpreter, argv: list[str]) -> int:
     names = special[-1:] or names
     made = _specification([pair for pair in options if pair[0] not in "prDEI"])
     if "r" in letters:
-        if not names:
+        if not names or not shell.completions:
+            # Without a table of specifications there is nothing to miss.
             shell.completions.clear()
+            return 0
         return _each(shell, "complete", names, lambda name: shell.completions.pop(name))
     if "p" in letters or not (names or letters):
         if not names:
@@ -73,7 +79,7 @@ def _each(shell: Interpreter, command: str, names: list[str], action: object) ->
         if name in shell.completions:
             action(name)
         else:
-            shell.complain(f"{command}: {_SPECIAL_OPTIONS.get(name, name)}: no completion specification")
+            shell.complain(f"{command}: {name}: no completion specification")
             status = 1
     return status
 

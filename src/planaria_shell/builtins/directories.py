@@ -161,6 +161,8 @@ def pushd(shell: Interpreter, argv: list[str]) -> int:
             name = shell.variables.get("OLDPWD") or "-"
         if not _change(shell, "pushd", name, physical=False):
             return 1
+        if words[0] == "-":
+            _line(shell, shell.cwd)
         shell.directories.insert(0, old)
     _show(shell)
     return 0

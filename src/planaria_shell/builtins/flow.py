@@ -55,12 +55,28 @@ BUILTINS["false"] = _false
 @builtin("exit")
 def exit_shell(shell: Interpreter, argv: list[str]) -> int:
     usual = shell.trap_status if shell.running_trap == "EXIT" else shell.status
-    raise Exit(_status(shell, argv, usual), asked=True)
+    status = _status(shell, argv, usual)
+    run_logout(shell)
+    raise Exit(status, asked=True)
 
 
 @builtin("logout")
 def logout(shell: Interpreter, argv: list[str]) -> int:
-    raise BuiltinUsageError("not login shell: use `exit'", 1)
+    if "login_shell" not in shell.shopts:
+        raise BuiltinUsageError("not login shell: use `exit'", 1)
+    return exit_shell(shell, argv)
+
+
+def run_logout(shell: Interpreter) -> None:
+    """Run `~/.bash_logout`, if this is a login shell itself and not a subshell of one."""
+    if "login_shell" not in shell.shopts or shell.subshell_level:
+        return
+    try:
+        with open(f"{shell.variables.get('HOME') or ''}/.bash_logout", "rb") as file:
+            text = file.read().decode("utf-8", "surrogateescape")
+    except OSError:
+        return
+    shell.run_text(text)
 
 
 @builtin("return")

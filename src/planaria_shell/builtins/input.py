@@ -319,7 +319,7 @@ def _assign_names(shell: Interpreter, names: list[str], text: str, raw: bool) ->
 def _assign_array(shell: Interpreter, name: str, text: str, raw: bool) -> None:
     variable = shell.variables.target(name)
     if variable.flags & ASSOCIATIVE:
-        raise ShellError(f"{name}: cannot convert associative to indexed array")
+        raise ShellError(f"{name}: not an indexed array")
     fields = _split_some(shell, text, -1, raw)
     if not shell.ifs:
         fields = [fields[0]] if fields and fields[0] else []
@@ -329,18 +329,27 @@ def _assign_array(shell: Interpreter, name: str, text: str, raw: bool) -> None:
     variable.ordered = True
 
 
+#: What the numbers are that options of `mapfile` take.
+_NUMBERS = {
+    "n": "line count", "O": "array origin", "s": "line count", "c": "callback quantum",
+    "u": "file descriptor specification",
+}  # fmt: skip
+
+
 @builtin("mapfile", "readarray")
 def mapfile(shell: Interpreter, argv: list[str]) -> int:
     options, operands = options_of(argv, "d:n:O:s:tu:C:c:")
     given = dict(options)
     name = operands[0] if operands else "MAPFILE"
+    if not name:
+        raise BuiltinUsageError("empty array variable name")
     if not is_name(name):
         raise BuiltinUsageError(f"`{name}': not a valid identifier", 1)
     numbers: dict[str, int] = {}
     for letter, default in (("n", 0), ("O", 0), ("s", 0), ("c", 5000), ("u", 0)):
         text = given.get(letter, str(default))
-        if not text.isdecimal():
-            raise BuiltinUsageError(f"{text}: invalid {'array origin' if letter == 'O' else 'line count'}", 1)
+        if not text.isdecimal() or (letter == "c" and not int(text)):
+            raise BuiltinUsageError(f"{text}: invalid {_NUMBERS[letter]}", 1)
         numbers[letter] = int(text)
     stream = _input(shell, numbers["u"])
     delimiter = (given["d"].encode("utf-8", "surrogateescape")[:1] or b"\0") if "d" in given else b"\n"
@@ -348,7 +357,7 @@ def mapfile(shell: Interpreter, argv: list[str]) -> int:
     if variable.flags & ASSOCIATIVE:
         raise ShellError(f"{name}: not an indexed array")
     shell.variables.make_array(variable)
-    if "O" not in given:
+    if "O" not in given or variable.array is None:
         variable.array = {}
         variable.ordered = True
     index = numbers["O"]
@@ -370,6 +379,8 @@ def mapfile(shell: Interpreter, argv: list[str]) -> int:
         if callback is not None and count % numbers["c"] == 0:
             shell.run_text(f"{callback} {index} {single_quoted(text)}")
         shell.variables.grow(text)
+        if variable.flags & SLOW_WRITE & ~INDEXED:
+            text = shell.variables.converted(variable, text, None, False)
         variable.store(index, text)
         index += 1
     return 0

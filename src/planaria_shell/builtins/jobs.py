@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from planaria_shell.builtins.options import _list_signals
 from planaria_shell.builtins.registry import BuiltinUsageError, builtin, operands_of, options_of, usage
+from planaria_shell.expand.subscripts import is_reference
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.jobs import Job
 from planaria_shell.state.signals import SIGNALS, signal_number
@@ -23,6 +24,8 @@ def _line(shell: Interpreter, job: Job, *, long: bool = False) -> str:
 
 @builtin("jobs")
 def jobs(shell: Interpreter, argv: list[str]) -> int:
+    if argv[1:2] == ["-x"]:
+        return _run_with_jobs(shell, argv[2:])
     options, words = options_of(argv, "lnprs")
     letters = {letter for letter, _ in options}
     chosen = (shell.jobs or shell.shown_jobs).copy()
@@ -51,6 +54,13 @@ def jobs(shell: Interpreter, argv: list[str]) -> int:
     return status
 
 
+def _run_with_jobs(shell: Interpreter, words: list[str]) -> int:
+    """`jobs -x`: a command whose job specifications are replaced by process numbers."""
+    found = [(word, shell.find_job(word) if word.startswith("%") else None) for word in words]
+    argv = [word if job is None else str(job.process_id) for word, job in found]
+    return shell.execute(argv) if argv else 0
+
+
 def _forget(shell: Interpreter, job: Job) -> None:
     shell.remembered_statuses[job.process_id] = job.status or 0
     if job in shell.jobs:
@@ -76,6 +86,10 @@ def _run_jobs(shell: Interpreter, finished: Callable[[], bool]) -> int:
 def wait(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "fnp:")
     given = dict(options)
+    if "p" in given:
+        if not is_reference(shell, given["p"]):
+            raise BuiltinUsageError(f"`{given['p']}': not a valid identifier", 1)
+        shell.variables.unset(given["p"])
     if "n" in given:
         return _wait_next(shell, words, given.get("p"))
     if not words:
@@ -113,9 +127,13 @@ def wait(shell: Interpreter, argv: list[str]) -> int:
 
 
 def _wait_next(shell: Interpreter, words: list[str], variable: str | None) -> int:
-    chosen = (
-        [job for word in words if (job := shell.find_job(word)) is not None] if words else shell.jobs.copy()
-    )
+    chosen = [] if words else shell.jobs.copy()
+    for word in words:
+        job = shell.find_job(word)
+        if job is None:
+            shell.complain(f"wait: {word}: no such job")
+        else:
+            chosen.append(job)
     if not chosen:
         return 127
     interrupted = _run_jobs(shell, lambda: any(job.status is not None for job in chosen))
@@ -130,6 +148,11 @@ def _wait_next(shell: Interpreter, words: list[str], variable: str | None) -> in
     return 127
 
 
+def _shown(word: str) -> str:
+    """How errors name a job that was looked for."""
+    return "current" if word in ("%+", "%%") else word
+
+
 @builtin("fg")
 def fg(shell: Interpreter, argv: list[str]) -> int:
     if not shell.monitor:
@@ -137,7 +160,7 @@ def fg(shell: Interpreter, argv: list[str]) -> int:
     word = (operands_of(argv) or ["%+"])[0]
     job = shell.find_job(word)
     if job is None:
-        raise BuiltinUsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
+        raise BuiltinUsageError(f"{_shown(word)}: no such job", 1)
     shell.output(f"{job.text}\n".encode("utf-8", "surrogateescape"))
     status = shell.wait_job(job)
     _forget(shell, job)
@@ -151,7 +174,7 @@ def bg(shell: Interpreter, argv: list[str]) -> int:
     word = (operands_of(argv) or ["%+"])[0]
     job = shell.find_job(word)
     if job is None:
-        raise BuiltinUsageError("no current jobs" if word in ("%+", "%%") else f"{word}: no such job", 1)
+        raise BuiltinUsageError(f"{_shown(word)}: no such job", 1)
     shell.output(f"[{job.number}]+ {job.text} &\n".encode("utf-8", "surrogateescape"))
     return 0
 
@@ -164,7 +187,7 @@ def disown(shell: Interpreter, argv: list[str]) -> int:
     for word in words or ["%+"]:
         job = shell.find_job(word)
         if job is None:
-            raise BuiltinUsageError(f"{word}: no such job", 1)
+            raise BuiltinUsageError(f"{_shown(word)}: no such job", 1)
         if not any(letter == "h" for letter, _ in options):
             shell.orphans.append(job)
             shell.jobs.remove(job)

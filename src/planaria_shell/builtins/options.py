@@ -224,7 +224,7 @@ def _list_signals(shell: Interpreter) -> None:
             lines.append("\t".join(row))
             row = []
     if row:
-        lines.append("\t".join(row))
+        lines.append("\t".join(row) + "\t")
     _text(shell, lines)
 
 

@@ -15,7 +15,7 @@ from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, bui
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.subscripts import is_reference
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.variable import is_name
+from planaria_shell.state.variable import EXPORT, is_name
 from planaria_shell.syntax.quoting import printf_quoted
 
 __all__ = ["escapes", "format_text"]
@@ -356,7 +356,8 @@ def _time(out: _Output, form: str) -> str:
     )
     if seconds is None:
         seconds = out.integer(argument)
-    zone = out.shell.variables.get("TZ")
+    variable = out.shell.variables.find("TZ")
+    zone = variable.value if variable is not None and variable.flags & EXPORT else None
     if zone:
         form = re.sub(r"%(%|s)", lambda match: str(int(seconds)) if match.group(1) == "s" else "%%", form)
         from zoneinfo import ZoneInfo

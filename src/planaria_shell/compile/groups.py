@@ -38,6 +38,8 @@ def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
         child.plain_input = child.fds.get(0) if plain else None
         status = child.run_subshell(body)
         sh.pipe_statuses = None
+        if sh.traps:
+            sh.children_ended()
         if sh.pending_signals:
             sh.take_signals()
         if status and sh.watching and not tested:
@@ -62,6 +64,9 @@ def stream_subshell(compiler: Compiler, node: Subshell, tested: bool) -> StreamC
         child.plain_input = child.fds.get(0) if plain else None
         status = yield from child.stream_subshell(body)
         sh.pipe_statuses = None
+        if sh.traps:
+            sh.children_ended()
+            sh.take_signals()
         if status and sh.watching and not tested:
             sh.node = node
             sh.status = status

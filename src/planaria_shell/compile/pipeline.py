@@ -254,13 +254,17 @@ def _ended(status: int) -> Generator[None, None, int]:
     yield
 
 
-def _finish(shell: Interpreter, producers: list[Producer], status: int, tested: bool) -> int:
-    """Statuses of all stages, and the pipeline's own."""
+def _finish(
+    shell: Interpreter, producers: list[Producer], status: int, tested: bool, *, in_place: bool = False
+) -> int:
+    """Statuses of all stages, and the pipeline's own. `in_place`: the last stage ran in the shell itself."""
     statuses = [status]
     for producer in reversed(producers):
         statuses.append(producer.finish())
     statuses.reverse()
     shell.pipe_statuses = statuses
+    if shell.traps:
+        shell.children_ended(len(statuses) - in_place)
     if shell.pending_signals:
         shell.take_signals()
     if shell.pipefail:
@@ -290,8 +294,9 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[I
         if final is None:
             final = compiler.run(last.node)
         producers, source = _connect(sh, stages, last, compiler)
+        in_place = bool(sh.lastpipe and not sh.monitor)
         try:
-            if sh.lastpipe and not sh.monitor:
+            if in_place:
                 status = _in_place(sh, final, source)
             elif last.pure and sh.leaves_state_alone(last.name):
                 status = sh.run_here(final, source, None)
@@ -313,7 +318,7 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[I
         finally:
             if source.owners:
                 source.release()
-        return _finish(sh, producers, status, tested)
+        return _finish(sh, producers, status, tested, in_place=in_place)
 
     return run
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.words import TextCode, WordCompiler
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.state.process_files import descriptor_in, file_of
 from planaria_shell.state.resources import FROM_THE_START
 from planaria_shell.state.streams import (
     DescriptorInput,
@@ -17,7 +18,6 @@ from planaria_shell.state.streams import (
     NullStream,
     Stream,
     TextInput,
-    descriptor_of,
     flush_all,
 )
 from planaria_shell.syntax.nodes import Redirect
@@ -83,8 +83,9 @@ def _change(shell: Interpreter, saved: Saved, number: int, stream: Stream | None
 
 def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = True) -> Stream:
     """Open `name` as a redirection does: mode `<`, `>`, `>>` or `<>`; raises `ShellError`."""
-    if name[:5] == "/dev/":
-        number = descriptor_of(name)
+    path = file_of(shell, name) if name[:5] == "/proc" else None
+    if path is None and name[:5] in ("/dev/", "/proc"):
+        number = descriptor_in(shell, name)
         if number is not None:
             stream = shell.fds.get(number)
             if stream is None:
@@ -94,7 +95,7 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
             return NullStream()
     if not name:
         raise ShellError(": No such file or directory")
-    path = shell.path(name)
+    path = path or shell.path(name)
     flush_all()
     fifo = shell.fifo(path) if shell.fifos_expected[0] else None
     if fifo is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from planaria_shell.compile import pipeline
@@ -9,13 +10,42 @@ from planaria_shell.compile.compiler import Compiler
 from planaria_shell.compile.redirection import Saved, compile_redirects, restore
 from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Code, Interpreter
-from planaria_shell.syntax.nodes import ProcessSubstitution, Redirect, Simple, Substitution
+from planaria_shell.syntax.nodes import ProcessSubstitution, Redirect, Sequence, Simple, Substitution
+from planaria_shell.syntax.parser import parser_of
 
 __all__ = ["process_substitution", "substitution"]
+
+_WORD = re.compile(r"[^\s;&|()<>]+")
 
 
 def substitution(compiler: Compiler, part: Substitution) -> Callable[[Interpreter], str]:
     """The function that runs `$(…)` and returns what it wrote."""
+    plain = _as_read(compiler, part)
+    if not part.source:
+        return plain
+
+    def substitute(sh: Interpreter) -> str:
+        if _names_alias(sh, part.source):
+            return _decoded(sh, sh.capture(compiler.run(_with_aliases(sh, part))))
+        return plain(sh)
+
+    return substitute
+
+
+def _names_alias(sh: Interpreter, source: str) -> bool:
+    """Whether a program may use an alias that there is now."""
+    if not sh.aliases or "expand_aliases" not in sh.shopts:
+        return False
+    return not sh.aliases.keys().isdisjoint(_WORD.findall(source))
+
+
+def _with_aliases(sh: Interpreter, part: Substitution | ProcessSubstitution) -> Sequence:
+    parser = parser_of(part.source, line=part.line, extglob="extglob" in sh.shopts)
+    parser.lexer.aliases = sh.aliases
+    return parser.program()
+
+
+def _as_read(compiler: Compiler, part: Substitution) -> Callable[[Interpreter], str]:
     body = part.body
     if not body.items:
 
@@ -72,7 +102,13 @@ def process_substitution(compiler: Compiler, part: ProcessSubstitution) -> Calla
     """The function that starts `<(…)` or `>(…)` and returns the name by which it is opened."""
     stream = compiler.stream(part.body)
     direction = part.direction
-    return lambda sh: sh.process_substitution(direction, stream)
+
+    def substitute(sh: Interpreter) -> str:
+        if part.source and _names_alias(sh, part.source):
+            return sh.process_substitution(direction, compiler.stream(_with_aliases(sh, part)))
+        return sh.process_substitution(direction, stream)
+
+    return substitute
 
 
 def _decoded(sh: Interpreter, data: bytes) -> str:

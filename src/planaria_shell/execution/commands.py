@@ -304,6 +304,8 @@ def stream_external(
     name = argv[0]
     found = shell.find_command(name) if name else None
     if found is None:
+        if shell.traps:
+            shell.children_ended()
         return _not_found(shell, argv)
     if name in shell.hashed:
         shell.hash_hits[name] += 1
@@ -338,8 +340,11 @@ def stream_external(
         if isinstance(output, DescriptorOutput) and output.owned:
             output.flush()
         return result & 0xFF
-    except BrokenPipeError:
-        return BROKEN_PIPE
+    except BrokenPipeError as error:
+        if shell.traps.get("PIPE") != "":
+            return BROKEN_PIPE
+        process.error(f"write error: {error.strerror}")
+        return _trouble(process)
     except (Exit, LimitReachedError, ShellSyntaxError, ShellError):
         raise
     except OSError as error:
@@ -362,6 +367,8 @@ def stream_external(
         process.close_opened()
         if len(shell.spooled_outputs) > spooled:
             shell.collect_outputs(spooled)
+        if shell.traps:
+            shell.children_ended()
 
 
 def _timed(

@@ -243,7 +243,8 @@ def prompt(shell: Interpreter, text: str) -> str:
         "j": str(len(shell.jobs)),
         "d": time.strftime("%a %b %d", now), "t": time.strftime("%H:%M:%S", now),
         "T": time.strftime("%I:%M:%S", now), "@": time.strftime("%I:%M %p", now),
-        "A": time.strftime("%H:%M", now), "#": "1", "!": "1", "l": "tty",
+        "A": time.strftime("%H:%M", now), "l": "tty",
+        "#": str(shell.command_number), "!": str(len(shell.history) + 1),
     }  # fmt: skip
 
     def replace(match: re.Match[str]) -> str:

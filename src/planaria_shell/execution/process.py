@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Generator
 
@@ -12,6 +14,7 @@ from planaria_shell.errors import ShellError
 from planaria_shell.state.command import Input, Output
 from planaria_shell.state.deadline import Expired, until
 from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.process_files import descriptor_in, file_of, is_descriptors, make_directory
 from planaria_shell.state.streams import AdaptedStream, Stream, TextInput, descriptor_of, flush_all
 
 __all__ = ["RunningCommand"]
@@ -29,6 +32,8 @@ _ABOUT_FILES = frozenset(
         "find",
         "ln",
         "ls",
+        "readlink",
+        "realpath",
         "mkfifo",
         "mknod",
         "mv",
@@ -43,13 +48,15 @@ _ABOUT_FILES = frozenset(
 class RunningCommand:
     """One running command of the shell."""
 
-    __slots__ = ("_env", "_opened", "argv", "cwd", "shell", "stderr", "stdin", "stdout")
+    __slots__ = ("_env", "_opened", "_shown", "argv", "cwd", "shell", "stderr", "stdin", "stdout")
 
     def __init__(self, shell: Interpreter, argv: list[str], env: dict[str, str] | None = None) -> None:
         self.shell = shell
         self.argv = argv
         self._env = env
         self._opened: list[Stream] = []
+        #: What stands for the directory of the shell's descriptors, once the command has looked at it.
+        self._shown: str | None = None
         self.cwd = shell.cwd
         fds = shell.fds
         self.stdin: Input = fds.get(0) or Stream()
@@ -70,14 +77,26 @@ class RunningCommand:
     def path(self, name: str) -> str:
         """`name` made absolute with the working directory. A descriptor's name (`/dev/fd/63`, `/dev/stdin`)
         becomes that of a file with what can be read there, or whose contents go there in the end."""
-        number = descriptor_of(name)
+        if name.startswith("/proc/") and os.path.basename(self.argv[0]) in _ABOUT_FILES:
+            return self._process_file(name)
+        number = descriptor_in(self.shell, name)
         if number is not None:
-            return self.shell.descriptor_path(number, name)
+            return file_of(self.shell, name) or self.shell.descriptor_path(number, name)
         path = name if name.startswith("/") else self.cwd + name if self.cwd == "/" else f"{self.cwd}/{name}"
         shell = self.shell
         if (shell.fifos or shell.job_owner.jobs) and os.path.basename(self.argv[0]) not in _ABOUT_FILES:
             return shell.fifo_path(path)
         return path
+
+    def _process_file(self, name: str) -> str:
+        """A directory like that of the shell's descriptors, or a link in it; other paths as they are."""
+        directory = name if is_descriptors(self.shell, name) else os.path.dirname(name)
+        if not is_descriptors(self.shell, directory):
+            return name
+        if self._shown is None:
+            self._shown = tempfile.mkdtemp(prefix="planaria-")
+            make_directory(self.shell, directory, self._shown)
+        return self._shown if name is directory else os.path.join(self._shown, os.path.basename(name))
 
     def open(self, name: str, mode: str = "r") -> Stream:
         """Open a file as a stream: mode "r", "w" or "a". Names like `/dev/fd/63` give the stream itself,
@@ -100,6 +119,9 @@ class RunningCommand:
         """Close what the command has opened and not closed."""
         while self._opened:
             self._opened.pop().close()
+        if self._shown is not None:
+            shutil.rmtree(self._shown, ignore_errors=True)
+            self._shown = None
 
     def error(self, message: str) -> None:
         """Write `NAME: message` and a newline to standard error."""

@@ -162,6 +162,8 @@ def capture(shell: Interpreter, code: Code) -> bytes:
         child.errexit = False
         child.update_watching()
     shell.status = shell.substitution_status = child.run_subshell(code)
+    if shell.traps:
+        shell.children_ended()
     if shell.pending_signals:
         shell.take_signals()
     return collected.getvalue()
@@ -172,6 +174,9 @@ def capture_here(shell: Interpreter, code: Code) -> bytes:
     collected = _collector(shell)
     status = shell.run_here(code, None, collected, captured=True)
     shell.status = shell.substitution_status = status
+    if shell.traps:
+        shell.children_ended()
+        shell.take_signals()
     return collected.getvalue()
 
 
@@ -192,6 +197,10 @@ def run_here(
             saved.append((number, fds.get(number)))
             fds[number] = stream.retain()
     kept = (shell.watching, shell.status, shell.pipe_statuses, shell.last_argument, shell.substitution_level)
+    traps = shell.traps
+    if "CHLD" in traps:
+        # As in the subshell that this stands for.
+        shell.traps = {name: command for name, command in traps.items() if name != "CHLD"}
     shell.watching = False
     if captured:
         shell.substitution_level += 1
@@ -208,6 +217,7 @@ def run_here(
     finally:
         if captured:
             shell.subshell_level -= 1
+        shell.traps = traps
         shell.watching, shell.status, shell.pipe_statuses, shell.last_argument, shell.substitution_level = (
             kept
         )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from planaria_shell.state.control import Exit, Return
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.signals import IGNORED, SIGNALS
+from planaria_shell.state.signals import CHLD, IGNORED, SIGNALS
 
-__all__ = ["failed", "raise_signal", "run_debug_trap", "run_trap", "take_signals"]
+__all__ = ["children_ended", "failed", "raise_signal", "run_debug_trap", "run_trap", "take_signals"]
+
+#: Signals that do not end an interactive shell.
+_IGNORED_AT_THE_PROMPT = frozenset(["TERM", "QUIT"])
 
 
 def run_trap(shell: Interpreter, name: str) -> int:
@@ -74,9 +77,17 @@ def raise_signal(shell: Interpreter, number: int) -> None:
     if command is not None:
         shell.run_trap(name)
         return
-    if name in IGNORED:
+    if name in IGNORED or (shell.interactive and name in _IGNORED_AT_THE_PROMPT):
         return
+    if shell.interactive and name == "INT":
+        raise Exit(128 + number, discards=True)
     raise Exit(128 + number)
+
+
+def children_ended(shell: Interpreter, count: int = 1) -> None:
+    """So many commands that bash would run in processes of their own have ended: the shell gets SIGCHLD."""
+    if shell.traps.get("CHLD"):
+        shell.pending_signals += [CHLD] * count
 
 
 def take_signals(shell: Interpreter) -> None:

@@ -82,7 +82,7 @@ def _store_associative(
     for subscript, value, added in elements:
         if subscript is None:
             if keyed:
-                variables.warn(f"{name}: {value}: must use subscript when assigning associative array")
+                variables.warn(f"{name}: '{value}': must use subscript when assigning associative array")
                 continue
             # `name=(key value key value …)`
             if pending is None:

@@ -11,7 +11,8 @@ from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.arithmetic import literal
 from planaria_shell.expand.subscripts import key_of
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.streams import descriptor_of, flush_all
+from planaria_shell.state.process_files import descriptor_in, is_descriptors, process_exists
+from planaria_shell.state.streams import flush_all
 from planaria_shell.state.variable import ASSOCIATIVE, NAMEREF
 from planaria_shell.toolkit.regex.posix import RegexError, compile_extended
 
@@ -50,8 +51,16 @@ class TestError(Exception):
 
 def _stat(shell: Interpreter, name: str, *, follow: bool = True) -> os.stat_result | None:
     flush_all()
-    number = descriptor_of(name)
+    number = descriptor_in(shell, name)
     try:
+        if name.startswith("/proc/"):
+            if is_descriptors(shell, name):
+                return os.stat("/")
+            if not follow and number in shell.fds:
+                return os.stat_result((stat.S_IFLNK | 0o700, 0, 0, 1, 0, 0, 0, 0, 0, 0))
+            exists = process_exists(shell, name)
+            if exists is not None:
+                return os.stat("/") if exists else None
         if number is not None:
             stream = shell.fds.get(number)
             if stream is None:

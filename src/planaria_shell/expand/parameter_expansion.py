@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeGuard
 
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.constant_words import (
     EmitCode,
+    ListCode,
     TextCode,
     Words,
     bad,
@@ -43,6 +45,11 @@ class ParameterExpansions:
             return self._indirect(part, lambda target: self.text(target, quoted=quoted))
         value = self._values.parameter(part)
         assert value is not None
+        if value.many and (value.star or part.prefix or (part.keys and quoted) or _by_pattern(part)):
+            # All of these are joined as "$*" is; only an empty IFS leaves blanks between the others.
+            values = value.values
+            empty = "" if value.star else " "
+            return lambda sh: (sh.ifs[:1] or empty).join(values(sh))
         return self._values.value_text(value)
 
     def emit(self, part: Parameter, *, quoted: bool) -> EmitCode:
@@ -77,7 +84,14 @@ class ParameterExpansions:
         values = value.values
         if quoted:
             return lambda sh, fields: fields.quoted_list(values(sh))
+        if part.keys and value.star:
+            return lambda sh, fields: fields.expanded_list(values(sh) if sh.ifs else [" ".join(values(sh))])
         return lambda sh, fields: fields.expanded_list(values(sh))
+
+    def _values_of(self, part: Parameter) -> ListCode:
+        value = self._values.parameter(part)
+        assert value is not None
+        return value.values
 
     # -- ${name-word} and its like -----------------------------------------------------------------
 
@@ -159,6 +173,8 @@ class ParameterExpansions:
                 if isinstance(inner, Literal):
                     literal = inner.text
                     emits.append(expanded_text(literal))
+                elif _is_list(inner):
+                    emits.append(_list_as_alternative(self._values_of(inner), self._words.part_emit(inner)))
                 else:
                     emits.append(self._words.part_emit(inner))
 
@@ -266,6 +282,30 @@ class ParameterExpansions:
             return target(sh)
 
         return code
+
+
+def _by_pattern(part: Parameter) -> bool:
+    """Whether a pattern changes what the parameter gives: `${a[@]#x}`, `${@/x/y}`, `${@^}` and their like."""
+    return part.operator[:1] in ("#", "%", "/", "^", ",") and bool(part.operator)
+
+
+def _is_list(part: object) -> TypeGuard[Parameter]:
+    """Whether a part is an unquoted `$@` or `${a[@]}`."""
+    if not isinstance(part, Parameter) or part.operator or part.length or part.keys or part.indirect:
+        return False
+    return part.name == "@" or (part.subscript is not None and part.subscript.source == "@")
+
+
+def _list_as_alternative(values: ListCode, otherwise: EmitCode) -> EmitCode:
+    """`${u-$@}`: blanks that separate no fields join the values to one that is not split."""
+
+    def emit(sh: Interpreter, fields: Fields) -> None:
+        if not sh.ifs or " " in sh.ifs:
+            otherwise(sh, fields)
+        elif found := values(sh):
+            fields.quoted(" ".join(found))
+
+    return emit
 
 
 def _is_star(part: object) -> bool:

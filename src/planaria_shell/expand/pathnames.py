@@ -6,6 +6,7 @@ from planaria_shell.errors import ShellError
 from planaria_shell.expand.globbing import GlobOptions, glob
 from planaria_shell.expand.patterns import MAGIC, MAGIC_EXTENDED, compile_pattern
 from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.process_files import descriptors_shown, is_descriptors
 from planaria_shell.state.streams import flush_all
 
 __all__ = ["glob_fields", "glob_into", "glob_options", "home_of"]
@@ -45,7 +46,13 @@ def glob_options(shell: Interpreter) -> GlobOptions:
 def glob_into(shell: Interpreter, pattern: str, text: str, result: list[str]) -> None:
     """Add the names that match, or what stands for none (by nullglob and failglob)."""
     flush_all()
-    found = glob(pattern, shell.cwd, glob_options(shell))
+    directory, slash, last = pattern.rpartition("/")
+    if directory.startswith("/proc/") and is_descriptors(shell, directory):
+        matches = compile_pattern(last, True).fullmatch
+        numbers = sorted(str(number) for number in descriptors_shown(shell, directory))
+        found = [directory + slash + number for number in numbers if matches(number)]
+    else:
+        found = glob(pattern, shell.cwd, glob_options(shell))
     ignored = shell.variables.get("GLOBIGNORE")
     if ignored:
         patterns = [compile_pattern(one, True) for one in ignored.split(":")]

@@ -447,5 +447,9 @@ class Interpreter(State, ABC):
         """The shell itself gets a signal: its trap runs, or the shell ends."""
 
     @abstractmethod
+    def children_ended(self, count: int = 1) -> None:
+        """So many commands that bash would run in processes of their own have ended."""
+
+    @abstractmethod
     def take_signals(self) -> None:
         """Signals that came while the shell was not running."""

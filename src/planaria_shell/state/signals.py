@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["IGNORED", "SIGNALS", "XFSZ", "signal_name", "signal_number"]
+__all__ = ["CHLD", "IGNORED", "SIGNALS", "XFSZ", "signal_name", "signal_number"]
 
 SIGNALS: dict[int, str] = {
     1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
@@ -15,6 +15,8 @@ SIGNALS: dict[int, str] = {
 _NUMBERS = {name: number for number, name in SIGNALS.items()}
 _NUMBERS["CLD"] = 17
 _NUMBERS["POLL"] = 29
+#: A child has ended.
+CHLD = 17
 #: A file would become larger than it may.
 XFSZ = 25
 _PSEUDO = ("EXIT", "DEBUG", "ERR", "RETURN")

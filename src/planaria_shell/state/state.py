@@ -249,6 +249,8 @@ class State:
         self.readline_variables: dict[str, str] = {}
         #: Whether it was started to be used by a person (`bash -i`).
         self.interactive = False
+        #: The number of the next command of a dialogue, for the prompt.
+        self.command_number = 1
         #: Whether it reads its commands from standard input.
         self.reads_input = False
 

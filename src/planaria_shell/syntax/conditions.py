@@ -30,11 +30,15 @@ def parse_condition(lexer: Lexer, line: int) -> Condition:
     try:
         test = _test_or(lexer)
         lexer.newlines()
+        if lexer.continued:
+            lexer.unfold(lexer.position + 1)
         if not _END.match(lexer.source, lexer.position):
             raise _test_error(lexer)
     finally:
         lexer.extglob = extglob
     lexer.position += 2
+    if lexer.continued:
+        lexer.unfold(lexer.position)
     return Condition(test, [], line)
 
 

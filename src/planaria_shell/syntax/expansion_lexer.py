@@ -164,13 +164,16 @@ class ExpansionLexer(Cursor):
             self.position = start + 2
             return self._braced(in_double_quotes, start)
         if following == "(":
+            if self.continued:
+                self.unfold(start + 2)
+                source = self.source
             if source.startswith("((", start + 1):
                 self.position = start + 3
                 expression = self.arithmetic("))")
                 if expression is not None:
                     return Arithmetic(expression)
             self.position = start + 2
-            return Substitution(self.grammar.enclosed(self))
+            return self._command_substitution()
         if following == "[":
             self.position = start + 2
             expression = self.arithmetic("]")
@@ -197,6 +200,18 @@ class ExpansionLexer(Cursor):
         else:
             self.position = match.end()
         return Parameter(name, bare=True)
+
+    def _command_substitution(self) -> Substitution:
+        """What follows `$(`. Aliases in it are those of the time when it runs, not when it is read."""
+        if self.aliases is None:
+            return Substitution(self.grammar.enclosed(self))
+        start, line = self.position, self.line()
+        aliases, self.aliases = self.aliases, None
+        try:
+            body = self.grammar.enclosed(self)
+        finally:
+            self.aliases = aliases
+        return Substitution(body, self.source[start : self.position - 1], line)
 
     def _ansi_quoted(self) -> Quoted:
         position = self.position + 2
@@ -237,11 +252,16 @@ class ExpansionLexer(Cursor):
                 text.append(char)
                 position += 1
         self.position = position + 1
-        return Substitution(self.grammar.program(self.inner("".join(text), line)))
+        inner = self.inner("".join(text), line)
+        if self.aliases is None:
+            return Substitution(self.grammar.program(inner))
+        inner.aliases = None
+        return Substitution(self.grammar.program(inner), "".join(text), line)
 
     def process_substitution(self, direction: str) -> ProcessSubstitution:
         self.position += 2
-        return ProcessSubstitution(direction, self.grammar.enclosed(self))
+        program = self._command_substitution()
+        return ProcessSubstitution(direction, program.body, program.source, program.line)
 
     def arithmetic(self, closer: str) -> Word | None:
         """The parts of an expression up to `closer` (`))`, `]` or `;`); None (and no sense of place) when it

@@ -13,6 +13,7 @@ from typing import TypeVar
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.syntax.expansion_lexer import ExpansionLexer, Grammar
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Quoted, Redirect, Word
+from planaria_shell.syntax.quoting import without_quotes
 
 __all__ = [
     "BRACED",
@@ -154,7 +155,8 @@ class Lexer(ExpansionLexer):
         strip = redirect.operator == "<<-"
         delimiter = redirect.target.constant()
         if delimiter is None:
-            delimiter = redirect.target.source
+            # Nothing in it is expanded, but quotes go.
+            delimiter = without_quotes(redirect.target.source)
         lines: list[str] = []
         first = self.line()
         #: The line so far, when a backslash joins the next to it; and where it begins among the lines.

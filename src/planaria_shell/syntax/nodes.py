@@ -97,6 +97,9 @@ class Substitution:
     """`$(…)`, backquotes, or bash 5.3's `${ …; }` are all a program whose output is taken."""
 
     body: Sequence
+    #: The program's text where aliases are expanded, which happens each time it runs.
+    source: str = ""
+    line: int = 0
 
 
 @dataclass(slots=True)
@@ -112,6 +115,9 @@ class ProcessSubstitution:
 
     direction: str
     body: Sequence
+    #: As of a command substitution.
+    source: str = ""
+    line: int = 0
 
 
 Part: TypeAlias = (

@@ -72,8 +72,18 @@ class _Printer:
 
     def __init__(self) -> None:
         self.documents: list[Redirect] = []
+        #: Whether this is within a function, where each command stands on a line of its own.
+        self.in_function = False
 
     def function_body(self, body: Command) -> str:
+        """What follows the name and the parentheses of a function."""
+        around, self.in_function = self.in_function, True
+        try:
+            return self._function_body(body)
+        finally:
+            self.in_function = around
+
+    def _function_body(self, body: Command) -> str:
         if isinstance(body, Group):
             text = "{ \n" + self.sequence(body.body, 4) + "\n}"
         else:
@@ -83,7 +93,7 @@ class _Printer:
     # -- lists -------------------------------------------------------------------------------------
 
     def sequence(self, node: Sequence, indent: int, ending: str = "") -> str:
-        """A list, one command a line, each indented."""
+        """A list, in a function one command a line, each indented; elsewhere on one line."""
         pad = " " * indent
         result = pad
         count = len(node.items)
@@ -96,7 +106,7 @@ class _Printer:
                 text = text.removesuffix(";") if mark == ";" else text
                 text += self._documents()
             # What follows a background command stands on the same line.
-            result += text + ("" if last else " " if background else "\n" + pad)
+            result += text + ("" if last else " " if background or not self.in_function else "\n" + pad)
         return result
 
     def _documents(self) -> str:
@@ -116,7 +126,7 @@ class _Printer:
             if background:
                 result += " &" if place == last else " & "
             elif place < last:
-                result += ";\n" + " " * indent
+                result += ";\n" + " " * indent if self.in_function else "; "
         return result
 
     # -- commands ----------------------------------------------------------------------------------
@@ -137,7 +147,9 @@ class _Printer:
             return text
         if isinstance(node, Sequence):
             return self.inline(node, indent)
-        if isinstance(node, Group):
+        if isinstance(node, Group) and not self.in_function:
+            text = f"{{ {self.sequence(node.body, indent, ';')[len(pad) :]} }}"
+        elif isinstance(node, Group):
             text = "{ \n" + self.sequence(node.body, deeper) + f"\n{pad}}}"
         elif isinstance(node, Subshell):
             text = f"( {self.sequence(node.body, indent)[len(pad) :]} )"

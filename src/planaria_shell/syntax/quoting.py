@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["double_quoted", "printf_quoted", "single_quoted", "trace_quoted", "value_quoted"]
+__all__ = [
+    "double_quoted",
+    "printf_quoted",
+    "single_quoted",
+    "trace_quoted",
+    "value_quoted",
+    "without_quotes",
+]
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./\-]+\Z")
 _PRINTF_SPECIAL = re.compile(r"[^A-Za-z0-9_@%+=:./\-~#]|(?:^|(?<=[:=]))~|^#")
@@ -76,3 +83,18 @@ def trace_quoted(text: str) -> str:
     if _META.search(text):
         return "\\'" if text == "'" else "'" + text.replace("'", "'\\''") + "'"
     return _ansi_quoted(text) if _CONTROL.search(text) else text
+
+
+_QUOTED = re.compile(r"""\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
+
+
+def without_quotes(source: str) -> str:
+    """A word after quote removal alone, whatever else is in it."""
+
+    def bare(match: re.Match[str]) -> str:
+        escaped, single, double = match.groups()
+        if escaped is not None:
+            return "" if escaped == "\n" else escaped
+        return single if single is not None else re.sub(r'\\(["$`\\])', r"\1", double)
+
+    return _QUOTED.sub(bare, source)

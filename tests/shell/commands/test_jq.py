@@ -101,8 +101,14 @@ def test_computed_numbers_print_as_doubles(number: str, expected: str) -> None:
     ("arguments", "text", "status", "error"),
     [
         ([".a"], "[1]", 5, 'jq: error (at <stdin>:0): Cannot index array with string "a"'),
-        (["."], "{", 2, "Unfinished JSON term"),
-        (["."], "[1,]", 2, "Expected another array element at line 1, column 4"),
+        (["."], "{", 5, "jq: parse error: Unfinished JSON term"),
+        (["."], "[1,]", 5, "Expected another array element at line 1, column 4"),
+        (
+            ["."],
+            '["a\tb"]',
+            5,
+            "Invalid string: control characters from U+0000 through U+001F must be escaped",
+        ),
         ([".["], "null", 3, "jq: 1 compile error"),
         (["nosuch"], "null", 3, "jq: error: nosuch/0 is not defined at <top-level>, line 1:"),
         (["-e", "."], "null", 1, ""),

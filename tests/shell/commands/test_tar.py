@@ -54,6 +54,7 @@ tar cf x.tar -T b ;; ! tar tf x.tar
 tar cf nope/x.tar a
 tar xf x.tar -C nope
 tar cf x.tar --remove-files a ;; ! tar tf x.tar
+tar cf x.tar --remove-files dir ;; ! tar tf x.tar ;; ! ls dir
 tar cf x.tar --sort=name dir ;; ! tar tf x.tar
 tar cf x.tar broken ;; ! tar tvf x.tar ;; tar xf x.tar
 """.strip().splitlines()

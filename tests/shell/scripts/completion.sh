@@ -41,3 +41,7 @@ complete -A function -W "a 'b" -P p -S s -C cmd -G '*.c' cc; complete -p
 bind -f nofile; echo $?; bind -m nomap; echo $?; bind -z; echo $?
 # ----
 echo 'set bell-style none' > rc; bind -f rc; echo $?; bind -v | grep bell
+# ----
+complete -r nope; echo $?; complete -F 'a b' x; echo $?; complete -F 'a;b' y; echo $?; complete -F 'a/b' z; complete -W a x; complete -r nope; echo $?; complete -p
+# ----
+touch b a C d aa; compgen -f; compgen -f a; mkdir e f; compgen -d; compgen -o plusdirs -W 'q r'; compgen -c -- compg; ec_f() { :; }; alias ec_a=x; compgen -c ec; _b=2; compgen -A variable _ | sort | tr '\n' ' '; compgen -A signal | wc -l

@@ -123,3 +123,25 @@ echo a\; b\& c\| d\( e\) \<f \>g \# \~ \! \{x,y\} \* \? \[ \$x \`; echo \
 ; echo a\ ; echo "a\ "; echo 'a\ '; x=a\ b; echo "$x"; echo "${x%\ b}" ${x%' b'} ${x%" b"}; echo ${y-\}} "${y-\}}" ${y:-a\ b} "${y:-a\ b}" ${y:-'a b'} ${y:-"a b"} "${y:-'a b'}" ; echo ${x#\a} "${x#\a}" ${x/\ /_} "${x/\ /_}" ${x/ /\\} "${x/ /\\}" "${x/ /\/}"; case 'a b' in a\ b) echo m;; esac; case '*' in \*) echo star;; esac; [[ '*' == \* ]] && echo st; z='\*'; case '*' in $z) echo zz;; esac; case '\*' in "$z") echo zq;; esac
 # ----
 echo ${x:-${y:-${z:-deep}}} "${x:-"${y:-'z'}"}" ${x:-$(echo a b)} "${x:-$(echo "a b")}" ${x:-`echo q`} ${x:-~} ~ ~root "~" a~ x=~ ; HOME=/h; echo ~ ~/x "${x:-~}" ${x:-~/y}; v=~:~/b; echo $v; echo ${x:+set} ${x+set}; x=; echo ${x:+set} ${x+set} ${x:-e} ${x-e} ; unset x; : ${x:=d}; echo $x; : "${y:=a b}"; echo "$y"; echo ${#y} ${#1} ${#@} ${1-none} ${10-ten}
+# ----
+[\
+[ a = a ]\
+] && echo cond; echo $(\
+(3+4)) $\
+((5)); case a in a) echo 1 ;\
+; esac
+cat <<"$y"
+quoted $y
+$y
+cat <<$x"z"
+$x
+$xz
+cat <<''
+empty
+
+# ----
+shopt -s expand_aliases
+x=$(nn 2>/dev/null); alias nn='echo n'; x=$(nn); echo $x; echo `nn` "$(nn)" ${u-$(nn)}; f() { echo $(nn); }; f; unalias nn; f 2>/dev/null; alias nn='echo changed'; f; cat <(nn)
+alias ls='echo -l'; x=$(ls a); echo "$x"; cat <<X
+$(ls b) `ls c`
+X

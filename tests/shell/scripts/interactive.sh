@@ -24,3 +24,11 @@ printf 'echo caf\xe9; x="\xff\xfe"; echo "$x" | od -An -tx1; echo ${#x}; printf 
 set -- a b; set -o posix; shift 5; echo no
 # ----
 x=5; echo $((x++ + ++x)) $x; let 'y = x ? 1 : 2' ; echo $y; echo $(( 08 )) ; echo no
+# ----
+for text in 'echo (' for case '&&' 'echo >'; do printf '%s\necho next $?\n' "$text" | HISTFILE= PS1= bash --norc -i 2>/dev/null; done
+printf 'kill -INT $$\necho $?\nkill -TERM $$\necho survived\n' | HISTFILE= PS1= bash --norc -i 2>/dev/null; echo $?
+printf 'PS1="\\#|\\!> "\necho a\n' | HISTFILE= PS1= bash --norc -i 2>&1 | tail -3
+# ----
+export HOME=$PWD; for name in bash_profile bash_login profile; do echo "echo $name; shopt login_shell" > .$name; done; echo 'echo out' > .bash_logout; echo 'echo env' > e
+bash -lc 'echo a; exit 3'; echo $?; rm .bash_profile; bash --login -c :; rm .bash_login; bash -lc :; bash --noprofile -lc 'echo none'; bash --posix -lc 'echo posix'; echo 'logout' | bash -l; echo 'exit 4' > .profile; bash -lc 'echo no'; echo $?
+BASH_ENV=./e bash -c :; echo : | BASH_ENV='$HOME/e' bash; BASH_ENV=./e bash --noprofile -lc :; ENV=$HOME/e bash --posix -ic 'echo i' 2>/dev/null; BASH_ENV=./e bash -ic 'echo i' 2>/dev/null; bash -c logout; echo $?

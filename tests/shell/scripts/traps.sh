@@ -132,3 +132,9 @@ c() { local s=$?; echo "c $s"; exit; }; trap c EXIT INT TERM; (exit 2); kill -TE
 (trap 'false; exit' EXIT; exit 4); echo $?; x=$(trap 'false; exit' EXIT; exit 4); echo $?
 # ----
 f() { trap 'echo ret $?' RETURN; false; return 4; }; f; echo $?; trap - RETURN; f() { trap 'echo ret $?' RETURN; (exit 6); return; }; f; echo $?; trap - RETURN; f() { trap 'echo ret $?' RETURN; (exit 7); }; f; echo $?; f | cat; echo ${PIPESTATUS[0]}
+# ----
+trap 'n=$((n+1))' CHLD; for i in 1 2; do /bin/true; (true); done; echo $n; x=$(true); y=$(/bin/true); echo $n; /bin/true | /bin/true; echo $n; nosuch 2>/dev/null; echo $n; shopt -s lastpipe; /bin/true | read x; echo $n; echo a; : | cat; echo $n; trap - CHLD; /bin/true; echo $n
+# ----
+trap 'echo child' CHLD; (true; echo in); { /bin/true; }; f() { /bin/true; }; f; x=$(f; echo y); echo "$x"; true & wait; echo end
+# ----
+trap '' PIPE; yes 2>/dev/null | head -1; echo ${PIPESTATUS[@]}; trap - PIPE; yes | head -1; echo ${PIPESTATUS[@]}

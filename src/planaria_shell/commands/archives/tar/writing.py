@@ -118,6 +118,8 @@ class _Writer:
         tar, call = self.tar, self.tar.call
         arguments = call.arguments
         pending = [name]
+        #: Directories whose files `--remove-files` removes.
+        emptied: list[str] = []
         while pending:
             current = pending.pop()
             path = os.path.join(directory, current)
@@ -170,10 +172,18 @@ class _Writer:
             if source is not None:
                 with source:
                     yield from self._contents(source, member.size, current)
-            if arguments.has("remove-files") and not member.isdir():
-                os.unlink(path)
+            if arguments.has("remove-files"):
+                if member.isdir():
+                    emptied.append(path)
+                else:
+                    os.unlink(path)
             if self.target.full:
                 yield
+        for path in reversed(emptied):
+            try:
+                os.rmdir(path)
+            except OSError as error:
+                tar.problem(f"{path}: Cannot rmdir: {reason(error)}")
 
     def _contents(self, source: FileInput, size: int, name: str) -> Generator[None, None, None]:
         left = size

@@ -328,7 +328,7 @@ def _pieces(file: Any) -> Iterator[bytes]:
 def jq(call: Invocation) -> Generator[None, None, int]:
     """jq 1.7: https://jqlang.github.io/jq/manual/v1.7/
 
-    Status 5 when the last input ended in an error, 2 for usage, unreadable input or files, 3 for a
+    Status 5 when the last input ended in an error or is not JSON, 2 for usage and unreadable files, 3 for a
     program that does not compile, with -e 1 or 4 for the last result.
     """
     process = call.process
@@ -422,8 +422,8 @@ def _run(
                 complain(f"jq: error {_place(runtime, options)}: the recursion is too deep\n")
     except JsonError as error:
         flush()
-        complain(f"jq: error {_place(runtime, options)}: {error}\n")
-        return 2
+        complain(f"jq: parse error: {error}\n")
+        return 5
     except Halt as halt:
         flush()
         if not halt.silent:

@@ -20,6 +20,10 @@ _DEPTH = 10000
 _STRUCTURE = "[{:,]}"
 
 
+#: What may not stand in a string by itself; jq lets U+0000 and U+001F through.
+_CONTROL = re.compile("[\x01-\x1e]")
+
+
 class JsonError(ValueError):
     """Text that is not JSON; the message is jq's, with line and column."""
 
@@ -28,12 +32,11 @@ def _constant(text: str) -> float:
     return float(text)
 
 
-_fast = json.JSONDecoder(parse_float=Literal, parse_constant=_constant, strict=False).scan_once  # type: ignore[attr-defined]
+_fast = json.JSONDecoder(parse_float=Literal, parse_constant=_constant).scan_once  # type: ignore[attr-defined]
 _careful = json.JSONDecoder(
     parse_float=Literal,
     parse_int=lambda text: Literal(text) if text == "-0" else int(text),
     parse_constant=_constant,
-    strict=False,
 ).scan_once  # type: ignore[attr-defined]
 
 
@@ -143,6 +146,8 @@ class Scanner:
     def _string(self) -> None:
         text = "".join(self._token)
         self._token.clear()
+        if _CONTROL.search(text):
+            raise self.fail("Invalid string: control characters from U+0000 through U+001F must be escaped")
         try:
             value = _unescape(text)
         except ValueError as error:

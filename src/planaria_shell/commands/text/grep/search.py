@@ -345,9 +345,9 @@ class Search:
         mark = output.paint("se", separator)
         prefix = self._name(separator)
         if output.numbers:
-            prefix += output.paint("ln", f"{number}") + mark
+            prefix += output.paint("ln", f"{number:{3 if output.initial_tab else 0}}") + mark
         if output.offsets:
-            prefix += output.paint("bn", f"{offset}") + mark
+            prefix += output.paint("bn", f"{offset:{3 if output.initial_tab else 0}}") + mark
         return prefix + "\t" if output.initial_tab and prefix else prefix
 
     def _print_line(self, line: str, separator: str, number: int, offset: int) -> None:
